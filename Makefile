@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+# The two commands that matter: `make run` and `make test`. Both set up what is missing.
+
+PYTHON := build/env/bin/python
+PYTEST := $(PYTHON) -m pytest
+CAPTURES := testing/captures
+
+.PHONY: help setup run test lint format layouts cost fuzz clean
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+setup: ## install what is missing, generate the layouts
+	@tools/setup/setup.sh
+
+run: setup ## the main job on a real capture: hits in hardware, misses in software, every packet checked
+	@./sluice run --rules $(CAPTURES)/mixed.rules $(foreach lane,0 1 2 3,--in $(CAPTURES)/lane$(lane).pcap.xz --out build/run/lane$(lane).pcap)
+
+test: setup lint ## every test
+	@$(PYTEST) -n 2 --dist worksteal
+
+lint: setup ## format and lint checks of every language
+	@$(PYTHON) -m tools.lint
+
+format: setup ## format the sources
+	@$(PYTHON) -m tools.lint --format
+
+layouts: setup ## generate code and the reference page from the layouts
+	@./sluice layouts
+
+cost: setup ## area and clock of every part against its golden value (long)
+	@./sluice cost
+
+fuzz: setup ## random packets and programs for MINUTES (default 10)
+	@SLUICE_FUZZ_MINUTES=$(or $(MINUTES),10) $(PYTEST) -n 2 -m fuzz --override-ini addopts=--import-mode=importlib
+
+clean: ## remove everything that was built, the environment too
+	@rm -rf build

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks behind `sluice bench NAME`: cycle-accurate figures of the RTL, beside what users would pick instead."""

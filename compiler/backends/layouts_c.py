@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Layouts to one C header, `sluice_layouts.h`: C11, also valid C++20."""
+
+from __future__ import annotations
+
+from compiler.backends.names import NOTICE, base, placed, upper
+from compiler.frontend.check import AggregateType, ConstantValue, EnumType, FieldType, Item, Layouts, RegistersType
+
+PREAMBLE = """
+#ifndef SLUICE_LAYOUTS_H
+#define SLUICE_LAYOUTS_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// `size` bytes hold one integer, little-endian, or big-endian where `big`; these read and write `width` (1 to 64) of its
+// bits from bit `at` on. With constant arguments a compiler makes plain loads, shifts and stores of them.
+static inline uint64_t sluice_bits_get(const uint8_t *bytes, unsigned size, int big, unsigned at, unsigned width) {
+    uint64_t value = 0;
+    for (unsigned done = 0; done < width;) {
+        unsigned byte = (at + done) / 8, shift = (at + done) % 8, take = 8 - shift;
+        uint64_t part = bytes[big ? size - 1 - byte : byte];
+        if (take > width - done)
+            take = width - done;
+        value |= ((part >> shift) & ((1U << take) - 1)) << done;
+        done += take;
+    }
+    return value;
+}
+
+static inline void sluice_bits_put(uint8_t *bytes, unsigned size, int big, unsigned at, unsigned width, uint64_t value) {
+    for (unsigned done = 0; done < width;) {
+        unsigned byte = (at + done) / 8, shift = (at + done) % 8, take = 8 - shift;
+        uint8_t *place = &bytes[big ? size - 1 - byte : byte];
+        if (take > width - done)
+            take = width - done;
+        unsigned mask = ((1U << take) - 1) << shift;
+        *place = (uint8_t)((*place & ~mask) | (((unsigned)(value >> done) << shift) & mask));
+        done += take;
+    }
+}
+"""
+
+
+def _doc(doc: str, indent: str = "") -> list[str]:
+    return [f"{indent}// {line}".rstrip() for line in doc.splitlines()]
+
+
+def _integer(width: int) -> str:
+    return f"uint{next(size for size in (8, 16, 32, 64) if width <= size)}_t"
+
+
+def _field(field: FieldType, kinds: dict[str, Item]) -> str:
+    count = f"[{field.count}]" if field.is_array else ""
+    if isinstance(kinds.get(field.type), AggregateType):
+        return f"    struct sluice_{base(field.type)} {field.name}{count};"
+    if field.width > 64:
+        return f"    uint8_t {field.name}{count}[{(field.width + 7) // 8}];"
+    return f"    {_integer(field.width)} {field.name}{count};"
+
+
+def _move(field: FieldType, at: int, kinds: dict[str, Item], put: bool, big: bool) -> list[str]:
+    """The statements that write or read one field at bit `base + at`."""
+    index, step = ("[i]", f" + i * {field.width}U") if field.is_array else ("", "")
+    where = f"base + {at}U{step}"
+    target = f"value->{field.name}{index}"
+    pad = "    " * (2 if field.is_array else 1)
+    head = [f"    for (unsigned i = 0; i < {field.count}U; i++) {{"] if field.is_array else []
+    tail = ["    }"] if field.is_array else []
+    if isinstance(kinds.get(field.type), AggregateType):
+        verb = "put_at" if put else "get_at"
+        body = [f"{pad}sluice_{base(field.type)}_{verb}(&{target}, bytes, size, big, {where});"]
+    elif field.width > 64:
+        size = (field.width + 7) // 8
+        byte = f"{size - 1}U - b" if big else "b"
+        last = field.width - 8 * (size - 1)
+        width = f"b == {size - 1}U ? {last}U : 8U" if last != 8 else "8U"
+        call = (
+            f"sluice_bits_put(bytes, size, big, {where} + 8U * b, {width}, {target}[{byte}]);"
+            if put
+            else f"{target}[{byte}] = (uint8_t)sluice_bits_get(bytes, size, big, {where} + 8U * b, {width});"
+        )
+        body = [f"{pad}for (unsigned b = 0; b < {size}U; b++)", f"{pad}    {call}"]
+    elif put:
+        body = [f"{pad}sluice_bits_put(bytes, size, big, {where}, {field.width}U, {target});"]
+    else:
+        body = [f"{pad}{target} = ({_integer(field.width)})sluice_bits_get(bytes, size, big, {where}, {field.width}U);"]
+    return [*head, *body, *tail]
+
+
+def _aggregate(item: AggregateType, kinds: dict[str, Item]) -> list[str]:
+    name, size, big = f"sluice_{base(item.name)}", (item.bits + 7) // 8, item.kind == "header"
+    places = placed(item)
+    at = "uint8_t *bytes, unsigned size, int big, unsigned base"
+    return [
+        f"#define SLUICE_{upper(item.name)}_BITS {item.bits}U",
+        f"#define SLUICE_{upper(item.name)}_BYTES {size}U",
+        f"struct {name} {{",
+        *(_field(field, kinds) for field in item.fields),
+        "};",
+        f"static inline void {name}_put_at(const struct {name} *value, {at}) {{",
+        *(line for field, where in places for line in _move(field, where, kinds, True, big)),
+        "}",
+        f"static inline void {name}_get_at(struct {name} *value, const {at}) {{",
+        *(line for field, where in places for line in _move(field, where, kinds, False, big)),
+        "}",
+        f"static inline void {name}_pack(const struct {name} *value, uint8_t *bytes) {{",
+        f"    memset(bytes, 0, {size});",
+        f"    {name}_put_at(value, bytes, {size}U, {int(big)}, 0U);",
+        "}",
+        f"static inline void {name}_unpack(struct {name} *value, const uint8_t *bytes) {{",
+        f"    {name}_get_at(value, bytes, {size}U, {int(big)}, 0U);",
+        "}",
+    ]
+
+
+def _item(item: Item, kinds: dict[str, Item]) -> list[str]:
+    match item:
+        case ConstantValue(name=name, value=value):
+            return [f"#define SLUICE_{name} {value}U" if value < 1 << 32 else f"#define SLUICE_{name} {value}ULL"]
+        case EnumType(name=name, members=members):
+            body = [f"    SLUICE_{m.name} = {m.value}," for m in members]
+            return [f"enum sluice_{base(name)} {{", *body, "};"]
+        case AggregateType():
+            return _aggregate(item, kinds)
+        case RegistersType(name=name, registers=registers):
+            lines = []
+            for r in registers:
+                label = f"SLUICE_{upper(name)}_{r.name.upper()}"
+                lines.append(f"#define {label} {r.offset:#05x}U")
+                if r.is_array:
+                    lines.append(f"#define {label}_COUNT {r.count}U")
+            return lines
+
+
+def generate(layouts: Layouts, layout_hash: int) -> str:
+    """The text of `sluice_layouts.h`."""
+    kinds = {item.name: item for item in layouts.items}
+    lines = [
+        "// SPDX-License-Identifier: Apache-2.0",
+        f"// {NOTICE}",
+        PREAMBLE,
+        f"#define SLUICE_LAYOUT_HASH {layout_hash:#010x}U",
+    ]
+    for item in layouts.items:
+        lines += ["", *_doc(item.doc), *_item(item, kinds)]
+    return "\n".join([*lines, "", "#ifdef __cplusplus", "}", "#endif", "#endif", ""])

@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tokens to a syntax tree, by recursive descent. An error is reported once and parsing goes on at the next declaration or
+member, so that one run shows the errors of the whole file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from compiler.frontend import ast
+from compiler.frontend.lexer import Kind, Token, lex
+from compiler.frontend.source import Diagnostics, Source, Span, closest
+
+AGGREGATES = ("struct", "header", "record")
+DECLARATIONS = ("import", "constexpr", "enum", *AGGREGATES, "registers", "static_assert")
+ACCESSES = ("ro", "wo", "rw")
+C_TYPES = {"bool": 1, "uchar": 8, "ushort": 16, "uint": 32, "ulong": 64, "int": 32}
+PRECEDENCE = (
+    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"),
+)  # fmt: skip
+MAX_NESTING = 32  # an expression in parentheses takes 13 Python frames
+T = TypeVar("T")
+
+
+class _Recover(Exception):
+    """Raised after an error was reported; caught where parsing can go on."""
+
+
+class Parser:
+    """Parses one source into a `File`."""
+
+    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
+        self.source = source
+        self.diagnostics = diagnostics
+        self.tokens = lex(source, diagnostics)
+        self.index = 0
+        self.nesting = 0
+
+    @property
+    def token(self) -> Token:
+        return self.tokens[self.index]
+
+    def next(self) -> Token:
+        """Take the current token; the end of the file is never passed."""
+        token = self.token
+        if token.kind is not Kind.END:
+            self.index += 1
+        return token
+
+    def at(self, *texts: str) -> bool:
+        return self.token.kind in (Kind.PUNCTUATION, Kind.NAME) and self.token.text in texts
+
+    def at_end(self) -> bool:
+        return self.token.kind is Kind.END
+
+    def accept(self, text: str) -> Token | None:
+        return self.next() if self.at(text) else None
+
+    def fail(self, wanted: str, hint: str = "", code: str = "E0201") -> _Recover:
+        """Report that something else was expected here."""
+        text, hint = f"expected {wanted}, found {self.token.describe()}", hint or f"write {wanted} here"
+        self.diagnostics.error(code, text, self.token.span, hint)
+        return _Recover()
+
+    def expect(self, text: str, hint: str = "") -> Token:
+        if self.at(text):
+            return self.next()
+        if text == ">" and self.at(">>"):
+            return self._split_shift()
+        if text == ";" and self.index > 0:
+            before = self.tokens[self.index - 1].span
+            place = Span(self.source, before.end, before.end)
+            self.diagnostics.error("E0202", f"expected ';' before {self.token.describe()}", place, hint or "end it with ';'")
+            raise _Recover
+        raise self.fail(f"'{text}'", hint)
+
+    def _split_shift(self) -> Token:
+        """Take the first half of '>>' where two '>' were meant."""
+        token = self.token
+        first = Span(self.source, token.span.start, token.span.start + 1)
+        second = Span(self.source, token.span.start + 1, token.span.end)
+        self.tokens[self.index] = Token(token.kind, ">", second, (), token.trailing)
+        return Token(token.kind, ">", first, token.leading)
+
+    def name(self, what: str) -> ast.Name:
+        if self.token.kind is not Kind.NAME:
+            raise self.fail(what)
+        token = self.next()
+        return ast.Name(token.text, token.span)
+
+    # Declarations
+
+    def file(self) -> ast.File:
+        """The whole source."""
+        doc = "\n".join(c.doc for c in self.token.leading if c.is_doc)
+        imports: list[ast.Import] = []
+        declarations: list[ast.Declaration] = []
+        while not self.at_end():
+            start = self.index
+            try:
+                item = self.declaration()
+                (imports if isinstance(item, ast.Import) else declarations).append(item)  # type: ignore[arg-type]
+            except _Recover:
+                self._skip_declaration(start)
+        return ast.File(self.source, doc, tuple(imports), tuple(declarations), tuple(self.tokens))
+
+    def _skip_declaration(self, start: int) -> None:
+        if self.index == start:
+            self.next()
+        while not self.at_end() and not self.at(*DECLARATIONS):
+            self.next()
+
+    def declaration(self) -> ast.Import | ast.Declaration:
+        """One declaration; the current token is its first."""
+        parsers: dict[str, Callable[[str], ast.Import | ast.Declaration]] = {
+            "import": self._import, "constexpr": self._constant, "enum": self._enum, "registers": self._registers,
+            "static_assert": self._static_assert, **dict.fromkeys(AGGREGATES, self._aggregate),
+        }  # fmt: skip
+        parse = parsers.get(self.token.text) if self.token.kind is Kind.NAME else None
+        if parse is None:
+            near = closest(self.token.text, list(DECLARATIONS))
+            raise self.fail("a declaration", f"did you mean '{near}'?" if near else f"one of {', '.join(DECLARATIONS)}")
+        return parse(self._doc_before())
+
+    def _doc_before(self) -> str:
+        return "\n".join(c.doc for c in self.token.leading if c.is_doc)
+
+    def _doc(self, before: str, last: Token) -> str:
+        """Doc comments before a thing and behind its last token."""
+        behind = [c.doc for c in last.trailing if c.is_doc]
+        return "\n".join([*([before] if before else []), *behind])
+
+    def _import(self, doc: str) -> ast.Import:
+        del doc
+        start = self.next().span
+        if self.token.kind is not Kind.STRING:
+            raise self.fail("a file name", 'import "file.sl";')
+        path = self.next()
+        end = self.expect(";")
+        return ast.Import(path.text[1:-1], start.to(end.span))
+
+    def _constant(self, doc: str) -> ast.Constant:
+        start = self.next().span
+        kind = self.type()
+        name = self.name("the constant's name")
+        self.expect("=")
+        value = self.expression()
+        end = self.expect(";")
+        return ast.Constant(kind, name, value, self._doc(doc, end), start.to(end.span))
+
+    def _static_assert(self, doc: str) -> ast.StaticAssert:
+        start = self.next().span
+        condition = self.expression()
+        end = self.expect(";")
+        return ast.StaticAssert(condition, doc, start.to(end.span))
+
+    def _enum(self, doc: str) -> ast.Enum:
+        start = self.next().span
+        name = self.name("the enum's name")
+        self.expect(":", "an enum says its size: enum name : uint<8> { … }")
+        kind = self.type()
+        self.expect("{")
+        members: list[ast.EnumMember] = []
+        while not self.at("}") and not self.at_end():
+            members.append(self._enum_member())
+        end = self.expect("}")
+        return ast.Enum(name, kind, tuple(members), doc, start.to(end.span))
+
+    def _enum_member(self) -> ast.EnumMember:
+        doc = self._doc_before()
+        name = self.name("an enum member")
+        value = self.expression() if self.accept("=") else None
+        last = self.tokens[self.index - 1]
+        if not self.at("}"):
+            last = self.expect(",", "members are separated by ','")
+        return ast.EnumMember(name, value, self._doc(doc, last), name.span)
+
+    def _members(self, parse: Callable[[], T]) -> tuple[tuple[T, ...], Token]:
+        """`{ member; member; }`, going on behind a broken member."""
+        self.expect("{")
+        members: list[T] = []
+        while not self.at("}") and not self.at_end():
+            if self.at(*DECLARATIONS):
+                raise self.fail("'}'", "close the block before the next declaration", "E0204")
+            start = self.index
+            try:
+                members.append(parse())
+            except _Recover:
+                self._skip_member(start)
+        return tuple(members), self.expect("}")
+
+    def _skip_member(self, start: int) -> None:
+        """Go on behind the broken member's ';', or at the next line, where only the ';' is missing."""
+        while not self.at(";", "}", *DECLARATIONS) and not self.at_end():
+            if self.index > start and self.token.span.line > self.tokens[self.index - 1].span.line:
+                return
+            self.next()
+        self.accept(";")
+
+    def _aggregate(self, doc: str) -> ast.Aggregate:
+        keyword = self.next()
+        name = self.name(f"the {keyword.text}'s name")
+        members, end = self._members(self._field)
+        return ast.Aggregate(keyword.text, name, members, doc, keyword.span.to(end.span))
+
+    def _field(self) -> ast.Field:
+        doc = self._doc_before()
+        kind = self.type()
+        name = self.name("the field's name")
+        count = self._count()
+        end = self.expect(";")
+        return ast.Field(kind, name, count, self._doc(doc, end), kind.span.to(end.span))
+
+    def _count(self) -> ast.Expression | None:
+        if not self.accept("["):
+            return None
+        count = self.expression()
+        self.expect("]")
+        return count
+
+    def _registers(self, doc: str) -> ast.Registers:
+        start = self.next().span
+        name = self.name("the name of the registers")
+        members, end = self._members(self._register)
+        return ast.Registers(name, members, doc, start.to(end.span))
+
+    def _register(self) -> ast.Register:
+        doc = self._doc_before()
+        if not self.at(*ACCESSES):
+            raise self.fail("ro, wo or rw", "a register starts with its access: rw uint<32> name @ 0x10;")
+        access = self.next()
+        kind = self.type()
+        name = self.name("the register's name")
+        count = self._count()
+        self.expect("@", "a register says its offset: rw uint<32> name @ 0x10;")
+        offset = self.expression()
+        end = self.expect(";")
+        return ast.Register(access.text, kind, name, count, offset, self._doc(doc, end), access.span.to(end.span))
+
+    # Types and expressions
+
+    def type(self) -> ast.Type:
+        """A type name, with its width where it has one."""
+        name = self.name("a type")
+        if name.text in ("uint", "int") and self.accept("<"):
+            width = self._binary(PRECEDENCE.index(("<<", ">>")) + 1)
+            end = self.expect(">")
+            return ast.IntegerType(name.text, width, name.span.to(end.span))
+        if name.text in C_TYPES:
+            return ast.IntegerType(name.text, None, name.span)
+        return ast.NamedType(name.text, name.span)
+
+    def expression(self) -> ast.Expression:
+        """Any constant expression."""
+        condition = self._binary(0)
+        if not self.accept("?"):
+            return condition
+        self.nesting += 1
+        try:
+            if self.nesting > MAX_NESTING:
+                raise self.fail("a simpler expression", f"at most {MAX_NESTING} levels", "E0203")
+            then = self.expression()
+            self.expect(":")
+            otherwise = self.expression()
+        finally:
+            self.nesting -= 1
+        return ast.Conditional(condition, then, otherwise, condition.span.to(otherwise.span))
+
+    def _binary(self, level: int) -> ast.Expression:
+        if level == len(PRECEDENCE):
+            return self._unary()
+        left = self._binary(level + 1)
+        while self.token.kind is Kind.PUNCTUATION and self.token.text in PRECEDENCE[level]:
+            operator = self.next().text
+            right = self._binary(level + 1)
+            left = ast.Binary(operator, left, right, left.span.to(right.span))
+        return left
+
+    def _unary(self) -> ast.Expression:
+        self.nesting += 1
+        try:
+            if self.nesting > MAX_NESTING:
+                raise self.fail("a simpler expression", f"at most {MAX_NESTING} levels", "E0203")
+            if self.at("-", "~", "!"):
+                operator = self.next()
+                operand = self._unary()
+                return ast.Unary(operator.text, operand, operator.span.to(operand.span))
+            return self._primary()
+        finally:
+            self.nesting -= 1
+
+    def _primary(self) -> ast.Expression:
+        if self.token.kind is Kind.NUMBER:
+            token = self.next()
+            return ast.Number(token.value, token.span, token.text)
+        if self.accept("("):
+            inner = self.expression()
+            self.expect(")")
+            return inner
+        name = self.name("a value")
+        if not self.accept("("):
+            return ast.Reference(name.text, name.span)
+        arguments = [] if self.at(")") else [self.expression()]
+        while self.accept(","):
+            arguments.append(self.expression())
+        end = self.expect(")")
+        return ast.Call(name, tuple(arguments), name.span.to(end.span))
+
+
+def parse(source: Source, diagnostics: Diagnostics) -> ast.File:
+    """The syntax tree of a source; what is broken is reported and left out."""
+    return Parser(source, diagnostics).file()

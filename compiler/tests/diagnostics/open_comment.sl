@@ -1,0 +1,3 @@
+struct commented_t {
+    uint<8> field; /* this never ends
+}

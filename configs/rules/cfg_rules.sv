@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule-table configuration (AccelSDP): packets are parsed, admitted, looked up in the exact table and in the LPM table,
+// changed and forwarded; what a required table misses leaves for the host as it came. Register windows 1: admission,
+// 2: exact, 3: LPM. One flit a cycle; nothing in it drops a packet but a rule.
+module cfg_rules #(
+  parameter int unsigned LpmEntries4 = 512,
+  parameter int unsigned LpmEntries6 = 512,
+  parameter int unsigned ExactEntries4 = 4096,
+  parameter int unsigned ExactEntries6 = 1024
+) (
+  input  logic                           clk_i,
+  input  logic                           rst_i,              // synchronous, active high
+  input  logic [31:0]                    tick_i,             // microseconds
+  input  sluice_pkg::flit_t              in_data_i,
+  input  logic                           in_valid_i,
+  output logic                           in_ready_o,
+  output sluice_pkg::flit_t              out_data_o,
+  output logic                           out_valid_o,
+  input  logic                           out_ready_i,
+  input  sluice_pkg::register_request_t  reg_request_i,      // to the element of the window
+  input  logic [2:0]                     reg_request_valid_i, // windows 1 to 3
+  output logic [2:0]                     reg_request_ready_o,
+  output sluice_pkg::register_response_t [2:0] reg_response_o,
+  output logic [2:0]                     reg_response_valid_o,
+  output sl_packet_pkg::deparse_event_t  event_o             // pulses for the graph's counters
+);
+  import sluice_pkg::*;
+
+  flit_t       packet;
+  phv_record_t parsed, admitted, exact, lpm;
+  logic        packet_valid, packet_ready, parsed_valid, parsed_ready, admitted_valid, admitted_ready;
+  logic        exact_valid, exact_ready, lpm_valid, lpm_ready;
+
+  el_parse u_parse (
+    .clk_i, .rst_i, .in_data_i, .in_valid_i, .in_ready_o,
+    .out_data_o(packet), .out_valid_o(packet_valid), .out_ready_i(packet_ready),
+    .phv_data_o(parsed), .phv_valid_o(parsed_valid), .phv_ready_i(parsed_ready)
+  );
+
+  el_admit u_admit (
+    .clk_i, .rst_i,
+    .in_data_i(parsed), .in_valid_i(parsed_valid), .in_ready_o(parsed_ready),
+    .out_data_o(admitted), .out_valid_o(admitted_valid), .out_ready_i(admitted_ready),
+    .reg_request_i, .reg_request_valid_i(reg_request_valid_i[0]), .reg_request_ready_o(reg_request_ready_o[0]),
+    .reg_response_o(reg_response_o[0]), .reg_response_valid_o(reg_response_valid_o[0])
+  );
+
+  el_exact #(.Entries4(ExactEntries4), .Entries6(ExactEntries6)) u_exact (
+    .clk_i, .rst_i, .tick_i,
+    .in_data_i(admitted), .in_valid_i(admitted_valid), .in_ready_o(admitted_ready),
+    .out_data_o(exact), .out_valid_o(exact_valid), .out_ready_i(exact_ready),
+    .reg_request_i, .reg_request_valid_i(reg_request_valid_i[1]), .reg_request_ready_o(reg_request_ready_o[1]),
+    .reg_response_o(reg_response_o[1]), .reg_response_valid_o(reg_response_valid_o[1])
+  );
+
+  el_lpm #(.Entries4(LpmEntries4), .Entries6(LpmEntries6)) u_lpm (
+    .clk_i, .rst_i, .tick_i,
+    .in_data_i(exact), .in_valid_i(exact_valid), .in_ready_o(exact_ready),
+    .out_data_o(lpm), .out_valid_o(lpm_valid), .out_ready_i(lpm_ready),
+    .reg_request_i, .reg_request_valid_i(reg_request_valid_i[2]), .reg_request_ready_o(reg_request_ready_o[2]),
+    .reg_response_o(reg_response_o[2]), .reg_response_valid_o(reg_response_valid_o[2])
+  );
+
+  el_deparse u_deparse (
+    .clk_i, .rst_i,
+    .in_data_i(packet), .in_valid_i(packet_valid), .in_ready_o(packet_ready),
+    .phv_data_i(lpm), .phv_valid_i(lpm_valid), .phv_ready_o(lpm_ready),
+    .out_data_o, .out_valid_o, .out_ready_i, .event_o
+  );
+endmodule

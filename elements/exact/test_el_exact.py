@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""el_exact: the 5-tuple of a record chooses its rule, for IPv4 and IPv6, and what must not match passes untouched."""
+
+import random
+
+import cocotb
+import sluice_layouts as layouts
+from cocotb.triggers import ReadOnly, RisingEdge
+from sluice_layouts import InstructionKind, L3Kind, L4Kind, Opcode, Status
+
+from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.simulate import simulate
+
+CONTROL, STATUS, USED, PUSH, RESPONSE, INSTRUCTION = 0x004, 0x008, 0x018, 0x040, 0x044, 0x080
+POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
+UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
+HIT = 1 << layouts.TABLE_EXACT
+
+
+def test_exact() -> None:
+    simulate("el_exact", __file__, {"Entries4": 64, "Entries6": 48, "EditEntries": 16})
+
+
+class Element:
+    """The element behind its channels and its register window."""
+
+    def __init__(self, dut, stall: float = 0.2) -> None:
+        self.dut = dut
+        self.source, self.sink = Source(dut, "in", stalls(stall)), Sink(dut, "out", stalls(stall))
+
+    async def begin(self) -> None:
+        self.dut.reg_request_valid_i.value = 0
+        self.dut.tick_i.value = 0
+        await start(self.dut)
+        while not await self.read(STATUS) & 1:
+            pass
+        await self.request(CONTROL, 1)
+
+    async def request(self, address: int, data: int | None = None) -> int:
+        dut = self.dut
+        dut.reg_request_i.value = layouts.RegisterRequest(int(data is not None), address, data or 0).to_int()
+        dut.reg_request_valid_i.value = 1
+        for _ in range(1000):
+            await ReadOnly()
+            taken = dut.reg_request_ready_o.value == 1
+            answered = dut.reg_response_valid_o.value == 1
+            response = layouts.RegisterResponse.from_int(int(dut.reg_response_o.value)) if answered else None
+            await RisingEdge(dut.clk_i)
+            if taken:
+                dut.reg_request_valid_i.value = 0
+            if response is not None:
+                assert not response.error, f"error at {address:#x}"
+                return response.data
+        raise AssertionError(f"no answer at {address:#x}")
+
+    async def read(self, address: int) -> int:
+        return await self.request(address)
+
+    async def execute(self, kind: InstructionKind, rule: int, key, mark: int = 0) -> Status:
+        action = Opcode.ACTION_MARK << 24 | mark
+        bits = 8 * len(key.pack())
+        word = layouts.Instruction(
+            actions=layouts.ActionSet.from_int(action),
+            mask=(1 << bits) - 1,
+            value=key.to_int(),
+            rule_id=rule,
+            table_id=int(isinstance(key, layouts.FiveTuple6)),
+            kind=kind,
+        ).to_int()
+        for n in range(30):
+            await self.request(INSTRUCTION + 4 * n, word >> 32 * n & 0xFFFFFFFF)
+        await self.request(PUSH, 0)
+        for _ in range(200):
+            low, high = await self.read(RESPONSE), await self.read(RESPONSE + 4)
+            answer = layouts.Response.from_int(high << 32 | low)
+            if answer.kind:
+                return Status(answer.status)
+        raise AssertionError("no response")
+
+
+def some_key(version: int):
+    bits = 32 if version == 4 else 128
+    kind = layouts.FiveTuple4 if version == 4 else layouts.FiveTuple6
+    return kind(random.getrandbits(bits), random.getrandbits(bits), random.choice([6, 17]), *random.choices(range(1 << 16), k=2))
+
+
+def record_of(key, **changes: int) -> layouts.PhvRecord:
+    record = layouts.PhvRecord(eligible=changes.get("eligible", 1), length=64)
+    record.info.l3_kind = L3Kind.L3_IPV6 if isinstance(key, layouts.FiveTuple6) else L3Kind.L3_IPV4
+    record.info.l3_kind = changes.get("l3_kind", record.info.l3_kind)
+    record.info.l4_kind = L4Kind.L4_UDP
+    record.info.is_fragment = changes.get("is_fragment", 0)
+    record.phv.ip_src, record.phv.ip_dst, record.phv.ip_protocol = key.ip_src, key.ip_dst, key.ip_protocol
+    record.phv.l4_src, record.phv.l4_dst = key.l4_src, key.l4_dst
+    return record
+
+
+def nearly(key):
+    """The key with one bit of one field changed."""
+    other = type(key).from_int(key.to_int() ^ 1 << random.randrange(8 * len(key.pack())))
+    return other
+
+
+@cocotb.test()
+async def finds_the_rule_of_each_five_tuple_and_of_nothing_else(dut):
+    element = Element(dut)
+    await element.begin()
+    rules = {}
+    for version, count in ((4, 20), (6, 15)):
+        for rule in range(count):
+            key, mark = some_key(version), random.randrange(1, 1 << 24)
+            if rule == 0:
+                key.l4_src = key.l4_dst = 0  # a packet without a transport header
+            assert await element.execute(POPULATE, rule, key, mark) == Status.STATUS_OK
+            rules[key.to_int(), version] = (key, mark)
+    assert (await element.read(USED), await element.read(USED + 4)) == (20, 15)
+    sent, expected = [], []
+    for _ in range(1000):
+        key, mark = random.choice(list(rules.values()))
+        record, hit = random.choice(
+            [
+                (record_of(key), True),
+                (record_of(key), True),
+                (record_of(nearly(key)), False),
+                (record_of(key, is_fragment=1), False),
+                (record_of(key, eligible=0), False),
+                (record_of(key, l3_kind=L3Kind.L3_ARP), False),
+                (record_of(key, l3_kind=L3Kind.L3_NONE), False),
+            ]
+        )
+        sent.append(record.to_int())
+        expected.append((mark, HIT) if hit else (0, 0))
+    element.source.send(*sent)
+    out = [layouts.PhvRecord.from_int(word) for word in await element.sink.wait_for(1000)]
+    assert [(record.mark, record.hits) for record in out] == expected
+    untouched = [word for word, got in zip(sent, element.sink.received, strict=True) if word == got]
+    assert len(untouched) == expected.count((0, 0))
+
+
+@cocotb.test()
+async def changes_rules_under_full_traffic_without_a_miss(dut):
+    element = Element(dut, stall=0)
+    await element.begin()
+    keys = [some_key(4), some_key(6)]
+    for key in keys:
+        assert await element.execute(POPULATE, 7, key, 1) == Status.STATUS_OK
+
+    async def traffic() -> None:
+        while True:
+            if len(element.source.queue) < 4:
+                element.source.send(*(record_of(key).to_int() for key in keys))
+            await RisingEdge(dut.clk_i)
+
+    running = cocotb.start_soon(traffic())
+    others = []
+    for mark in range(2, 8):
+        for key in keys:
+            assert await element.execute(UPDATE, 7, key, mark) == Status.STATUS_OK
+        others.append(some_key(4))
+        assert await element.execute(POPULATE, 10 + mark, others[-1], 99) == Status.STATUS_OK
+    assert await element.execute(POPULATE, 12, some_key(4)) == Status.STATUS_EEXIST
+    assert await element.execute(POPULATE, 30, others[0]) == Status.STATUS_EEXIST
+    assert await element.execute(UPDATE, 12, some_key(4)) == Status.STATUS_EINVAL
+    assert await element.execute(DELETE, 12, others[0]) == Status.STATUS_OK
+    assert await element.execute(DELETE, 12, others[0]) == Status.STATUS_ENOENT
+    running.cancel()
+    await element.source.drained()
+    for _ in range(60):
+        await RisingEdge(dut.clk_i)
+    out = [layouts.PhvRecord.from_int(word) for word in element.sink.received]
+    for kind in (L3Kind.L3_IPV4, L3Kind.L3_IPV6):
+        marks = [record.mark for record in out if record.info.l3_kind == kind]
+        assert all(record.hits == HIT for record in out)
+        assert marks == sorted(marks) and set(marks) == set(range(1, 8)), "each version whole, in order, none missed"
+    assert await element.execute(INITIALIZE, 0, layouts.FiveTuple4()) == Status.STATUS_OK
+    element.source.send(*(record_of(key).to_int() for key in keys))
+    last = [layouts.PhvRecord.from_int(word) for word in (await element.sink.wait_for(len(out) + 2))[-2:]]
+    assert [record.hits for record in last] == [0, HIT], "only the IPv4 table was cleared"

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""el_parse: the record of every kind of packet, field by field against the model; the packet itself leaves unchanged."""
+
+import random
+
+import cocotb
+from cocotb.triggers import RisingEdge
+from sluice_layouts import Fault, Flit, L3Kind, L4Kind, PhvRecord
+
+from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.models.packet import from_flits, parse, to_flits
+from testing.models.traffic import malformed, meta_of, mutated, truncated, well_formed
+from testing.simulate import simulate
+
+
+def test_el_parse() -> None:
+    simulate("el_parse", __file__)
+
+
+def test_traffic_has_every_fault_and_every_kind() -> None:
+    random.seed(1)
+    good = [parse(p, meta_of(p)) for p in well_formed()]
+    assert not any(record.fault for record in good)
+    assert {record.info.l3_kind for record in good} == set(L3Kind)
+    assert {record.info.l4_kind for record in good} == set(L4Kind)
+    assert {record.info.tags for record in good} == {0, 1, 2}
+    assert {parse(p, meta_of(p)).fault for p in malformed()} - {Fault.FAULT_NONE} == set(Fault) - {Fault.FAULT_NONE}
+
+
+async def check(dut, packets: list[bytes], stall: float = 0.3) -> None:
+    """Send packets; every record and every packet must be the model's, in order."""
+    source = Source(dut, "in", stalls(stall))
+    out, phv = Sink(dut, "out", stalls(stall)), Sink(dut, "phv", stalls(stall))
+    await start(dut)
+    metas = [meta_of(packet) for packet in packets]
+    flits = [f for packet, meta in zip(packets, metas, strict=True) for f in to_flits(packet, meta)]
+    source.send(*(f.to_int() for f in flits))
+    records = await phv.wait_for(len(packets))
+    for packet, meta, word in zip(packets, metas, records, strict=True):
+        expected = parse(packet, meta)
+        assert PhvRecord.from_int(word) == expected, f"{packet.hex()}:\n{PhvRecord.from_int(word)}\n{expected}"
+    received = from_flits(Flit.from_int(w) for w in await out.wait_for(len(flits)))
+    assert [(r.data, r.meta) for r in received] == list(zip(packets, metas, strict=True))
+
+
+@cocotb.test()
+async def reads_every_kind_of_header(dut):
+    await check(dut, [packet for packet in well_formed() for _ in range(2)])
+
+
+@cocotb.test()
+async def marks_malformed_packets_and_reads_the_next(dut):
+    good = well_formed()
+    await check(dut, [p for bad in malformed() for p in (bad, random.choice(good))])
+
+
+@cocotb.test()
+async def survives_truncation_at_every_byte(dut):
+    await check(dut, truncated(), stall=0.1)
+
+
+@cocotb.test()
+async def survives_random_bytes(dut):
+    good = well_formed() + malformed()
+    packets = [mutated(random.choice(good)) for _ in range(1200)]
+    packets += [random.randbytes(random.randint(1, 300)) for _ in range(100)]
+    await check(dut, packets, stall=0.1)
+
+
+@cocotb.test()
+async def takes_a_flit_every_cycle(dut):
+    source, out, phv = Source(dut, "in", stalls(0)), Sink(dut, "out", stalls(0)), Sink(dut, "phv", stalls(0))
+    await start(dut)
+    for size, count in ((60, 2000), (65, 1000), (129, 600), (193, 400), (1514, 60)):
+        packet = random.choice(well_formed())[:60].ljust(size, b"\0")
+        words = [f.to_int() for f in to_flits(packet, meta_of(packet))] * count
+        out.received.clear()
+        phv.received.clear()
+        source.send(*words)
+        cycles = 0
+        while source.queue:
+            await RisingEdge(dut.clk_i)
+            cycles += 1
+        await out.wait_for(len(words))
+        await phv.wait_for(count)
+        dut._log.info(f"{size} bytes: {len(words) / cycles:.4f} flits a cycle")
+        assert len(words) / cycles >= 0.99

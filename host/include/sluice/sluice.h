@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// libsluice: a Sluice device from C. Open it by URI, exchange packets with it, read its counters, and give it rules.
+//
+// Every function that can fail returns 0 (or a count) or a negative errno, and leaves a sentence about it in
+// sluice_error_text() of the calling thread; a failed call changes nothing. All functions may be called from several
+// threads at once; calls on one device are served one after the other.
+#ifndef SLUICE_H
+#define SLUICE_H
+
+#include <stdint.h>
+
+#include "sluice_layouts.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sluice_device;
+
+#define SLUICE_RULE_CHOOSE UINT32_MAX // the library chooses the rule id
+#define SLUICE_KEY_BYTES (SLUICE_KEY_BITS / 8)
+#define SLUICE_EDIT_BYTES (SLUICE_EDIT_DATA_BITS / 8)
+
+// The value of a SET_LONG action, with the slot that uses it; the library keeps the edit-data table and fills the
+// index.
+struct sluice_edit {
+    uint8_t slot;
+    uint8_t value[SLUICE_EDIT_BYTES]; // little-endian: byte 0 is the lowest
+};
+
+// What software asks of a rule table (AccelSDP Figure 14).
+struct ofu_rule {
+    uint32_t id;                     // logical rule id, or SLUICE_RULE_CHOOSE; after a populate: the id it got
+    uint16_t rule_priority;          // the higher wins; LPM tables: the prefix length
+    uint8_t value[SLUICE_KEY_BYTES]; // little-endian, the table's key in the low bits
+    uint8_t mask[SLUICE_KEY_BYTES];  // 1: this bit counts; exact tables: all ones over the key
+    struct sluice_action_set actions;
+    uint8_t edit_count; // edits used
+    struct sluice_edit edits[SLUICE_ACTION_SLOTS];
+};
+
+struct ofu_istr {
+    uint8_t kind;     // enum sluice_instruction_kind
+    uint8_t table_id; // enum sluice_table
+    struct ofu_rule rule;
+};
+
+// A packet the device gave to the host. `bytes` is valid until sluice_packet_release.
+struct sluice_packet {
+    const uint8_t *bytes;
+    uint32_t size;
+    uint8_t ingress_port;
+    uint8_t verdict; // enum sluice_verdict
+    uint8_t fault;   // enum sluice_fault
+    uint32_t mark;
+    uint64_t timestamp; // core cycles at lane receive
+};
+
+struct sluice_lane_info {
+    uint64_t ingress_cycle; // when the first flit came into its lane; 0: the host's own packet
+    uint64_t first_cycle;   // when its first flit left
+    uint64_t last_cycle;
+};
+
+// What the last failed call of this thread says: what, where, what to do.
+const char *sluice_error_text(void);
+
+// Set that sentence; returns `error`, so that a caller can return it. For what is built on the library.
+int sluice_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Open a device: `sim:lib=PATH` (a simulated device made by shell/sim/build.py; without `lib=`, the environment's
+// SLUICE_SIM_LIB). -EINVAL: no such transport; -ENODEV: it cannot be loaded or is no Sluice device; -EPROTO: its
+// layouts are not those of this library.
+int sluice_device_open(const char *uri, struct sluice_device **device);
+void sluice_device_close(struct sluice_device *device);
+
+unsigned sluice_device_lanes(const struct sluice_device *device);
+uint32_t sluice_device_clock_khz(const struct sluice_device *device);
+uint64_t sluice_device_cycles(struct sluice_device *device);
+// Simulated devices: let cycles pass. Others pass time by themselves: nothing happens.
+void sluice_device_advance(struct sluice_device *device, uint32_t cycles);
+// Whether nothing is in flight in the device.
+int sluice_device_idle(struct sluice_device *device);
+
+// Lossless: full FIFOs press back instead of dropping (runs over captures).
+int sluice_device_set_lossless(struct sluice_device *device, int on);
+// The fence: after pause no packet enters the graph; drained is 1 once all that was in it has left, to lanes or into
+// the host's ring (which the caller must keep reading meanwhile). Resume lifts it.
+int sluice_device_pause(struct sluice_device *device);
+int sluice_device_drained(struct sluice_device *device);
+int sluice_device_resume(struct sluice_device *device);
+// The microsecond tick of timeouts and last hits.
+int sluice_device_set_tick(struct sluice_device *device, uint32_t microseconds);
+
+// Registers, by byte address. -EFAULT: nothing is there; -ENODEV: the device does not answer.
+int sluice_register_read(struct sluice_device *device, uint32_t address, uint32_t *value);
+int sluice_register_write(struct sluice_device *device, uint32_t address, uint32_t value);
+
+int sluice_lane_counters_read(struct sluice_device *device, unsigned lane, struct sluice_lane_counters *counters);
+int sluice_host_counters_read(struct sluice_device *device, struct sluice_host_counters *counters);
+int sluice_graph_counters_read(struct sluice_device *device, struct sluice_graph_counters *counters);
+
+// Lanes of a simulated device: put a packet before one (-EAGAIN: enough are waiting), take one that left (its size;
+// -EAGAIN: none). `flags` bit 0: bad FCS. -ENOTSUP where the lanes are real.
+int sluice_lane_send(struct sluice_device *device, unsigned lane, const uint8_t *bytes, uint32_t size, unsigned flags);
+int sluice_lane_receive(struct sluice_device *device, unsigned lane, uint8_t *bytes, uint32_t capacity,
+                        struct sluice_lane_info *info);
+
+// The host's packets. Receive: 1 and the oldest packet, or 0; it stays until released. Send: -EAGAIN: the ring is full;
+// -EINVAL: no such lane, or a size that cannot be.
+int sluice_packet_receive(struct sluice_device *device, struct sluice_packet *packet);
+void sluice_packet_release(struct sluice_device *device);
+int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
+                       uint8_t queue);
+
+// Admission: which packets the tables may decide. `flags`: bits 8 to 11 of admit_registers.control.
+int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags);
+int sluice_admit_set_mac(struct sluice_device *device, unsigned lane, const uint8_t mac[6]);
+
+// OFUs, named by their kind (SLUICE_ELEMENT_LPM, SLUICE_ELEMENT_EXACT). Init empties the tables and enables it.
+// -ENOENT: the device has no such OFU.
+int sluice_ofu_init(struct sluice_device *device, uint16_t ofu_id);
+int sluice_ofu_uninit(struct sluice_device *device, uint16_t ofu_id);
+// Capacity and use of one of its tables; the values may be NULL.
+int sluice_ofu_size(struct sluice_device *device, uint16_t ofu_id, uint8_t table_id, uint32_t *entries, uint32_t *used);
+// One instruction. -ENOENT: no such rule; -ENOSPC: the table or the edit-data table is full; -EEXIST: the key or the id
+// is in the table; -EINVAL: bad mask, table, kind, action; -ENODEV: the device is gone.
+int sluice_rule_ops(struct sluice_device *device, uint16_t ofu_id, struct ofu_istr *istr);
+// Several, pipelined; `results` gets what each would have returned. The number that failed, or a negative errno.
+int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct ofu_istr *istr, unsigned count,
+                         int *results);
+// Counters of a rule; -ENOENT where it is not there.
+int sluice_rule_counters_read(struct sluice_device *device, uint16_t ofu_id, uint8_t table_id, uint32_t rule_id,
+                              struct sluice_rule_counters *counters);
+
+// The API as the AccelSDP paper names it (Table 2), on the device that was opened first and not yet closed.
+int ofu_init(uint16_t ofu_id);
+int rule_table_ops(uint16_t ofu_id, struct ofu_istr *istr);
+int ofu_uninit(uint16_t ofu_id);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

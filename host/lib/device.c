@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+// Opening a device, its registers, counters, fence and admission.
+#include "device.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTROL_PAUSE = 2, CONTROL_LOSSLESS = 4, STATUS_IDLE = 2 };
+
+static _Thread_local char error_text[256] = "no error";
+static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct sluice_device *default_device;
+
+const char *sluice_error_text(void) {
+    return error_text;
+}
+
+int sluice_fail(int error, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(error_text, sizeof error_text, format, arguments);
+    va_end(arguments);
+    return error;
+}
+
+static int explain(int error, const char *verb, uint32_t address) {
+    if (error == -ETIMEDOUT)
+        return sluice_fail(-ENODEV, "register %#x: the device does not answer a %s", address, verb);
+    return error ? sluice_fail(error, "register %#x: the device refuses a %s", address, verb) : 0;
+}
+
+int sluice_read_locked(struct sluice_device *device, uint32_t address, uint32_t *value) {
+    return explain(device->transport->reg_read(device->transport, address, value), "read", address);
+}
+
+int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t value) {
+    return explain(device->transport->reg_write(device->transport, address, value), "write", address);
+}
+
+int sluice_register_read(struct sluice_device *device, uint32_t address, uint32_t *value) {
+    pthread_mutex_lock(&device->lock);
+    int result = sluice_read_locked(device, address, value);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_register_write(struct sluice_device *device, uint32_t address, uint32_t value) {
+    pthread_mutex_lock(&device->lock);
+    int result = sluice_write_locked(device, address, value);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+// Page 0 says what the device is; a device of other layouts would be misread bit by bit.
+static int identify(struct sluice_device *device) {
+    uint32_t magic, version, hash, value;
+    int result;
+    if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_MAGIC, &magic)) ||
+        (result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_VERSION, &version)) ||
+        (result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_LAYOUT_HASH, &hash)))
+        return result;
+    if (magic != SLUICE_DEVICE_MAGIC)
+        return sluice_fail(-ENODEV, "this is no Sluice device: its magic is %#x", magic);
+    if (version != SLUICE_DEVICE_VERSION || hash != SLUICE_LAYOUT_HASH)
+        return sluice_fail(-EPROTO, "the device has layouts %#x, the library %#x; build both from the same sources",
+                           hash, SLUICE_LAYOUT_HASH);
+    if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_LANES, &value)))
+        return result;
+    device->lanes = value;
+    if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_CLOCK_KHZ, &device->clock_khz)) ||
+        (result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_WINDOWS, &value)))
+        return result;
+    if (value > SLUICE_MAX_WINDOWS)
+        return sluice_fail(-EPROTO, "the device has %u windows; the most is %d", value, SLUICE_MAX_WINDOWS);
+    device->windows = value;
+    for (unsigned i = 0; i < device->windows; i++) {
+        if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_CAPABILITY + 4 * i, &value)))
+            return result;
+        device->window[i].kind = (uint16_t)value;
+    }
+    return 0;
+}
+
+static int attach_rings(struct sluice_device *device) {
+    struct sluice_transport *transport = device->transport;
+    device->to_host = transport->ring_attach(transport, SLUICE_RING_TO_HOST, SLUICE_RING_BUFFERS);
+    device->from_host = transport->ring_attach(transport, SLUICE_RING_FROM_HOST, SLUICE_RING_BUFFERS);
+    device->chained = malloc(SLUICE_MTU_BYTES);
+    if (!device->to_host || !device->from_host || !device->chained)
+        return sluice_fail(-ENOMEM, "no memory for the rings");
+    return 0;
+}
+
+int sluice_device_open(const char *uri, struct sluice_device **out) {
+    struct sluice_device *device;
+    pthread_mutexattr_t recursive;
+    int result;
+    if (strncmp(uri, "sim:", 4) != 0)
+        return sluice_fail(-EINVAL, "'%s': there is one transport, sim:lib=PATH", uri);
+    if (!(device = calloc(1, sizeof *device)))
+        return sluice_fail(-ENOMEM, "out of memory");
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&device->lock, &recursive);
+    pthread_mutexattr_destroy(&recursive);
+    device->transport = sluice_transport_sim(uri + 4);
+    if (!device->transport) {
+        pthread_mutex_destroy(&device->lock);
+        free(device);
+        return -ENODEV;
+    }
+    if ((result = identify(device)) || (result = attach_rings(device))) {
+        sluice_device_close(device);
+        return result;
+    }
+    pthread_mutex_lock(&default_lock);
+    if (!default_device)
+        default_device = device;
+    pthread_mutex_unlock(&default_lock);
+    *out = device;
+    return 0;
+}
+
+void sluice_device_close(struct sluice_device *device) {
+    if (!device)
+        return;
+    pthread_mutex_lock(&default_lock);
+    if (default_device == device)
+        default_device = NULL;
+    pthread_mutex_unlock(&default_lock);
+    for (unsigned i = 0; i < SLUICE_MAX_WINDOWS; i++)
+        sluice_rule_store_free(device->window[i].rules);
+    device->transport->close(device->transport);
+    free(device->chained);
+    pthread_mutex_destroy(&device->lock);
+    free(device);
+}
+
+unsigned sluice_device_lanes(const struct sluice_device *device) {
+    return device->lanes;
+}
+
+uint32_t sluice_device_clock_khz(const struct sluice_device *device) {
+    return device->clock_khz;
+}
+
+uint64_t sluice_device_cycles(struct sluice_device *device) {
+    pthread_mutex_lock(&device->lock);
+    uint64_t cycles = device->transport->cycles ? device->transport->cycles(device->transport) : 0;
+    pthread_mutex_unlock(&device->lock);
+    return cycles;
+}
+
+void sluice_device_advance(struct sluice_device *device, uint32_t cycles) {
+    pthread_mutex_lock(&device->lock);
+    if (device->transport->advance)
+        device->transport->advance(device->transport, cycles);
+    pthread_mutex_unlock(&device->lock);
+}
+
+int sluice_device_idle(struct sluice_device *device) {
+    uint32_t status = 0;
+    pthread_mutex_lock(&device->lock);
+    int idle = device->transport->idle
+                   ? device->transport->idle(device->transport)
+                   : !sluice_read_locked(device, SLUICE_SHELL_REGISTERS_STATUS, &status) && (status & STATUS_IDLE) != 0;
+    pthread_mutex_unlock(&device->lock);
+    return idle;
+}
+
+static int set_control(struct sluice_device *device, uint32_t bit, int on) {
+    uint32_t control = on ? device->control | bit : device->control & ~bit;
+    int result = sluice_write_locked(device, SLUICE_SHELL_REGISTERS_CONTROL, control);
+    if (result == 0)
+        device->control = control;
+    return result;
+}
+
+int sluice_device_set_lossless(struct sluice_device *device, int on) {
+    pthread_mutex_lock(&device->lock);
+    int result = set_control(device, CONTROL_LOSSLESS, on);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_device_pause(struct sluice_device *device) {
+    pthread_mutex_lock(&device->lock);
+    int result = set_control(device, CONTROL_PAUSE, 1);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_device_resume(struct sluice_device *device) {
+    pthread_mutex_lock(&device->lock);
+    int result = set_control(device, CONTROL_PAUSE, 0);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_device_drained(struct sluice_device *device) {
+    uint32_t status = 0;
+    pthread_mutex_lock(&device->lock);
+    // The ring first: what the device has not taken yet, its status does not know.
+    int taken = device->transport->ring_sent(device->transport) == device->submitted;
+    int result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_STATUS, &status);
+    pthread_mutex_unlock(&device->lock);
+    return result ? result : taken && (status & STATUS_IDLE) != 0;
+}
+
+int sluice_device_set_tick(struct sluice_device *device, uint32_t microseconds) {
+    return sluice_register_write(device, SLUICE_SHELL_REGISTERS_TICK, microseconds);
+}
+
+// Counters are records of 32-bit words, read one by one.
+static int read_words(struct sluice_device *device, uint32_t address, uint8_t *bytes, unsigned size) {
+    int result = 0;
+    pthread_mutex_lock(&device->lock);
+    for (unsigned i = 0; i < size && result == 0; i += 4) {
+        uint32_t word = 0;
+        result = sluice_read_locked(device, address + i, &word);
+        for (unsigned b = 0; b < 4; b++)
+            bytes[i + b] = (uint8_t)(word >> 8 * b);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_lane_counters_read(struct sluice_device *device, unsigned lane, struct sluice_lane_counters *counters) {
+    uint8_t bytes[SLUICE_LANE_COUNTERS_BYTES];
+    if (lane >= device->lanes)
+        return sluice_fail(-EINVAL, "lane %u: the device has %u", lane, device->lanes);
+    int result = read_words(device, SLUICE_SHELL_REGISTERS_LANE_COUNTERS + 64 * lane, bytes, sizeof bytes);
+    if (result == 0)
+        sluice_lane_counters_unpack(counters, bytes);
+    return result;
+}
+
+int sluice_host_counters_read(struct sluice_device *device, struct sluice_host_counters *counters) {
+    uint8_t bytes[SLUICE_HOST_COUNTERS_BYTES];
+    int result = read_words(device, SLUICE_SHELL_REGISTERS_HOST_COUNTERS, bytes, sizeof bytes);
+    if (result == 0)
+        sluice_host_counters_unpack(counters, bytes);
+    return result;
+}
+
+int sluice_graph_counters_read(struct sluice_device *device, struct sluice_graph_counters *counters) {
+    uint8_t bytes[SLUICE_GRAPH_COUNTERS_BYTES];
+    int result = read_words(device, SLUICE_SHELL_REGISTERS_GRAPH_COUNTERS, bytes, sizeof bytes);
+    if (result == 0)
+        sluice_graph_counters_unpack(counters, bytes);
+    return result;
+}
+
+int sluice_window_of(const struct sluice_device *device, uint16_t kind) {
+    for (unsigned i = 1; i < device->windows; i++)
+        if (device->window[i].kind == kind)
+            return (int)i;
+    return sluice_fail(-ENOENT, "the device has no element of kind %u", kind);
+}
+
+int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags) {
+    int window = sluice_window_of(device, SLUICE_ELEMENT_ADMIT);
+    if (window < 0)
+        return window;
+    return sluice_register_write(device, (uint32_t)window * SLUICE_WINDOW_SIZE + SLUICE_ADMIT_REGISTERS_CONTROL,
+                                 required_tables | flags);
+}
+
+int sluice_admit_set_mac(struct sluice_device *device, unsigned lane, const uint8_t mac[6]) {
+    int window = sluice_window_of(device, SLUICE_ELEMENT_ADMIT);
+    if (window < 0)
+        return window;
+    if (lane >= device->lanes)
+        return sluice_fail(-EINVAL, "lane %u: the device has %u", lane, device->lanes);
+    uint32_t address = (uint32_t)window * SLUICE_WINDOW_SIZE + SLUICE_ADMIT_REGISTERS_LANE_MAC + 8 * lane;
+    uint32_t low = (uint32_t)mac[2] << 24 | (uint32_t)mac[3] << 16 | (uint32_t)mac[4] << 8 | mac[5];
+    int result = sluice_register_write(device, address, low);
+    return result ? result : sluice_register_write(device, address + 4, (uint32_t)mac[0] << 8 | mac[1]);
+}
+
+static int on_default(int (*call)(struct sluice_device *, uint16_t, struct ofu_istr *), uint16_t id,
+                      struct ofu_istr *istr) {
+    pthread_mutex_lock(&default_lock);
+    int result = default_device ? call(default_device, id, istr) : sluice_fail(-ENODEV, "no device is open");
+    pthread_mutex_unlock(&default_lock);
+    return result;
+}
+
+static int call_init(struct sluice_device *device, uint16_t id, struct ofu_istr *istr) {
+    (void)istr;
+    return sluice_ofu_init(device, id);
+}
+
+static int call_uninit(struct sluice_device *device, uint16_t id, struct ofu_istr *istr) {
+    (void)istr;
+    return sluice_ofu_uninit(device, id);
+}
+
+int ofu_init(uint16_t ofu_id) {
+    return on_default(call_init, ofu_id, NULL);
+}
+
+int rule_table_ops(uint16_t ofu_id, struct ofu_istr *istr) {
+    return on_default(sluice_rule_ops, ofu_id, istr);
+}
+
+int ofu_uninit(uint16_t ofu_id) {
+    return on_default(call_uninit, ofu_id, NULL);
+}

@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules: instructions into an OFU's window, answers out of it, and a store of what is in each table, so that duplicates
+// are found, ids are chosen, and edit data is shared and given back.
+#include "device.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORDS = SLUICE_INSTRUCTION_BYTES / 4, EDIT_ENTRIES = 256, DRAIN_CYCLES = 256, POLLS = 100000, NO_RULE = -1 };
+enum { STATUS_READY = 1, STATUS_FREE_SHIFT = 8, STATUS_WAITING_SHIFT = 16, NO_EDIT = 0xffff };
+
+struct stored_rule {
+    uint8_t value[SLUICE_KEY_BYTES], mask[SLUICE_KEY_BYTES];
+    uint16_t edits[SLUICE_ACTION_SLOTS]; // edit-data entries it holds, NO_EDIT where none
+    int32_t next;                        // in its hash chain
+    uint16_t rule_priority;
+    bool used;
+};
+
+struct stored_table {
+    struct stored_rule *rules; // by rule id
+    int32_t *chains;           // heads, by hash of the key
+    uint32_t entries, used, hint, buckets, key_bits;
+};
+
+struct edit_entry {
+    uint8_t value[SLUICE_EDIT_BYTES];
+    uint32_t holders;
+    uint64_t freed_at; // shell cycles; packets in flight may still read it for a while
+};
+
+struct sluice_rule_store {
+    uint32_t base; // of the window
+    bool is_lpm;
+    struct stored_table tables[SLUICE_TABLES];
+    struct edit_entry edits[EDIT_ENTRIES];
+    uint32_t written[WORDS]; // what the instruction registers hold, so that only changes are written
+    bool written_valid;
+};
+
+static uint32_t hash_key(const uint8_t *value, const uint8_t *mask, uint16_t rule_priority) {
+    uint32_t hash = 2166136261U ^ rule_priority;
+    for (unsigned i = 0; i < SLUICE_KEY_BYTES; i++)
+        hash = (hash ^ (uint32_t)(value[i] & mask[i]) ^ (uint32_t)mask[i] << 8) * 16777619U;
+    return hash ^ hash >> 15;
+}
+
+static int32_t *chain_of(const struct stored_table *table, const uint8_t *value, const uint8_t *mask,
+                         uint16_t rule_priority) {
+    return &table->chains[hash_key(value, mask, rule_priority) & (table->buckets - 1)];
+}
+
+static bool same_key(const struct stored_rule *rule, const struct ofu_rule *other) {
+    if (rule->rule_priority != other->rule_priority)
+        return false;
+    for (unsigned i = 0; i < SLUICE_KEY_BYTES; i++)
+        if (rule->mask[i] != other->mask[i] || ((rule->value[i] ^ other->value[i]) & rule->mask[i]))
+            return false;
+    return true;
+}
+
+static int32_t find_key(const struct stored_table *table, const struct ofu_rule *rule) {
+    int32_t id = *chain_of(table, rule->value, rule->mask, rule->rule_priority);
+    while (id != NO_RULE && !same_key(&table->rules[id], rule))
+        id = table->rules[id].next;
+    return id;
+}
+
+static void link_rule(struct stored_table *table, uint32_t id, const struct ofu_rule *from, const uint16_t *edits) {
+    struct stored_rule *rule = &table->rules[id];
+    int32_t *chain = chain_of(table, from->value, from->mask, from->rule_priority);
+    memcpy(rule->value, from->value, sizeof rule->value);
+    memcpy(rule->mask, from->mask, sizeof rule->mask);
+    memcpy(rule->edits, edits, sizeof rule->edits);
+    rule->rule_priority = from->rule_priority;
+    rule->used = true;
+    rule->next = *chain;
+    *chain = (int32_t)id;
+    table->used++;
+}
+
+static void unlink_rule(struct stored_table *table, uint32_t id) {
+    struct stored_rule *rule = &table->rules[id];
+    int32_t *at = chain_of(table, rule->value, rule->mask, rule->rule_priority);
+    while (*at != (int32_t)id)
+        at = &table->rules[*at].next;
+    *at = rule->next;
+    rule->used = false;
+    table->used--;
+}
+
+static void free_table(struct stored_table *table) {
+    free(table->rules);
+    free(table->chains);
+    memset(table, 0, sizeof *table);
+}
+
+void sluice_rule_store_free(struct sluice_rule_store *store) {
+    if (!store)
+        return;
+    for (unsigned i = 0; i < SLUICE_TABLES; i++)
+        free_table(&store->tables[i]);
+    free(store);
+}
+
+static int make_table(struct stored_table *table, uint32_t entries, uint32_t key_bits) {
+    table->entries = entries;
+    table->key_bits = key_bits;
+    for (table->buckets = 16; table->buckets < entries; table->buckets *= 2)
+        ;
+    table->rules = calloc(entries ? entries : 1, sizeof *table->rules);
+    table->chains = malloc(table->buckets * sizeof *table->chains);
+    if (!table->rules || !table->chains)
+        return sluice_fail(-ENOMEM, "no memory for %u rules", entries);
+    memset(table->chains, 0xff, table->buckets * sizeof *table->chains);
+    return 0;
+}
+
+// The store of an OFU, made at its first use; NULL with *result set where there is none.
+static struct sluice_rule_store *store_of(struct sluice_device *device, uint16_t ofu_id, int *result) {
+    int window = sluice_window_of(device, ofu_id);
+    if (window < 0 || (ofu_id != SLUICE_ELEMENT_LPM && ofu_id != SLUICE_ELEMENT_EXACT)) {
+        *result = sluice_fail(-ENOENT, "the device has no OFU %u", ofu_id);
+        return NULL;
+    }
+    if (device->window[window].rules)
+        return device->window[window].rules;
+    struct sluice_rule_store *store = calloc(1, sizeof *store);
+    *result = store ? 0 : sluice_fail(-ENOMEM, "out of memory");
+    if (!store)
+        return NULL;
+    store->base = (uint32_t)window * SLUICE_WINDOW_SIZE;
+    store->is_lpm = ofu_id == SLUICE_ELEMENT_LPM;
+    for (uint32_t i = 0; i < SLUICE_TABLES && *result == 0; i++) {
+        uint32_t entries = 0, key_bits = 0;
+        if (!(*result = sluice_read_locked(device, store->base + SLUICE_OFU_REGISTERS_ENTRIES + 4 * i, &entries)) &&
+            !(*result = sluice_read_locked(device, store->base + SLUICE_OFU_REGISTERS_KEY_BITS + 4 * i, &key_bits)))
+            *result = make_table(&store->tables[i], entries, key_bits);
+    }
+    if (*result != 0) {
+        sluice_rule_store_free(store);
+        return NULL;
+    }
+    device->window[window].rules = store;
+    return store;
+}
+
+static void wait_cycles(struct sluice_device *device, uint64_t until) {
+    uint32_t low = 0, high = 0;
+    do {
+        if (sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_LOW, &low) ||
+            sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_HIGH, &high))
+            return;
+    } while (((uint64_t)high << 32 | low) < until);
+}
+
+static void release_edit(struct sluice_device *device, struct sluice_rule_store *store, uint16_t index) {
+    uint32_t low = 0, high = 0;
+    if (index == NO_EDIT || --store->edits[index].holders > 0)
+        return;
+    sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_LOW, &low);
+    sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_HIGH, &high);
+    store->edits[index].freed_at = ((uint64_t)high << 32 | low) + DRAIN_CYCLES;
+}
+
+static void release_edits(struct sluice_device *device, struct sluice_rule_store *store, const uint16_t *edits) {
+    for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++)
+        release_edit(device, store, edits[i]);
+}
+
+static int write_edit(struct sluice_device *device, struct sluice_rule_store *store, uint16_t index,
+                      const uint8_t *value) {
+    int result = sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_EDIT_INDEX, index);
+    for (uint32_t i = 0; i < 4 && result == 0; i++) {
+        uint32_t word = 0;
+        for (unsigned b = 0; b < 4; b++)
+            word |= (uint32_t)value[4 * i + b] << 8 * b;
+        result = sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_EDIT_DATA + 4 * i, word);
+    }
+    return result;
+}
+
+// An entry of the edit-data table that holds `value`: one there is, or the one that was freed longest ago.
+static int take_edit(struct sluice_device *device, struct sluice_rule_store *store, const uint8_t *value) {
+    int oldest = -1;
+    for (int i = 0; i < EDIT_ENTRIES; i++) {
+        struct edit_entry *entry = &store->edits[i];
+        if (entry->holders && memcmp(entry->value, value, SLUICE_EDIT_BYTES) == 0) {
+            entry->holders++;
+            return i;
+        }
+        if (!entry->holders && (oldest < 0 || entry->freed_at < store->edits[oldest].freed_at))
+            oldest = i;
+    }
+    if (oldest < 0)
+        return sluice_fail(-ENOSPC, "all %d entries of the edit-data table are in use", EDIT_ENTRIES);
+    wait_cycles(device, store->edits[oldest].freed_at);
+    int result = write_edit(device, store, (uint16_t)oldest, value);
+    if (result)
+        return result;
+    memcpy(store->edits[oldest].value, value, SLUICE_EDIT_BYTES);
+    store->edits[oldest].holders = 1;
+    return oldest;
+}
+
+// Long operands into the table, their indices into the action set.
+static int take_edits(struct sluice_device *device, struct sluice_rule_store *store, struct ofu_rule *rule,
+                      uint16_t *edits) {
+    for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++)
+        edits[i] = NO_EDIT;
+    for (unsigned i = 0; i < rule->edit_count; i++) {
+        unsigned slot = rule->edits[i].slot;
+        int index = take_edit(device, store, rule->edits[i].value);
+        if (index < 0) {
+            release_edits(device, store, edits);
+            return index;
+        }
+        edits[slot] = (uint16_t)index;
+        rule->actions.slots[slot].operand = (rule->actions.slots[slot].operand & 0xf00000U) | (uint32_t)index;
+    }
+    return 0;
+}
+
+static int check_actions(const struct ofu_rule *rule) {
+    bool filled[SLUICE_ACTION_SLOTS] = {false};
+    if (rule->edit_count > SLUICE_ACTION_SLOTS)
+        return sluice_fail(-EINVAL, "%u edits; an action set has %u slots", rule->edit_count, SLUICE_ACTION_SLOTS);
+    for (unsigned i = 0; i < rule->edit_count; i++) {
+        unsigned slot = rule->edits[i].slot;
+        if (slot >= SLUICE_ACTION_SLOTS || filled[slot] || rule->actions.slots[slot].opcode != SLUICE_ACTION_SET_LONG)
+            return sluice_fail(-EINVAL, "edit %u is for slot %u, which is no SET_LONG of its own", i, slot);
+        filled[slot] = true;
+    }
+    for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++) {
+        const struct sluice_action *action = &rule->actions.slots[i];
+        bool sets = action->opcode == SLUICE_ACTION_SET || action->opcode == SLUICE_ACTION_SET_LONG;
+        if (action->opcode > SLUICE_ACTION_TO_CONTROLLER || action->operand >> 24)
+            return sluice_fail(-EINVAL, "slot %u: opcode %u, operand %#x", i, action->opcode, action->operand);
+        if (sets && action->operand >> 20 >= SLUICE_FIELDS)
+            return sluice_fail(-EINVAL, "slot %u sets field %u; there are %u", i, action->operand >> 20, SLUICE_FIELDS);
+        if (action->opcode == SLUICE_ACTION_SET_LONG && !filled[i])
+            return sluice_fail(-EINVAL, "slot %u is SET_LONG and has no edit", i);
+    }
+    return 0;
+}
+
+static bool key_bit(const uint8_t *bytes, unsigned bit) {
+    return bytes[bit / 8] >> bit % 8 & 1;
+}
+
+// LPM: the mask is the `rule_priority` highest bits of the key. Every table: nothing above the key.
+static int check_key(const struct sluice_rule_store *store, const struct stored_table *table,
+                     const struct ofu_rule *rule) {
+    if (store->is_lpm && rule->rule_priority > table->key_bits)
+        return sluice_fail(-EINVAL, "prefix length %u of %u bits", rule->rule_priority, table->key_bits);
+    for (unsigned bit = 0; bit < SLUICE_KEY_BITS; bit++) {
+        bool inside = bit < table->key_bits;
+        bool wanted = inside && (!store->is_lpm || bit >= table->key_bits - rule->rule_priority);
+        if (key_bit(rule->mask, bit) != wanted || (!inside && key_bit(rule->value, bit)))
+            return sluice_fail(-EINVAL, "bad mask or value at bit %u: %s", bit,
+                               store->is_lpm ? "a prefix of the length that the priority says" : "an exact key");
+    }
+    return 0;
+}
+
+static int choose_id(struct stored_table *table, uint32_t *id) {
+    if (*id != SLUICE_RULE_CHOOSE) {
+        if (*id >= table->entries)
+            return sluice_fail(-EINVAL, "rule id %u; the table has %u", *id, table->entries);
+        return table->rules[*id].used ? sluice_fail(-EEXIST, "rule id %u is in use", *id) : 0;
+    }
+    for (uint32_t i = 0; i < table->entries; i++) {
+        uint32_t candidate = (table->hint + i) % table->entries;
+        if (!table->rules[candidate].used) {
+            table->hint = (candidate + 1) % table->entries;
+            *id = candidate;
+            return 0;
+        }
+    }
+    return sluice_fail(-ENOSPC, "the table is full: %u rules", table->entries);
+}
+
+static int push(struct sluice_device *device, struct sluice_rule_store *store, const struct ofu_istr *istr) {
+    struct sluice_instruction instruction = {.actions = istr->rule.actions,
+                                             .rule_id = istr->rule.id,
+                                             .rule_priority = istr->rule.rule_priority,
+                                             .table_id = istr->table_id,
+                                             .kind = istr->kind};
+    uint8_t bytes[SLUICE_INSTRUCTION_BYTES];
+    memcpy(instruction.value, istr->rule.value, sizeof instruction.value);
+    memcpy(instruction.mask, istr->rule.mask, sizeof instruction.mask);
+    sluice_instruction_pack(&instruction, bytes);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        uint32_t word = 0;
+        for (unsigned b = 0; b < 4; b++)
+            word |= (uint32_t)bytes[4 * i + b] << 8 * b;
+        if (store->written_valid && store->written[i] == word)
+            continue;
+        int result = sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_INSTRUCTION + 4 * i, word);
+        if (result) {
+            store->written_valid = false;
+            return result;
+        }
+        store->written[i] = word;
+    }
+    store->written_valid = true;
+    return sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_PUSH, 1);
+}
+
+// The answer to the oldest instruction: 0 or its negative errno; -ENODEV when none comes.
+static int answer(struct sluice_device *device, struct sluice_rule_store *store) {
+    struct sluice_response response;
+    uint8_t bytes[SLUICE_RESPONSE_BYTES];
+    uint32_t status = 0, words[2];
+    int result;
+    for (int i = 0; !(status >> STATUS_WAITING_SHIFT & 0xff); i++) {
+        if (i == POLLS)
+            return sluice_fail(-ENODEV, "OFU at %#x: no answer to an instruction", store->base);
+        if ((result = sluice_read_locked(device, store->base + SLUICE_OFU_REGISTERS_STATUS, &status)))
+            return result;
+    }
+    for (uint32_t i = 0; i < 2; i++)
+        if ((result = sluice_read_locked(device, store->base + SLUICE_OFU_REGISTERS_RESPONSE + 4 * i, &words[i])))
+            return result;
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+    sluice_response_unpack(&response, bytes);
+    if (response.status == SLUICE_STATUS_OK)
+        return 0;
+    return sluice_fail(-(int)response.status, "rule %u: the device refuses it (errno %u)", response.rule_id,
+                       response.status);
+}
+
+// One instruction checked and its edit data taken; what must be undone if the device refuses it stays with the caller.
+struct pending {
+    struct ofu_istr *istr;
+    struct stored_table *table;
+    uint16_t edits[SLUICE_ACTION_SLOTS], old_edits[SLUICE_ACTION_SLOTS];
+    struct stored_rule before;
+};
+
+static int stage_new(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
+    struct ofu_rule *rule = &it->istr->rule;
+    int result;
+    if ((result = check_actions(rule)) || (result = check_key(store, it->table, rule)))
+        return result;
+    if (find_key(it->table, rule) != NO_RULE)
+        return sluice_fail(-EEXIST, "this key is rule %d already", find_key(it->table, rule));
+    if (it->table->used == it->table->entries)
+        return sluice_fail(-ENOSPC, "the table is full: %u rules", it->table->entries);
+    uint32_t wanted = rule->id;
+    if ((result = choose_id(it->table, &rule->id)) || (result = take_edits(device, store, rule, it->edits))) {
+        rule->id = wanted;
+        return result;
+    }
+    link_rule(it->table, rule->id, rule, it->edits);
+    return 0;
+}
+
+static int stage_old(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
+    struct ofu_rule *rule = &it->istr->rule;
+    int result;
+    if (rule->id >= it->table->entries || !it->table->rules[rule->id].used)
+        return sluice_fail(-ENOENT, "there is no rule %u", rule->id);
+    it->before = it->table->rules[rule->id];
+    memcpy(it->old_edits, it->before.edits, sizeof it->old_edits);
+    if (it->istr->kind == SLUICE_INSTRUCTION_DELETE) {
+        unlink_rule(it->table, rule->id);
+        return 0;
+    }
+    if ((result = check_actions(rule)) || (result = check_key(store, it->table, rule)))
+        return result;
+    int32_t other = find_key(it->table, rule);
+    if (other != NO_RULE && other != (int32_t)rule->id)
+        return sluice_fail(-EEXIST, "this key is rule %d already", other);
+    if ((result = take_edits(device, store, rule, it->edits)))
+        return result;
+    unlink_rule(it->table, rule->id);
+    link_rule(it->table, rule->id, rule, it->edits);
+    return 0;
+}
+
+static int stage(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
+    if (it->istr->table_id >= SLUICE_TABLES || store->tables[it->istr->table_id].entries == 0)
+        return sluice_fail(-EINVAL, "table %u: there is none", it->istr->table_id);
+    it->table = &store->tables[it->istr->table_id];
+    switch (it->istr->kind) {
+    case SLUICE_INSTRUCTION_POPULATE:
+        return stage_new(device, store, it);
+    case SLUICE_INSTRUCTION_DELETE:
+    case SLUICE_INSTRUCTION_UPDATE:
+        return stage_old(device, store, it);
+    case SLUICE_INSTRUCTION_INITIALIZE:
+        return 0;
+    default:
+        return sluice_fail(-EINVAL, "instruction kind %u", it->istr->kind);
+    }
+}
+
+static void clear_table(struct sluice_device *device, struct sluice_rule_store *store, struct stored_table *table) {
+    for (uint32_t i = 0; i < table->entries && table->used; i++) {
+        if (!table->rules[i].used)
+            continue;
+        unlink_rule(table, i);
+        release_edits(device, store, table->rules[i].edits);
+    }
+}
+
+// The device has answered: give back what is no longer held, or undo.
+static void settle(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it, int result) {
+    uint32_t id = it->istr->rule.id;
+    struct ofu_rule old = {.rule_priority = it->before.rule_priority};
+    memcpy(old.value, it->before.value, sizeof old.value);
+    memcpy(old.mask, it->before.mask, sizeof old.mask);
+    switch (it->istr->kind) {
+    case SLUICE_INSTRUCTION_POPULATE:
+        if (result) {
+            unlink_rule(it->table, id);
+            release_edits(device, store, it->edits);
+        }
+        break;
+    case SLUICE_INSTRUCTION_DELETE:
+        if (result)
+            link_rule(it->table, id, &old, it->old_edits);
+        else
+            release_edits(device, store, it->old_edits);
+        break;
+    case SLUICE_INSTRUCTION_UPDATE:
+        if (result) {
+            unlink_rule(it->table, id);
+            link_rule(it->table, id, &old, it->old_edits);
+        }
+        release_edits(device, store, result ? it->edits : it->old_edits);
+        break;
+    default:
+        if (!result)
+            clear_table(device, store, it->table);
+    }
+}
+
+enum { PIPELINED = 8 };
+
+int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct ofu_istr *istr, unsigned count,
+                         int *results) {
+    int failed = 0, result = 0;
+    pthread_mutex_lock(&device->lock);
+    struct sluice_rule_store *store = store_of(device, ofu_id, &result);
+    for (unsigned done = 0; store && done < count;) {
+        struct pending window[PIPELINED];
+        unsigned pushed = 0, next = done;
+        bool flush = false; // its error text must survive, or it changes every rule: settle what is under way first
+        while (next < count && pushed < PIPELINED && !flush) {
+            struct pending *it = &window[pushed];
+            it->istr = &istr[next];
+            flush = it->istr->kind == SLUICE_INSTRUCTION_INITIALIZE;
+            if (flush && pushed)
+                break;
+            int staged = stage(device, store, it);
+            if (!staged && (staged = push(device, store, it->istr)))
+                settle(device, store, it, staged);
+            results[next++] = staged;
+            if (staged)
+                flush = true;
+            else
+                pushed++;
+        }
+        for (unsigned i = 0; i < pushed; i++) {
+            int answered = answer(device, store);
+            results[window[i].istr - istr] = answered;
+            settle(device, store, &window[i], answered);
+        }
+        done = next;
+    }
+    for (unsigned i = 0; store && i < count; i++)
+        failed += results[i] != 0;
+    pthread_mutex_unlock(&device->lock);
+    return store ? failed : result;
+}
+
+int sluice_rule_ops(struct sluice_device *device, uint16_t ofu_id, struct ofu_istr *istr) {
+    int result = 0;
+    int failed = sluice_rule_ops_many(device, ofu_id, istr, 1, &result);
+    return failed < 0 ? failed : result;
+}
+
+static int wait_ready(struct sluice_device *device, const struct sluice_rule_store *store) {
+    uint32_t status = 0;
+    for (int i = 0; i < POLLS; i++) {
+        int result = sluice_read_locked(device, store->base + SLUICE_OFU_REGISTERS_STATUS, &status);
+        if (result || status & STATUS_READY)
+            return result;
+    }
+    return sluice_fail(-ENODEV, "OFU at %#x: its memories are never cleared", store->base);
+}
+
+int sluice_ofu_init(struct sluice_device *device, uint16_t ofu_id) {
+    int result = 0;
+    pthread_mutex_lock(&device->lock);
+    struct sluice_rule_store *store = store_of(device, ofu_id, &result);
+    if (store && !(result = wait_ready(device, store))) {
+        for (uint8_t table = 0; table < SLUICE_TABLES && result == 0; table++) {
+            struct ofu_istr clear = {.kind = SLUICE_INSTRUCTION_INITIALIZE, .table_id = table};
+            if (store->tables[table].entries)
+                result = sluice_rule_ops(device, ofu_id, &clear);
+        }
+        if (result == 0)
+            result = sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_CONTROL, 1);
+    }
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_ofu_uninit(struct sluice_device *device, uint16_t ofu_id) {
+    int result = 0;
+    pthread_mutex_lock(&device->lock);
+    struct sluice_rule_store *store = store_of(device, ofu_id, &result);
+    if (store)
+        result = sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_CONTROL, 0);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_ofu_size(struct sluice_device *device, uint16_t ofu_id, uint8_t table_id, uint32_t *entries,
+                    uint32_t *used) {
+    int result = 0;
+    pthread_mutex_lock(&device->lock);
+    struct sluice_rule_store *store = store_of(device, ofu_id, &result);
+    if (store && table_id >= SLUICE_TABLES)
+        result = sluice_fail(-EINVAL, "table %u: there is none", table_id);
+    if (result == 0 && entries)
+        *entries = store->tables[table_id].entries;
+    if (result == 0 && used)
+        *used = store->tables[table_id].used;
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_rule_counters_read(struct sluice_device *device, uint16_t ofu_id, uint8_t table_id, uint32_t rule_id,
+                              struct sluice_rule_counters *counters) {
+    uint8_t bytes[SLUICE_RULE_COUNTERS_BYTES];
+    int result = 0;
+    pthread_mutex_lock(&device->lock);
+    struct sluice_rule_store *store = store_of(device, ofu_id, &result);
+    if (store && (table_id >= SLUICE_TABLES || rule_id >= store->tables[table_id].entries ||
+                  !store->tables[table_id].rules[rule_id].used))
+        result = sluice_fail(-ENOENT, "there is no rule %u in table %u", rule_id, table_id);
+    if (result == 0)
+        result = sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_COUNTER_INDEX,
+                                     (uint32_t)table_id << 30 | rule_id);
+    for (uint32_t i = 0; i < 4 && result == 0; i++) {
+        uint32_t word = 0;
+        result = sluice_read_locked(device, store->base + SLUICE_OFU_REGISTERS_COUNTER_DATA + 4 * i, &word);
+        for (unsigned b = 0; b < 4; b++)
+            bytes[4 * i + b] = (uint8_t)(word >> 8 * b);
+    }
+    if (result == 0)
+        sluice_rule_counters_unpack(counters, bytes);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}

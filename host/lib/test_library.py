@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library as a user meets it: rules and their errors on the simulated device, threads, and devices that fail."""
+
+import ctypes as c
+import errno
+import ipaddress
+import random
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sluice_layouts as L
+
+from host.build import INCLUDES
+from host.python.device import Action, CInstruction, Device, SluiceError, instruction, load, prefix, set_field
+from testing.simulate import ROOT
+
+SEED = 20261120
+LPM, EXACT = L.ELEMENT_LPM, L.ELEMENT_EXACT
+POPULATE, DELETE, UPDATE = L.INSTRUCTION_POPULATE, L.INSTRUCTION_DELETE, L.INSTRUCTION_UPDATE
+KEY4 = (1 << 104) - 1
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Device]:
+    with Device() as opened:
+        yield opened
+
+
+@pytest.fixture
+def device(shared: Device) -> Device:
+    for ofu in (LPM, EXACT):
+        shared.call("sluice_ofu_init", c.c_uint16(ofu))
+    return shared
+
+
+def route(text: str, *actions: Action, kind: int = POPULATE, rule_id: int = 0xFFFFFFFF) -> CInstruction:
+    network = ipaddress.ip_network(text)
+    bits = network.max_prefixlen
+    where = prefix(int(network.network_address), network.prefixlen, bits)
+    return instruction(kind, int(bits == 128), rule_id, actions=actions or [Action(L.ACTION_OUTPUT, 1)], **where)
+
+
+def used(device: Device, ofu: int, table: int = 0) -> int:
+    """Rules in a table, as the device itself counts them and as the library does: they must agree."""
+    count = c.c_uint32()
+    device.call("sluice_ofu_size", c.c_uint16(ofu), c.c_uint8(table), None, c.byref(count))
+    window = next(
+        n
+        for n in range(1, device.read(L.SHELL_REGISTERS_WINDOWS))
+        if device.read(L.SHELL_REGISTERS_CAPABILITY + 4 * n) & 0xFFFF == ofu
+    )
+    assert device.read(window * L.WINDOW_SIZE + L.OFU_REGISTERS_USED + 4 * table) == count.value
+    return count.value
+
+
+def refused(device: Device, ofu: int, what: CInstruction) -> SluiceError:
+    with pytest.raises(SluiceError) as caught:
+        device.rule(ofu, what)
+    assert str(caught.value).split(": ", 1)[1], "the error has a text"
+    return caught.value
+
+
+def test_populates_updates_and_deletes_a_route(device: Device) -> None:
+    rule = device.rule(LPM, route("10.1.0.0/16"))
+    assert used(device, LPM) == 1
+    device.rule(LPM, route("10.2.0.0/16", kind=UPDATE, rule_id=rule))
+    assert used(device, LPM) == 1
+    device.rule(LPM, instruction(DELETE, 0, rule))
+    assert used(device, LPM) == 0
+
+
+def test_chosen_ids_are_all_different(device: Device) -> None:
+    ids = {device.rule(LPM, route(f"10.{n}.0.0/16")) for n in range(40)}
+    assert len(ids) == 40
+
+
+def test_refuses_the_same_prefix_twice(device: Device) -> None:
+    device.rule(LPM, route("10.1.0.0/16"))
+    assert refused(device, LPM, route("10.1.0.0/16")).errno == errno.EEXIST
+    device.rule(LPM, route("10.1.0.0/17"))
+    assert used(device, LPM) == 2
+
+
+def test_refuses_an_id_that_is_in_use(device: Device) -> None:
+    device.rule(LPM, route("10.1.0.0/16", rule_id=7))
+    assert refused(device, LPM, route("10.2.0.0/16", rule_id=7)).errno == errno.EEXIST
+    assert used(device, LPM) == 1
+
+
+@pytest.mark.parametrize("kind", [DELETE, UPDATE])
+def test_says_that_a_rule_is_not_there(device: Device, kind: int) -> None:
+    assert refused(device, LPM, route("10.1.0.0/16", kind=kind, rule_id=3)).errno == errno.ENOENT
+
+
+def test_says_that_a_unit_is_not_there(device: Device) -> None:
+    assert refused(device, 99, route("10.1.0.0/16")).errno == errno.ENOENT
+
+
+@pytest.mark.parametrize(
+    "mask, priority",
+    [(0xFF00FF00, 16), (0xFFFF0000, 17), (0x0000FFFF, 16), (0xFFFF0000 << 32 | 0xFFFF0000, 16), (0xFFFFFFFF, 33)],
+)
+def test_refuses_a_mask_that_is_no_prefix(device: Device, mask: int, priority: int) -> None:
+    wrong = instruction(POPULATE, 0, value=0, mask=mask, priority=priority)
+    assert refused(device, LPM, wrong).errno == errno.EINVAL
+    assert used(device, LPM) == 0
+
+
+def test_refuses_an_exact_rule_with_a_hole_in_its_mask(device: Device) -> None:
+    assert refused(device, EXACT, instruction(POPULATE, 0, value=5, mask=KEY4 ^ 2)).errno == errno.EINVAL
+    device.rule(EXACT, instruction(POPULATE, 0, value=5, mask=KEY4))
+    assert refused(device, EXACT, instruction(POPULATE, 0, value=5, mask=KEY4)).errno == errno.EEXIST
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        instruction(99, 0),
+        instruction(POPULATE, 2),
+        instruction(POPULATE, 0, actions=[Action(200)]),
+        instruction(POPULATE, 0, actions=[Action(L.ACTION_SET, 15 << 20)]),
+        instruction(POPULATE, 0, actions=[Action(L.ACTION_SET_LONG)]),
+        instruction(POPULATE, 0, 1 << 20),
+    ],
+    ids=["kind", "table", "opcode", "field", "no edit", "id"],
+)
+def test_refuses_what_is_no_instruction(device: Device, what: CInstruction) -> None:
+    assert refused(device, LPM, what).errno == errno.EINVAL
+    assert used(device, LPM) == 0
+
+
+def test_a_full_table_refuses_one_more_and_keeps_the_rest(device: Device) -> None:
+    entries = c.c_uint32()
+    device.call("sluice_ofu_size", c.c_uint16(LPM), c.c_uint8(0), c.byref(entries), None)
+    batch = (CInstruction * (entries.value + 3))(*(route(f"10.{n >> 8}.{n & 255}.0/24") for n in range(entries.value + 3)))
+    results = (c.c_int * len(batch))()
+    assert device.call("sluice_rule_ops_many", c.c_uint16(LPM), batch, len(batch), results) == 3
+    assert list(results) == [0] * entries.value + [-errno.ENOSPC] * 3
+    assert used(device, LPM) == entries.value
+    device.rule(LPM, instruction(DELETE, 0, batch[17].rule.id))
+    device.rule(LPM, route("192.168.0.0/24"))
+    assert used(device, LPM) == entries.value
+
+
+def test_edit_data_is_shared_and_given_back(device: Device) -> None:
+    """300 routes through 3 neighbours need 3 entries; 256 different neighbours more do not fit, and take nothing."""
+    ids = [device.rule(LPM, route(f"10.0.{n}.0/24", set_field(L.FIELD_ETH_DST, n % 3))) for n in range(200)]
+    others = []
+    while True:
+        try:
+            others.append(device.rule(LPM, route(f"10.1.{len(others)}.0/24", set_field(L.FIELD_ETH_DST, 100 + len(others)))))
+        except SluiceError as error:
+            assert error.errno == errno.ENOSPC
+            break
+    assert len(others) == 256 - 3
+    before = used(device, LPM)
+    device.rule(LPM, instruction(DELETE, 0, others[0]))
+    device.rule(LPM, route("10.9.0.0/24", set_field(L.FIELD_ETH_DST, 999)))
+    assert used(device, LPM) == before
+    for rule in ids:
+        device.rule(LPM, instruction(DELETE, 0, rule))
+    for n in range(3):
+        device.rule(LPM, route(f"10.8.{n}.0/24", set_field(L.FIELD_ETH_DST, 2000 + n)))
+
+
+def test_a_batch_may_empty_the_table_and_fill_it_again(device: Device) -> None:
+    device.rule(LPM, route("10.1.0.0/16"))
+    batch = (CInstruction * 3)(instruction(L.INSTRUCTION_INITIALIZE, 0), route("10.1.0.0/16"), route("10.2.0.0/16"))
+    results = (c.c_int * 3)()
+    assert device.call("sluice_rule_ops_many", c.c_uint16(LPM), batch, 3, results) == 0, list(results)
+    assert used(device, LPM) == 2
+    assert refused(device, LPM, route("10.2.0.0/16")).errno == errno.EEXIST
+
+
+def test_the_papers_names_work_on_the_first_device(device: Device) -> None:
+    names = device.library
+    assert names.ofu_init(c.c_uint16(LPM)) == 0
+    assert names.rule_table_ops(c.c_uint16(LPM), c.byref(route("10.7.0.0/16"))) == 0
+    assert names.rule_table_ops(c.c_uint16(LPM), c.byref(route("10.7.0.0/16"))) == -errno.EEXIST
+    assert names.ofu_uninit(c.c_uint16(77)) == -errno.ENOENT
+    assert names.ofu_uninit(c.c_uint16(LPM)) == 0
+
+
+def test_counters_of_a_rule_that_is_not_there(device: Device) -> None:
+    with pytest.raises(SluiceError) as caught:
+        device.rule_counters(LPM, 0, 5)
+    assert caught.value.errno == errno.ENOENT
+
+
+def test_random_operations_leave_what_a_dictionary_holds(device: Device) -> None:
+    choose = random.Random(SEED)
+    model: dict[int, str] = {}
+    for _ in range(400):
+        text = f"10.{choose.randrange(24)}.0.0/16"
+        rule = choose.choice(list(model) or [0]) if choose.random() < 0.7 else choose.randrange(512)
+        match choose.randrange(3):
+            case 0 if text in model.values():
+                assert refused(device, LPM, route(text)).errno == errno.EEXIST
+            case 0:
+                model[device.rule(LPM, route(text))] = text
+            case 1 if rule not in model:
+                assert refused(device, LPM, instruction(DELETE, 0, rule)).errno == errno.ENOENT
+            case 1:
+                device.rule(LPM, instruction(DELETE, 0, rule))
+                del model[rule]
+            case 2 if rule not in model:
+                assert refused(device, LPM, route(text, kind=UPDATE, rule_id=rule)).errno == errno.ENOENT
+            case 2 if any(text == other and at != rule for at, other in model.items()):
+                assert refused(device, LPM, route(text, kind=UPDATE, rule_id=rule)).errno == errno.EEXIST
+            case 2:
+                device.rule(LPM, route(text, kind=UPDATE, rule_id=rule))
+                model[rule] = text
+    assert used(device, LPM) == len(model)
+
+
+def test_threads_share_a_device(device: Device) -> None:
+    """Four threads fill and empty tables while another reads counters: nobody sees an error or another's error text."""
+    problems: list[str] = []
+
+    def work(number: int) -> None:
+        try:
+            for n in range(24):
+                text = f"172.{number}.{n}.0/24"
+                rule = device.rule(LPM, route(text))
+                error = refused(device, LPM, route(text))
+                if error.errno != errno.EEXIST or f"rule {rule} " not in str(error):
+                    problems.append(str(error))
+                if n % 2:
+                    device.rule(LPM, instruction(DELETE, 0, rule))
+        except Exception as error:  # a thread must hand its failure over
+            problems.append(repr(error))
+
+    def read() -> None:
+        for _ in range(100):
+            device.counters("graph")
+
+    threads = [*(threading.Thread(target=work, args=(n,)) for n in range(4)), threading.Thread(target=read)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert not problems
+    assert used(device, LPM) == 4 * 12
+
+
+def test_a_register_outside_of_the_windows_is_refused_and_the_next_is_read(device: Device) -> None:
+    with pytest.raises(SluiceError) as caught:
+        device.read(0xF_F000)
+    assert caught.value.errno == errno.EFAULT
+    assert device.read(L.SHELL_REGISTERS_MAGIC) == L.DEVICE_MAGIC
+
+
+def test_host_packets_must_have_a_size_and_a_lane(device: Device) -> None:
+    for data, mask in ((b"", 1), (bytes(L.MTU_BYTES + 1), 1), (bytes(64), 0), (bytes(64), 1 << device.lanes)):
+        with pytest.raises(SluiceError) as caught:
+            device.send(data, mask)
+        assert caught.value.errno == errno.EINVAL
+
+
+@pytest.mark.parametrize("size", [14, 60, 1514, 1920, 1921, L.MTU_BYTES])
+def test_packets_pass_the_rings_whole_both_ways(device: Device, size: int) -> None:
+    """More packets than the rings have buffers, so that generations turn; chained buffers for the large ones."""
+    choose = random.Random(SEED + size)
+    for _ in range(700 if size == 60 else 6):
+        data = choose.randbytes(size)
+        assert device.lane_send(0, data)
+        device.settle()
+        got = device.receive()
+        assert got is not None and got.data == data and got.ingress_port == 0
+        device.send(data, 0b10)
+        device.settle()
+        left = device.lane_receive(1)
+        assert left is not None and left[0] == data
+
+
+# ---- Devices that fail
+
+
+@pytest.fixture(scope="module")
+def failing() -> Path:
+    """The library of the device that fails."""
+    target = ROOT / "build" / "host" / "libfailing_device.so"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = Path(__file__).parent / "testing" / "failing_device.c"
+    flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
+    subprocess.run(["gcc", *flags, *(f"-I{path}" for path in INCLUDES), "-o", target, source], check=True)
+    return target
+
+
+def open_failing(path: Path | str) -> tuple[int, str, c.c_void_p, c.CDLL]:
+    library, handle = load(), c.c_void_p()
+    result = library.sluice_device_open(f"sim:lib={path}".encode(), c.byref(handle))
+    return result, library.sluice_error_text().decode(), handle, library
+
+
+def test_refuses_other_layouts(failing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAILING_HASH", "1")
+    result, text, _, _ = open_failing(failing)
+    assert result == -errno.EPROTO and "layouts" in text
+
+
+def test_refuses_what_is_no_device(failing: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FAILING_MAGIC", "0xdead")
+    result, text, _, _ = open_failing(failing)
+    assert result == -errno.ENODEV and "magic" in text
+    (tmp_path / "empty.so").write_bytes(b"")
+    assert open_failing(tmp_path / "empty.so")[0] == -errno.ENODEV
+    assert open_failing(tmp_path / "absent.so")[0] == -errno.ENODEV
+    library, handle = load(), c.c_void_p()
+    assert library.sluice_device_open(b"usb:0", c.byref(handle)) == -errno.EINVAL
+
+
+@pytest.mark.parametrize("accesses", [0, 3, 7, 9, 12, 30, 45])
+def test_a_device_that_stops_answering_is_an_error_and_no_hang(
+    failing: Path, monkeypatch: pytest.MonkeyPatch, accesses: int
+) -> None:
+    monkeypatch.setenv("FAILING_AFTER", str(accesses))
+    result, text, handle, library = open_failing(failing)
+    if result == 0:
+        result = library.sluice_rule_ops(handle, c.c_uint16(LPM), c.byref(route("10.0.0.0/8")))
+        text = library.sluice_error_text().decode()
+        library.sluice_device_close(handle)
+    assert result == -errno.ENODEV and "does not answer" in text
+
+
+def test_a_table_that_never_answers_an_instruction_is_an_error_and_no_hang(failing: Path) -> None:
+    result, _, handle, library = open_failing(failing)
+    assert result == 0
+    for _ in range(2):
+        assert library.sluice_rule_ops(handle, c.c_uint16(LPM), c.byref(route("10.0.0.0/8"))) == -errno.ENODEV
+    count = c.c_uint32(1)
+    assert library.sluice_ofu_size(handle, c.c_uint16(LPM), c.c_uint8(0), None, c.byref(count)) == 0
+    assert count.value == 0, "a failed call changes nothing"
+    library.sluice_device_close(handle)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the library reaches a device: registers, ring memory, and for simulated devices time and lanes. A PCIe transport
+// leaves the simulated part NULL.
+#ifndef SLUICE_TRANSPORT_H
+#define SLUICE_TRANSPORT_H
+
+#include <stdint.h>
+
+#include "sluice/sluice.h"
+
+enum sluice_ring { SLUICE_RING_TO_HOST = 0, SLUICE_RING_FROM_HOST = 1 };
+
+struct sluice_transport {
+    // 0, -EFAULT (the device answered with an error), -ETIMEDOUT.
+    int (*reg_read)(struct sluice_transport *transport, uint32_t address, uint32_t *value);
+    int (*reg_write)(struct sluice_transport *transport, uint32_t address, uint32_t value);
+    // Memory that the device can reach, for a ring of `buffers` self-described buffers; NULL where there is none.
+    uint8_t *(*ring_attach)(struct sluice_transport *transport, enum sluice_ring ring, uint32_t buffers);
+    int (*ring_release)(struct sluice_transport *transport, uint32_t count);
+    int (*ring_submit)(struct sluice_transport *transport, uint32_t count);
+    uint64_t (*ring_sent)(struct sluice_transport *transport);
+    void (*close)(struct sluice_transport *transport);
+    // Simulated devices only.
+    uint64_t (*cycles)(struct sluice_transport *transport);
+    void (*advance)(struct sluice_transport *transport, uint32_t cycles);
+    int (*idle)(struct sluice_transport *transport);
+    int (*lane_send)(struct sluice_transport *transport, unsigned lane, const uint8_t *bytes, uint32_t size,
+                     unsigned flags);
+    int (*lane_receive)(struct sluice_transport *transport, unsigned lane, uint8_t *bytes, uint32_t capacity,
+                        struct sluice_lane_info *info);
+};
+
+// `options` is the URI behind "sim:". NULL with the error text set where the library cannot be loaded.
+struct sluice_transport *sluice_transport_sim(const char *options);
+
+#endif

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A device from Python: the calls of `sluice/sluice.h`, errors as exceptions."""
+
+from __future__ import annotations
+
+import ctypes as c
+import errno
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import sluice_layouts as layouts
+
+from host.build import build as build_library
+from shell.sim.build import build as build_device
+
+KEY_BYTES = layouts.KEY_BITS // 8
+EDIT_BYTES = layouts.EDIT_DATA_BITS // 8
+MAX_PACKET = 65535
+
+
+class SluiceError(OSError):
+    """A call of the library failed: `errno`, and the library's sentence."""
+
+
+class CAction(c.Structure):
+    """struct sluice_action."""
+
+    _fields_ = (("opcode", c.c_uint8), ("operand", c.c_uint32))
+
+
+class CActionSet(c.Structure):
+    """struct sluice_action_set."""
+
+    _fields_ = (("slots", CAction * layouts.ACTION_SLOTS),)
+
+
+class CEdit(c.Structure):
+    """struct sluice_edit."""
+
+    _fields_ = (("slot", c.c_uint8), ("value", c.c_uint8 * EDIT_BYTES))
+
+
+class CRule(c.Structure):
+    """struct ofu_rule."""
+
+    _fields_ = (
+        ("id", c.c_uint32),
+        ("rule_priority", c.c_uint16),
+        ("value", c.c_uint8 * KEY_BYTES),
+        ("mask", c.c_uint8 * KEY_BYTES),
+        ("actions", CActionSet),
+        ("edit_count", c.c_uint8),
+        ("edits", CEdit * layouts.ACTION_SLOTS),
+    )
+
+
+class CInstruction(c.Structure):
+    """struct ofu_istr."""
+
+    _fields_ = (("kind", c.c_uint8), ("table_id", c.c_uint8), ("rule", CRule))
+
+
+class CPacket(c.Structure):
+    """struct sluice_packet."""
+
+    _fields_ = (
+        ("bytes", c.POINTER(c.c_uint8)),
+        ("size", c.c_uint32),
+        ("ingress_port", c.c_uint8),
+        ("verdict", c.c_uint8),
+        ("fault", c.c_uint8),
+        ("mark", c.c_uint32),
+        ("timestamp", c.c_uint64),
+    )
+
+
+class LaneInfo(c.Structure):
+    """struct sluice_lane_info: cycles of a packet that left through a lane."""
+
+    _fields_ = (("ingress_cycle", c.c_uint64), ("first_cycle", c.c_uint64), ("last_cycle", c.c_uint64))
+
+
+@dataclass(frozen=True)
+class Received:
+    """A packet that the device gave to the host."""
+
+    data: bytes
+    ingress_port: int
+    verdict: int
+    fault: int
+    mark: int
+    timestamp: int
+
+
+@dataclass(frozen=True)
+class Action:
+    """One action of a rule: an opcode, and a short operand; or a field and the long value it is set to."""
+
+    opcode: int
+    operand: int = 0
+    long_value: int | None = None
+
+
+def set_field(field: int, value: int) -> Action:
+    """SFD of any field, by its long form."""
+    return Action(layouts.ACTION_SET_LONG, field << 20, value)
+
+
+def instruction(
+    kind: int,
+    table: int,
+    rule_id: int = 0xFFFFFFFF,
+    *,
+    value: int = 0,
+    mask: int = 0,
+    priority: int = 0,
+    actions: Sequence[Action] = (),
+) -> CInstruction:
+    """An instruction; at most ACTION_SLOTS actions. The rule id is chosen by the library where it is not given."""
+    out = CInstruction(kind=kind, table_id=table)
+    out.rule.id, out.rule.rule_priority = rule_id, priority
+    out.rule.value[:] = value.to_bytes(KEY_BYTES, "little")
+    out.rule.mask[:] = mask.to_bytes(KEY_BYTES, "little")
+    for slot, action in enumerate(actions):
+        out.rule.actions.slots[slot] = CAction(action.opcode, action.operand)
+        if action.long_value is not None:
+            edit = CEdit(slot=slot)
+            edit.value[:] = action.long_value.to_bytes(EDIT_BYTES, "little")
+            out.rule.edits[out.rule.edit_count] = edit
+            out.rule.edit_count += 1
+    return out
+
+
+def prefix(address: int, length: int, bits: int) -> dict[str, int]:
+    """Value, mask and priority of an LPM rule over `bits` bits."""
+    mask = ((1 << length) - 1) << (bits - length)
+    return {"value": address & mask, "mask": mask, "priority": length}
+
+
+def load(path: Path | None = None) -> c.CDLL:
+    """The compiled library, its error text declared."""
+    library = c.CDLL(str(path or build_library()))
+    library.sluice_error_text.restype = c.c_char_p
+    library.sluice_device_cycles.restype = c.c_uint64
+    return library
+
+
+class Device:
+    """A simulated device, closed at the end of a `with`."""
+
+    def __init__(self, sizes: dict[str, int] | None = None, library: c.CDLL | None = None) -> None:
+        self.library = library or load()
+        self.handle = c.c_void_p()
+        self.call("sluice_device_open", f"sim:lib={build_device(sizes)}".encode(), c.byref(self.handle), device=False)
+        self._buffer = (c.c_uint8 * MAX_PACKET)()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close; the object is not to be used any more."""
+        if self.handle:
+            self.library.sluice_device_close(self.handle)
+            self.handle = c.c_void_p()
+
+    def call(self, name: str, *arguments: Any, device: bool = True, allow: Sequence[int] = ()) -> int:
+        """Call a function of the library; a negative errno that is not in `allow` raises SluiceError."""
+        function = getattr(self.library, name)
+        result = int(function(self.handle, *arguments) if device else function(*arguments))
+        if result < 0 and -result not in allow:
+            text = self.library.sluice_error_text().decode()
+            raise SluiceError(-result, f"{os.strerror(-result)}: {text}")
+        return result
+
+    @property
+    def lanes(self) -> int:
+        return int(self.library.sluice_device_lanes(self.handle))
+
+    @property
+    def cycles(self) -> int:
+        return int(self.library.sluice_device_cycles(self.handle))
+
+    def advance(self, cycles: int) -> None:
+        """Let cycles pass."""
+        self.library.sluice_device_advance(self.handle, c.c_uint32(cycles))
+
+    def settle(self, limit: int = 100_000) -> None:
+        """Let time pass until the device is empty; TimeoutError after `limit` cycles."""
+        for _ in range(limit // 16):
+            if self.library.sluice_device_idle(self.handle):
+                return
+            self.advance(16)
+        raise TimeoutError(f"the device is not idle after {limit} cycles")
+
+    def read(self, address: int) -> int:
+        """A register."""
+        value = c.c_uint32()
+        self.call("sluice_register_read", c.c_uint32(address), c.byref(value))
+        return value.value
+
+    def write(self, address: int, value: int) -> None:
+        """A register."""
+        self.call("sluice_register_write", c.c_uint32(address), c.c_uint32(value))
+
+    def lane_send(self, lane: int, data: bytes, bad: bool = False) -> bool:
+        """Put a packet before a lane; False: enough are waiting."""
+        return self.call("sluice_lane_send", lane, data, len(data), int(bad), allow=[errno.EAGAIN]) == 0
+
+    def lane_receive(self, lane: int) -> tuple[bytes, LaneInfo] | None:
+        """A packet that left through a lane, or None."""
+        info = LaneInfo()
+        size = self.call("sluice_lane_receive", lane, self._buffer, MAX_PACKET, c.byref(info), allow=[errno.EAGAIN])
+        return (bytes(self._buffer[:size]), info) if size >= 0 else None
+
+    def receive(self) -> Received | None:
+        """The oldest packet for the host, or None."""
+        packet = CPacket()
+        if not self.library.sluice_packet_receive(self.handle, c.byref(packet)):
+            return None
+        data = c.string_at(packet.bytes, packet.size)
+        self.library.sluice_packet_release(self.handle)
+        return Received(data, packet.ingress_port, packet.verdict, packet.fault, packet.mark, packet.timestamp)
+
+    def send(self, data: bytes, mask: int, queue: int = 0) -> None:
+        """Send a packet of the host's out of the lanes of a mask."""
+        self.call("sluice_packet_send", data, len(data), c.c_uint8(mask), c.c_uint8(queue))
+
+    def rule(self, ofu: int, what: CInstruction) -> int:
+        """One instruction; the rule id."""
+        self.call("sluice_rule_ops", c.c_uint16(ofu), c.byref(what))
+        return int(what.rule.id)
+
+    def rule_counters(self, ofu: int, table: int, rule_id: int) -> tuple[int, int, int]:
+        """Packets, bytes and last hit (microseconds) of a rule."""
+        memory = (c.c_uint64 * 4)()
+        self.call("sluice_rule_counters_read", c.c_uint16(ofu), c.c_uint8(table), c.c_uint32(rule_id), memory)
+        # struct sluice_rule_counters: uint32_t last_hit; uint64_t bytes; uint64_t packets
+        return int(memory[2]), int(memory[1]), int(memory[0] & 0xFFFFFFFF)
+
+    def counters(self, kind: str, lane: int = 0) -> layouts.Layout:
+        """The counters of a lane, of the host path or of the graph (`kind`: lane, host, graph)."""
+        windows: dict[str, tuple[int, type[layouts.Layout]]] = {
+            "lane": (layouts.SHELL_REGISTERS_LANE_COUNTERS + 64 * lane, layouts.LaneCounters),
+            "host": (layouts.SHELL_REGISTERS_HOST_COUNTERS, layouts.HostCounters),
+            "graph": (layouts.SHELL_REGISTERS_GRAPH_COUNTERS, layouts.GraphCounters),
+        }
+        base, layout = windows[kind]
+        words = [self.read(base + 4 * i) for i in range(16)]
+        return layout.unpack(b"".join(word.to_bytes(4, "little") for word in words))

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// A flow is known by its key. States: counted (has not yet had the packets that the policy asks for), waiting,
+// installed, refused (the device had no place; it is tried again when its next packet comes after something was
+// deleted).
+#include "flows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLOTS_PER_ENTRY = 4, BATCH = 64, SAMPLE = 32, VICTIMS = 8, EXPIRE_SAMPLE = 16 };
+enum state { FREE = 0, COUNTED, WAITING, INSTALLED, REFUSED };
+
+struct flow {
+    uint8_t key[SLUICE_FIVE_TUPLE6_BYTES];
+    uint8_t table_id, state;
+    uint32_t packets, rule_id;
+    struct sluice_action_set actions;
+};
+
+struct flows {
+    struct sluice_device *device;
+    struct sluice_policy policy;
+    struct flow *slots;
+    uint32_t mask, filled;
+    uint32_t *by_rule[2]; // rule id to slot + 1, 0 where there is none
+    uint32_t entries[2], used[2], hand[2], key_bits[2];
+    uint32_t *waiting, waiting_count, waiting_room;
+    uint32_t deletions; // so far; a refused flow is tried again once there were more
+};
+
+static uint32_t hash(const uint8_t *key, uint8_t table_id) {
+    uint64_t value = 14695981039346656037ULL ^ table_id;
+    for (unsigned i = 0; i < SLUICE_FIVE_TUPLE6_BYTES; i++)
+        value = (value ^ key[i]) * 1099511628211ULL;
+    return (uint32_t)(value ^ value >> 32);
+}
+
+struct flows *flows_new(struct sluice_device *device, const struct sluice_policy *policy) {
+    struct flows *it = calloc(1, sizeof *it);
+    uint32_t slots = 1024;
+    if (!it)
+        return NULL;
+    it->device = device;
+    it->policy = *policy;
+    for (uint8_t table = 0; table < 2; table++) {
+        if (sluice_ofu_size(device, SLUICE_ELEMENT_EXACT, table, &it->entries[table], NULL))
+            goto failed;
+        it->key_bits[table] = table ? SLUICE_FIVE_TUPLE6_BITS : SLUICE_FIVE_TUPLE4_BITS;
+        it->by_rule[table] = calloc(it->entries[table] + 1, sizeof **it->by_rule);
+        if (!it->by_rule[table])
+            goto failed;
+    }
+    while (slots < (it->entries[0] + it->entries[1]) * SLOTS_PER_ENTRY)
+        slots *= 2;
+    it->mask = slots - 1;
+    it->slots = calloc(slots, sizeof *it->slots);
+    it->waiting_room = 4096;
+    it->waiting = malloc(it->waiting_room * sizeof *it->waiting);
+    if (it->slots && it->waiting)
+        return it;
+failed:
+    flows_free(it);
+    return NULL;
+}
+
+void flows_free(struct flows *flows) {
+    if (!flows)
+        return;
+    free(flows->by_rule[0]);
+    free(flows->by_rule[1]);
+    free(flows->slots);
+    free(flows->waiting);
+    free(flows);
+}
+
+// The slot of a key, or the free one where it would go.
+static uint32_t slot_of(const struct flows *it, const uint8_t *key, uint8_t table_id) {
+    uint32_t slot = hash(key, table_id) & it->mask;
+    while (it->slots[slot].state != FREE &&
+           (it->slots[slot].table_id != table_id || memcmp(it->slots[slot].key, key, sizeof it->slots[slot].key) != 0))
+        slot = (slot + 1) & it->mask;
+    return slot;
+}
+
+// Flows that have no rule are forgotten when the table of flows is three quarters full.
+static void forget(struct flows *it) {
+    struct flow *old = it->slots, *fresh = calloc(it->mask + 1U, sizeof *fresh);
+    if (!fresh)
+        return; // full: new flows are not counted until something is forgotten
+    it->slots = fresh;
+    it->filled = 0;
+    for (uint32_t i = 0; i <= it->mask; i++) {
+        if (old[i].state != INSTALLED)
+            continue;
+        uint32_t slot = slot_of(it, old[i].key, old[i].table_id);
+        fresh[slot] = old[i];
+        it->by_rule[old[i].table_id][old[i].rule_id] = slot + 1;
+        it->filled++;
+    }
+    free(old);
+}
+
+int flows_seen(struct flows *it, const struct sluice_decision *decision) {
+    if (it->filled > it->mask / 4 * 3 && it->waiting_count == 0)
+        forget(it);
+    if (it->filled > it->mask / 8 * 7 || it->waiting_count == it->waiting_room)
+        return 0;
+    uint32_t slot = slot_of(it, decision->key, decision->table_id);
+    struct flow *flow = &it->slots[slot];
+    if (flow->state == FREE) {
+        memcpy(flow->key, decision->key, sizeof flow->key);
+        flow->table_id = decision->table_id;
+        flow->state = COUNTED;
+        it->filled++;
+    }
+    if (flow->state == REFUSED && flow->packets != it->deletions)
+        flow->state = COUNTED; // `packets` of a refused flow holds the deletions there had been
+    if (flow->state != COUNTED || ++flow->packets < it->policy.offload_after)
+        return 0;
+    flow->actions = decision->acl_verdict;
+    flow->state = WAITING;
+    it->waiting[it->waiting_count++] = slot;
+    return 1;
+}
+
+uint32_t flows_waiting(const struct flows *it) {
+    return it->waiting_count;
+}
+
+static void make_rule(const struct flows *it, const struct flow *flow, struct ofu_istr *istr) {
+    memset(istr, 0, sizeof *istr);
+    istr->kind = SLUICE_INSTRUCTION_POPULATE;
+    istr->table_id = flow->table_id;
+    istr->rule.id = SLUICE_RULE_CHOOSE;
+    memcpy(istr->rule.value, flow->key, (it->key_bits[flow->table_id] + 7) / 8);
+    memset(istr->rule.mask, 0xff, it->key_bits[flow->table_id] / 8);
+    istr->rule.actions = flow->actions;
+}
+
+static int delete_rule(struct flows *it, uint8_t table, uint32_t rule_id) {
+    struct ofu_istr istr = {.kind = SLUICE_INSTRUCTION_DELETE, .table_id = table, .rule = {.id = rule_id}};
+    int result = sluice_rule_ops(it->device, SLUICE_ELEMENT_EXACT, &istr);
+    if (result)
+        return result;
+    struct flow *flow = &it->slots[it->by_rule[table][rule_id] - 1];
+    flow->state = COUNTED;
+    flow->packets = 0;
+    it->by_rule[table][rule_id] = 0;
+    it->used[table]--;
+    it->deletions++;
+    return 0;
+}
+
+// Age of the next installed rule behind the hand, in microseconds; UINT32_MAX with *rule_id unchanged where there is
+// none.
+static int next_age(struct flows *it, uint8_t table, uint32_t now, uint32_t *rule_id, uint32_t *age) {
+    struct sluice_rule_counters counters;
+    for (uint32_t i = 0; i < it->entries[table]; i++) {
+        uint32_t candidate = it->hand[table];
+        it->hand[table] = (candidate + 1) % it->entries[table];
+        if (!it->by_rule[table][candidate])
+            continue;
+        int result = sluice_rule_counters_read(it->device, SLUICE_ELEMENT_EXACT, table, candidate, &counters);
+        *rule_id = candidate;
+        *age = now - counters.last_hit;
+        return result ? result : 1;
+    }
+    return 0;
+}
+
+// Delete the longest idle of a sample, so that a batch has room.
+static int evict(struct flows *it, uint8_t table, uint32_t now, struct sluice_run_result *report) {
+    uint32_t rules[SAMPLE], ages[SAMPLE], count = 0;
+    while (count < SAMPLE && count < it->used[table]) {
+        int found = next_age(it, table, now, &rules[count], &ages[count]);
+        if (found <= 0)
+            return found;
+        count++;
+    }
+    for (uint32_t victim = 0; victim < VICTIMS && victim < count; victim++) {
+        uint32_t oldest = victim;
+        for (uint32_t i = victim + 1; i < count; i++)
+            if (ages[i] > ages[oldest])
+                oldest = i;
+        uint32_t rule = rules[oldest], age = ages[oldest];
+        rules[oldest] = rules[victim];
+        ages[oldest] = ages[victim];
+        rules[victim] = rule;
+        ages[victim] = age;
+        if (!it->by_rule[table][rule])
+            continue; // sampled twice
+        int result = delete_rule(it, table, rule);
+        if (result)
+            return result;
+        report->evicted++;
+        report->deleted++;
+    }
+    return 0;
+}
+
+static int install(struct flows *it, const uint32_t *slots, uint32_t count, struct sluice_run_result *report) {
+    struct ofu_istr rules[BATCH];
+    int results[BATCH];
+    for (uint32_t i = 0; i < count; i++)
+        make_rule(it, &it->slots[slots[i]], &rules[i]);
+    int failed = sluice_rule_ops_many(it->device, SLUICE_ELEMENT_EXACT, rules, count, results);
+    if (failed < 0)
+        return failed;
+    for (uint32_t i = 0; i < count; i++) {
+        struct flow *flow = &it->slots[slots[i]];
+        if (results[i] == 0) {
+            flow->state = INSTALLED;
+            flow->rule_id = rules[i].rule.id;
+            it->by_rule[flow->table_id][flow->rule_id] = slots[i] + 1;
+            it->used[flow->table_id]++;
+            report->installed++;
+        } else if (results[i] == -ENOSPC) {
+            flow->state = REFUSED;
+            flow->packets = it->deletions;
+            report->refused++;
+        } else {
+            return results[i];
+        }
+    }
+    return 0;
+}
+
+int flows_install(struct flows *it, uint32_t now, struct sluice_run_result *report) {
+    int result = 0;
+    uint32_t done = 0;
+    while (done < it->waiting_count && result == 0) {
+        uint32_t count = it->waiting_count - done < BATCH ? it->waiting_count - done : BATCH, wanted[2] = {0};
+        for (uint32_t i = 0; i < count; i++)
+            wanted[it->slots[it->waiting[done + i]].table_id]++;
+        for (uint8_t table = 0; table < 2 && result == 0; table++)
+            while (result == 0 && it->used[table] && it->used[table] + wanted[table] > it->entries[table])
+                result = evict(it, table, now, report);
+        if (result == 0)
+            result = install(it, it->waiting + done, count, report);
+        done += count;
+    }
+    it->waiting_count = 0;
+    return result;
+}
+
+int flows_expire(struct flows *it, uint32_t now, struct sluice_run_result *report) {
+    for (uint8_t table = 0; table < 2; table++) {
+        for (uint32_t i = 0; i < EXPIRE_SAMPLE && i < it->used[table]; i++) {
+            uint32_t rule_id = 0, age = 0;
+            int found = next_age(it, table, now, &rule_id, &age);
+            if (found <= 0)
+                return found;
+            if (age / 1000000U < it->policy.idle || (int32_t)age < 0)
+                continue;
+            int result = delete_rule(it, table, rule_id);
+            if (result)
+                return result;
+            report->expired++;
+            report->deleted++;
+        }
+    }
+    return 0;
+}

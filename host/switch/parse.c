@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parser in software: elements/parse/README.md, field by field. Nothing in a packet makes it read outside the
+// packet or stop: what is malformed gets a fault, and the fields of the headers before it stay.
+
+#include "switch.h"
+
+// A packet on its way through the parser. The functions below answer a fault; FAULT_NONE goes on.
+struct cursor {
+    const uint8_t *packet;
+    uint32_t length; // of the packet
+    uint32_t limit;  // end of what the headers so far say belongs to them
+    uint32_t at;     // next header
+    struct sluice_phv_record *record;
+};
+
+static uint16_t be16(const uint8_t *bytes) {
+    return (uint16_t)(bytes[0] << 8 | bytes[1]);
+}
+
+static uint64_t be48(const uint8_t *bytes) {
+    uint64_t value = 0;
+    for (unsigned n = 0; n < 6; n++)
+        value = value << 8 | bytes[n];
+    return value;
+}
+
+static void reverse(uint8_t *to, const uint8_t *from, unsigned size) {
+    for (unsigned n = 0; n < size; n++)
+        to[n] = from[size - 1 - n];
+}
+
+static uint8_t need(const struct cursor *c, uint32_t end) {
+    if (end > c->limit)
+        return SLUICE_FAULT_TRUNCATED;
+    return end > SLUICE_WINDOW_BYTES ? SLUICE_FAULT_WINDOW : SLUICE_FAULT_NONE;
+}
+
+static uint8_t parse_tags(struct cursor *c, uint16_t *type) {
+    struct sluice_phv_record *record = c->record;
+    while (*type == 0x8100 || *type == 0x88a8 || *type == 0x9100) {
+        if (record->info.tags == SLUICE_MAX_TAGS)
+            return SLUICE_FAULT_TAGS;
+        uint8_t fault = need(c, c->at + 4);
+        if (fault)
+            return fault;
+        uint16_t tci = be16(c->packet + c->at);
+        if (record->info.tags == 0)
+            record->phv.vlan0_tci = tci;
+        else
+            record->phv.vlan1_tci = tci;
+        *type = be16(c->packet + c->at + 2);
+        c->at += 4;
+        record->info.tags++;
+    }
+    return SLUICE_FAULT_NONE;
+}
+
+static uint8_t parse_ipv4(struct cursor *c) {
+    const uint8_t *ip = c->packet + c->at;
+    struct sluice_phv *phv = &c->record->phv;
+    struct sluice_header_info *info = &c->record->info;
+    uint8_t fault = need(c, c->at + 20);
+    if (fault)
+        return fault;
+    uint32_t size = (ip[0] & 15U) * 4, total = be16(ip + 2);
+    if (ip[0] >> 4 != 4)
+        return SLUICE_FAULT_VERSION;
+    if (size < 20)
+        return SLUICE_FAULT_HEADER_SIZE;
+    fault = need(c, c->at + size);
+    if (fault)
+        return fault;
+    if (total < size || total > c->length - c->at)
+        return SLUICE_FAULT_LENGTH;
+    info->l3_kind = SLUICE_L3_IPV4;
+    reverse(phv->ip_src, ip + 12, 4);
+    reverse(phv->ip_dst, ip + 16, 4);
+    phv->ip_protocol = ip[9];
+    phv->ip_tos = ip[1];
+    phv->ip_ttl = ip[8];
+    phv->ip_fragment = be16(ip + 6) & 0x3fff;
+    info->is_fragment = phv->ip_fragment != 0;
+    info->ip_options = size > 20;
+    info->ip_checksum = be16(ip + 10);
+    c->limit = c->at + total;
+    c->at += size;
+    info->header_length = (uint8_t)c->at;
+    return SLUICE_FAULT_NONE;
+}
+
+static int is_extension(uint8_t protocol) {
+    return protocol == 0 || protocol == 43 || protocol == 44 || protocol == 51 || protocol == 60 || protocol == 135;
+}
+
+static uint8_t parse_extensions(struct cursor *c) {
+    struct sluice_phv *phv = &c->record->phv;
+    struct sluice_header_info *info = &c->record->info;
+    for (unsigned count = 0; is_extension(phv->ip_protocol) && !(phv->ip_fragment & 0x1fff); count++) {
+        if (count == SLUICE_MAX_EXTENSIONS)
+            return SLUICE_FAULT_CHAIN;
+        uint8_t fault = need(c, c->at + 8);
+        if (fault)
+            return fault;
+        const uint8_t *header = c->packet + c->at;
+        uint8_t kind = phv->ip_protocol;
+        uint32_t size = kind == 44 ? 8U : kind == 51 ? (header[1] + 2U) * 4 : (header[1] + 1U) * 8;
+        fault = need(c, c->at + size);
+        if (fault)
+            return fault;
+        phv->ip_protocol = header[0];
+        info->ip_options = 1;
+        if (kind == 44) {
+            uint16_t word = be16(header + 2);
+            phv->ip_fragment = (uint16_t)((word & 1) << 13 | word >> 3);
+            info->is_fragment |= phv->ip_fragment != 0;
+        }
+        c->at += size;
+        info->header_length = (uint8_t)c->at;
+    }
+    return SLUICE_FAULT_NONE;
+}
+
+static uint8_t parse_ipv6(struct cursor *c) {
+    const uint8_t *ip = c->packet + c->at;
+    struct sluice_phv *phv = &c->record->phv;
+    uint8_t fault = need(c, c->at + 40);
+    if (fault)
+        return fault;
+    uint32_t total = 40U + be16(ip + 4);
+    if (ip[0] >> 4 != 6)
+        return SLUICE_FAULT_VERSION;
+    if (total > c->length - c->at)
+        return SLUICE_FAULT_LENGTH;
+    c->record->info.l3_kind = SLUICE_L3_IPV6;
+    reverse(phv->ip_src, ip + 8, 16);
+    reverse(phv->ip_dst, ip + 24, 16);
+    phv->ip_protocol = ip[6];
+    phv->ip_tos = (uint8_t)(be16(ip) >> 4);
+    phv->ip_ttl = ip[7];
+    c->limit = c->at + total;
+    c->at += 40;
+    c->record->info.header_length = (uint8_t)c->at;
+    return parse_extensions(c);
+}
+
+// Where a transport header passed: what every kind sets.
+static uint8_t set_transport(struct cursor *c, uint8_t kind, uint16_t src, uint16_t dst, uint16_t checksum,
+                             uint32_t size) {
+    struct sluice_header_info *info = &c->record->info;
+    info->l4_kind = kind;
+    info->l4_checksum = checksum;
+    info->l4_offset = (uint8_t)c->at;
+    info->header_length = (uint8_t)(c->at + size);
+    c->record->phv.l4_src = src;
+    c->record->phv.l4_dst = dst;
+    c->record->phv.l4_length = (uint16_t)(c->limit - c->at);
+    return SLUICE_FAULT_NONE;
+}
+
+static uint8_t parse_tcp(struct cursor *c) {
+    const uint8_t *l4 = c->packet + c->at;
+    uint8_t fault = need(c, c->at + 20);
+    if (fault)
+        return fault;
+    uint32_t size = (uint32_t)(l4[12] >> 4) * 4;
+    if (size < 20)
+        return SLUICE_FAULT_HEADER_SIZE;
+    fault = need(c, c->at + size);
+    if (fault)
+        return fault;
+    c->record->phv.tcp_flags = l4[13];
+    return set_transport(c, SLUICE_L4_TCP, be16(l4), be16(l4 + 2), be16(l4 + 16), size);
+}
+
+static uint8_t parse_udp(struct cursor *c) {
+    const uint8_t *l4 = c->packet + c->at;
+    uint8_t fault = need(c, c->at + 8);
+    if (fault)
+        return fault;
+    uint16_t length = be16(l4 + 4);
+    if (length < 8 || (!c->record->info.is_fragment && length > c->limit - c->at))
+        return SLUICE_FAULT_LENGTH;
+    return set_transport(c, SLUICE_L4_UDP, be16(l4), be16(l4 + 2), be16(l4 + 6), 8);
+}
+
+static uint8_t parse_transport(struct cursor *c) {
+    const uint8_t *l4 = c->packet + c->at;
+    uint8_t protocol = c->record->phv.ip_protocol, fault;
+    int is_ipv4 = c->record->info.l3_kind == SLUICE_L3_IPV4;
+    if (c->record->phv.ip_fragment & 0x1fff)
+        return SLUICE_FAULT_NONE;
+    if (protocol == 6)
+        return parse_tcp(c);
+    if (protocol == 17)
+        return parse_udp(c);
+    if ((protocol == 1 && is_ipv4) || (protocol == 58 && !is_ipv4)) {
+        fault = need(c, c->at + 4);
+        return fault ? fault
+                     : set_transport(c, is_ipv4 ? SLUICE_L4_ICMP : SLUICE_L4_ICMPV6, l4[0], l4[1], be16(l4 + 2), 4);
+    }
+    if (protocol == 132) {
+        fault = need(c, c->at + 12);
+        return fault ? fault : set_transport(c, SLUICE_L4_SCTP, be16(l4), be16(l4 + 2), 0, 12);
+    }
+    return SLUICE_FAULT_NONE;
+}
+
+static uint8_t parse_network(struct cursor *c, uint16_t type) {
+    uint8_t fault;
+    switch (type) {
+    case 0x0800:
+        fault = parse_ipv4(c);
+        return fault ? fault : parse_transport(c);
+    case 0x86dd:
+        fault = parse_ipv6(c);
+        return fault ? fault : parse_transport(c);
+    case 0x0806:
+        fault = need(c, c->at + 28);
+        if (!fault) {
+            c->record->info.l3_kind = SLUICE_L3_ARP;
+            c->record->info.header_length = (uint8_t)(c->at + 28);
+        }
+        return fault;
+    case 0x8847:
+    case 0x8848:
+        return SLUICE_FAULT_MPLS;
+    default:
+        return SLUICE_FAULT_NONE;
+    }
+}
+
+void sluice_parse(const uint8_t *packet, uint32_t size, struct sluice_phv_record *record) {
+    uint32_t length = size < 0xffff ? size : 0xffff;
+    struct cursor c = {.packet = packet, .length = length, .limit = length, .at = 14, .record = record};
+    memset(record, 0, sizeof *record);
+    record->length = (uint16_t)length;
+    record->fault = need(&c, 14);
+    if (record->fault)
+        return;
+    record->phv.eth_dst = be48(packet);
+    record->phv.eth_src = be48(packet + 6);
+    uint16_t type = be16(packet + 12);
+    record->fault = parse_tags(&c, &type);
+    record->phv.eth_type = type >= 0x0600 ? type : 0;
+    record->info.l3_offset = (uint8_t)c.at;
+    record->info.header_length = (uint8_t)c.at;
+    record->edits.tags = record->info.tags;
+    if (!record->fault)
+        record->fault = parse_network(&c, type);
+}

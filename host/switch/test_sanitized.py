@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever bytes come as packets, the switch stays within its memory and the packets after them are forwarded as before."""
+
+import json
+import os
+import random
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+
+from host.switch import build
+from host.switch.testing.binding import Rules, Switch, captured
+from testing.models import traffic
+
+SEED = 1
+MINUTES = float(os.environ.get("SLUICE_FUZZ_MINUTES", "0"))
+RELAXED = settings(max_examples=int(100 + 50_000 * MINUTES), deadline=None, suppress_health_check=list(HealthCheck))
+RULES = build.ROOT / "testing" / "captures" / "mixed.rules"
+GOOD = bytes(Ether(dst="02:00:00:00:00:00", src="02:00:00:00:01:00") / IP(src="10.1.1.1", dst="10.2.1.1") / UDP() / b"good")
+
+
+@pytest.mark.fuzz
+@RELAXED
+@given(st.lists(st.tuples(st.integers(0, 3), st.binary(max_size=300)), max_size=5))
+def test_random_packets_never_change_what_comes_after(packets: list[tuple[int, bytes]]) -> None:
+    rules = Rules(RULES)
+    subject, fresh = Switch(rules), Switch(rules)
+    for lane, packet in packets:
+        sent = subject.send(packet, lane)
+        assert lane not in sent.lanes or sent.decision.is_routed
+        assert (sent.data is None) == (sent.decision.cause_name != "none") == (not sent.lanes)
+    assert subject.send(GOOD).data == fresh.send(GOOD).data
+    assert subject.counters.packets == len(packets) + 1
+
+
+def test_reads_and_writes_nothing_outside_of_a_packet(tmp_path: Path) -> None:
+    random.seed(SEED)
+    packets = [*traffic.well_formed(), *traffic.malformed(), *traffic.truncated(), b""]
+    packets += [traffic.mutated(random.choice(packets[:200])) for _ in range(3000)]
+    packets += [b"\2\0\0\0\0\0" + packet[6:] for packet in packets]
+    sent = [(random.randrange(4), packet) for packet in packets] + captured(limit=300)
+    path = tmp_path / "packets"
+    path.write_bytes(b"".join(struct.pack("<BI", lane, len(packet)) + packet for lane, packet in sent))
+    command = [str(build.replay(sanitize=True)), str(RULES), str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    answer = json.loads(done.stdout)
+    assert answer["packets"] == len(sent)
+    assert min(answer["routed"], answer["bridged"], answer["malformed"], answer["no_route"]) > 100
+
+
+def test_reads_and_frees_broken_rules_without_a_leak(tmp_path: Path) -> None:
+    random.seed(SEED)
+    texts = [path.read_bytes() for path in (Path(__file__).parent / "testing" / "rules").glob("*.rules")]
+    texts += [RULES.read_bytes()[: random.randrange(1500)] for _ in range(20)]
+    texts += [bytes(random.choices(b"route 10./:lanemcxtho-\n#\0\xff", k=400)) for _ in range(20)]
+    (tmp_path / "packets").write_bytes(b"")
+    for text in texts:
+        (tmp_path / "broken.rules").write_bytes(text)
+        command = [str(build.replay(sanitize=True)), str(tmp_path / "broken.rules"), str(tmp_path / "packets")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace")
+        assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
+        assert done.returncode in (0, 1), "an error is said, not crashed into"
+
+
+def test_decides_and_writes_more_than_half_a_million_packets_a_second(tmp_path: Path) -> None:
+    path = tmp_path / "packets"
+    path.write_bytes(b"".join(struct.pack("<BI", lane, len(packet)) + packet for lane, packet in captured()))
+    done = subprocess.run([str(build.replay()), str(RULES), str(path), "20"], capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["packets_per_s"] > 500_000

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The switch on packed records and action sets, for callers without C structs: Python packs and unpacks them by the
+// generated `sluice_layouts`. Part of the tests' library only.
+
+#include "switch.h"
+
+void sluice_bytes_parse(const uint8_t *packet, uint32_t size, uint8_t *record_bytes);
+void sluice_bytes_execute(uint8_t *record_bytes, const uint8_t *action_bytes,
+                          const uint8_t (*edit_data)[SLUICE_EDIT_DATA_BYTES], uint32_t edit_count);
+int sluice_bytes_deparse(const uint8_t *record_bytes, const uint8_t *packet, uint32_t size, uint8_t *out,
+                         uint32_t capacity);
+
+// As sluice_parse; `record_bytes` holds SLUICE_PHV_RECORD_BYTES.
+void sluice_bytes_parse(const uint8_t *packet, uint32_t size, uint8_t *record_bytes) {
+    struct sluice_phv_record record;
+    sluice_parse(packet, size, &record);
+    sluice_phv_record_pack(&record, record_bytes);
+}
+
+// As sluice_actions_execute, the record in place.
+void sluice_bytes_execute(uint8_t *record_bytes, const uint8_t *action_bytes,
+                          const uint8_t (*edit_data)[SLUICE_EDIT_DATA_BYTES], uint32_t edit_count) {
+    struct sluice_phv_record record;
+    struct sluice_action_set actions;
+    sluice_phv_record_unpack(&record, record_bytes);
+    sluice_action_set_unpack(&actions, action_bytes);
+    sluice_actions_execute(&record, &actions, edit_data, edit_count);
+    sluice_phv_record_pack(&record, record_bytes);
+}
+
+// As sluice_deparse.
+int sluice_bytes_deparse(const uint8_t *record_bytes, const uint8_t *packet, uint32_t size, uint8_t *out,
+                         uint32_t capacity) {
+    struct sluice_phv_record record;
+    sluice_phv_record_unpack(&record, record_bytes);
+    return sluice_deparse(&record, packet, size, out, capacity);
+}

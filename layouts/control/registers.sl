@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The register map. Addresses are in bytes, registers have 32 bits. Window n starts at n * WINDOW_SIZE; window 0 is the
+/// shell's page 0; every element with a control port has a window of its own. An access outside a window, or to an
+/// address of a window where nothing is, answers an error and touches nothing.
+import "rule.sl";
+
+constexpr uint WINDOW_SIZE = 0x1000;
+constexpr uint REGISTER_ADDRESS_BITS = 20;
+constexpr uint DEVICE_MAGIC = 0x43554c53;   /// "SLUC" in little-endian bytes
+constexpr uint DEVICE_VERSION = 1;
+
+/// A request on the register bus.
+struct register_request_t {
+    uint<1>  write;
+    uint<REGISTER_ADDRESS_BITS> address;    /// bytes, multiple of 4; inside an element: the low 12 bits count
+    uint<32> data;
+}
+
+/// The answer.
+struct register_response_t {
+    uint<1>  error;
+    uint<32> data;
+}
+
+/// What an element with a window is.
+enum element_kind_t : uint<16> {
+    ELEMENT_NONE    = 0,
+    ELEMENT_SHELL   = 1,
+    ELEMENT_ADMIT   = 2,
+    ELEMENT_LPM     = 3,
+    ELEMENT_EXACT   = 4,
+    ELEMENT_QOS     = 5
+}
+
+/// Page 0.
+registers shell_registers {
+    ro uint<32> magic          @ 0x000; /// DEVICE_MAGIC
+    ro uint<32> version        @ 0x004; /// DEVICE_VERSION
+    ro uint<32> layout_hash    @ 0x008; /// hash of the layouts; a mismatch refuses to open the device
+    ro uint<32> lanes          @ 0x00c;
+    ro uint<32> clock_khz      @ 0x010; /// core clock; simulation: the clock figures are quoted at
+    ro uint<32> windows        @ 0x014; /// number of windows, page 0 included
+    rw uint<32> control        @ 0x018; /// bit 0: reset the graph once it has drained, reads 1 until done; bit 1: pause, no packet enters the graph; bit 2: lossless, full FIFOs press back instead of dropping (runs over captures)
+    ro uint<32> status         @ 0x01c; /// bit 0: ready; bit 1: nothing in flight from the lanes' receive stores to the host's ring, and nothing of the host's on its way to the lanes
+    ro uint<32> time_low       @ 0x020; /// core cycles; reading the low word latches the high one
+    ro uint<32> time_high      @ 0x024;
+    rw uint<32> tick           @ 0x028; /// microseconds; simulation: written from the capture's timestamps
+    rw uint<32> host_share     @ 0x02c; /// of 256, the merge's share for the host; 32 by default
+    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t, bits 31:16 a code of its size
+    ro uint<32> lane_counters[128] @ 0x200; /// lane n at n * 16 words, see lane_counters_t
+    ro uint<32> host_counters[16]  @ 0x400; /// see host_counters_t
+    ro uint<32> graph_counters[16] @ 0x440; /// see graph_counters_t
+}
+
+/// Counters of a lane; they wrap. 16 words.
+record lane_counters_t {
+    uint<64> rx_packets;
+    uint<64> rx_bytes;
+    uint<64> tx_packets;
+    uint<64> tx_bytes;
+    uint<32> rx_error;          /// dropped: marked bad by the lane
+    uint<32> rx_oversize;       /// dropped: longer than MTU_BYTES
+    uint<32> rx_overflow;       /// dropped: the receive FIFO was full
+    uint<32> tx_overflow;       /// dropped: the transmit FIFO was full
+    uint<32> tx_error;          /// dropped: marked bad by an element
+    uint<32> rx_runt;           /// dropped: shorter than 14 bytes
+    uint<32> reserved[2];
+}
+
+/// Counters of the host path; they wrap. 16 words.
+record host_counters_t {
+    uint<64> to_host_packets;
+    uint<64> to_host_bytes;
+    uint<64> from_host_packets;
+    uint<64> from_host_bytes;
+    uint<32> to_host_overflow;  /// dropped: the to-host FIFO was full
+    uint<32> from_host_invalid; /// dropped: bad length, port or metadata
+    uint<32> to_host_error;     /// dropped: marked bad by an element
+    uint<32> reserved[5];
+}
+
+/// Counters of the graph; they wrap. 16 words.
+record graph_counters_t {
+    uint<64> forwarded_packets;
+    uint<64> to_host_packets;
+    uint<32> drop_rule;
+    uint<32> drop_ttl;
+    uint<32> drop_no_port;
+    uint<32> faults;            /// packets with a parser fault, sent to the host
+    uint<32> not_eligible;      /// packets that the admission sent to the host
+    uint<32> misses;            /// packets that a required table missed
+    uint<32> reserved[6];
+}
+
+/// Window of the admission element: which packets the rule tables may decide.
+registers admit_registers {
+    ro uint<32> kind           @ 0x000;
+    rw uint<32> control        @ 0x004; /// bits 3:0 required tables; bit 8: send packets with IP options or extension headers to the host; bit 9: send fragments to the host; bit 10: admit only untagged packets; bit 11: any destination MAC
+    rw uint<32> lane_mac[16]   @ 0x040; /// lane n: low 32 bits at 2n, high 16 bits at 2n+1; packets to another address go to the host
+}
+
+/// Window of an OFU (a rule table element).
+registers ofu_registers {
+    ro uint<32> kind           @ 0x000;
+    rw uint<32> control        @ 0x004; /// bit 0: enabled; off: records pass untouched
+    ro uint<32> status         @ 0x008; /// bit 0: ready (memories cleared); bits 15:8 free places of the instruction FIFO; bits 23:16 responses waiting
+    ro uint<32> entries[2]     @ 0x010; /// capacity of each table
+    ro uint<32> used[2]        @ 0x018; /// rules in each table
+    ro uint<32> key_bits[2]    @ 0x020;
+    ro uint<32> latency        @ 0x028; /// cycles from record in to record out
+    wo uint<32> push           @ 0x040; /// any value: the instruction words become an instruction; an error when the FIFO is full
+    ro uint<32> response[2]    @ 0x044; /// reading word 0 latches both, reading word 1 removes the response; see response_t
+    rw uint<32> edit_index     @ 0x04c; /// entry of the edit-data table; written with word 3 of edit_data
+    rw uint<32> edit_data[4]   @ 0x050;
+    rw uint<32> counter_index  @ 0x060; /// bits 31:30 table, bits 29:0 rule id; writing reads the counters of that rule into counter_data, whole
+    ro uint<32> counter_data[4] @ 0x064; /// see rule_counters_t; a read waits until the counters are there
+    rw uint<32> instruction[30] @ 0x080; /// see instruction_t, low word first
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// FIFO of a channel, one word a cycle, output from registers. Holds exactly `Depth` words. `in_ready_o` depends on
+// registers only, so a full FIFO takes its next word in the cycle after one has left. LUT RAM: a word appears 2 cycles
+// after it entered; block RAM: 3 cycles (the RAM's own register, then the output register).
+module sl_fifo #(
+  parameter int unsigned Width = 32,  // bits of a word, 1 or more
+  parameter int unsigned Depth = 16,  // words, 2 or more (4 or more for block RAM at one word a cycle)
+  parameter int unsigned Style = 0,   // 0: LUT RAM, 1: block RAM
+  localparam int unsigned CountBits = $clog2(Depth + 1)
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_i,       // synchronous, active high
+  input  logic [Width-1:0]     in_data_i,
+  input  logic                 in_valid_i,
+  output logic                 in_ready_o,  // registered: there is room
+  output logic [Width-1:0]     out_data_o,  // registered
+  output logic                 out_valid_o, // registered
+  input  logic                 out_ready_i,
+  output logic [CountBits-1:0] count_o      // words inside, 0 to Depth
+);
+  localparam int unsigned AddressBits = $clog2(Depth);
+  localparam logic [AddressBits-1:0] Last = AddressBits'(Depth - 1);
+
+  logic [AddressBits-1:0] write_address_q, read_address_q;
+  logic [CountBits-1:0]   stored_q;  // words in the RAM, not yet read from it
+  logic                   stored_any_q;
+  logic                   push, pop, fetch, out_free;
+
+  assign push     = in_valid_i && in_ready_o;
+  assign pop      = out_valid_o && out_ready_i;
+  assign out_free = !out_valid_o || out_ready_i;
+
+  always_ff @(posedge clk_i) begin
+    if (push) write_address_q <= (write_address_q == Last) ? '0 : write_address_q + 1'b1;
+    if (fetch) read_address_q <= (read_address_q == Last) ? '0 : read_address_q + 1'b1;
+    if (push != pop) begin
+      count_o    <= push ? count_o + 1'b1 : count_o - 1'b1;
+      in_ready_o <= !push || count_o != CountBits'(Depth - 1);
+    end
+    if (push != fetch) begin
+      stored_q     <= push ? stored_q + 1'b1 : stored_q - 1'b1;
+      stored_any_q <= push || stored_q != CountBits'(1);
+    end
+    if (rst_i) begin
+      write_address_q <= '0;
+      read_address_q  <= '0;
+      count_o         <= '0;
+      in_ready_o      <= 1'b1;
+      stored_q        <= '0;
+      stored_any_q    <= 1'b0;
+    end
+  end
+
+  if (Style == 0) begin : gen_lut
+    logic [Width-1:0] read_data;
+
+    sl_ram_lut #(.Width(Width), .Depth(Depth)) u_ram (
+      .clk_i, .write_valid_i(push), .write_address_i(write_address_q), .write_data_i(in_data_i),
+      .read_address_i(read_address_q), .read_data_o(read_data)
+    );
+    assign fetch = stored_any_q && out_free;
+
+    always_ff @(posedge clk_i) begin
+      if (fetch) out_data_o <= read_data;
+      if (out_free) out_valid_o <= fetch;
+      if (rst_i) out_valid_o <= 1'b0;
+    end
+  end else begin : gen_block
+    logic [Width-1:0] read_data;
+    logic             read_valid_q;  // the RAM's output register holds a word
+
+    sl_ram_block #(.Width(Width), .Depth(Depth), .Latency(1)) u_ram (
+      .clk_i, .write_valid_i(push), .write_address_i(write_address_q), .write_data_i(in_data_i),
+      .read_valid_i(fetch), .read_address_i(read_address_q), .read_data_o(read_data)
+    );
+    assign fetch = stored_any_q && (!read_valid_q || out_free);
+
+    always_ff @(posedge clk_i) begin
+      if (!read_valid_q || out_free) read_valid_q <= fetch;
+      if (read_valid_q && out_free) out_data_o <= read_data;
+      if (out_free) out_valid_o <= read_valid_q;
+      if (rst_i) begin
+        read_valid_q <= 1'b0;
+        out_valid_o  <= 1'b0;
+      end
+    end
+  end
+
+  sl_channel_check #(.Width(Width)) u_check (
+    .clk_i, .rst_i, .data_i(out_data_o), .valid_i(out_valid_o), .ready_i(out_ready_i)
+  );
+endmodule

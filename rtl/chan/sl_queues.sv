@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Egress queues of one port, by `meta.queue` of a packet's first flit, in one block RAM with a fixed share for each queue.
+// Whole packets only, in order within a queue. A packet for which its queue has no room is taken back and counted by a
+// pulse; the input never waits. Queues from `strict_from_i` up go first, the highest before all; those below share what is
+// left in proportion to their quanta (deficit round robin that may overdraw by a packet, so that no turn is empty).
+module sl_queues
+  import sluice_pkg::*;
+#(
+  parameter int unsigned Queues = 8,    // 2, 4, 8 or 16; the low bits of meta.queue choose
+  parameter int unsigned Flits  = 512,  // places of each queue, a power of two, more than a packet of the largest size
+  localparam int unsigned QueueBits   = $clog2(Queues)
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_i,          // synchronous, active high
+  input  logic [QueueBits:0]      strict_from_i,  // 0: all strict; Queues: none
+  input  logic [Queues-1:0][15:0] quantum_i,      // bytes a turn; at least the largest packet, or the shares are off
+  input  flit_t                   in_data_i,
+  input  logic                    in_valid_i,
+  output logic                    in_ready_o,     // always 1
+  output flit_t                   out_data_o,
+  output logic                    out_valid_o,
+  input  logic                    out_ready_i,
+  output logic [Queues-1:0]       drop_o          // pulse: a packet of this queue found no room
+);
+  localparam int unsigned AddressBits = $clog2(Flits);
+  localparam int unsigned CreditBits  = 18;
+  localparam logic signed [CreditBits-1:0] MostDebt = -18'sd65536;
+
+  // Pointers have one bit more than addresses: equal is empty, that bit turned over is full.
+  logic [Queues-1:0][AddressBits:0] whole_q, read_q;  // behind the last whole packet; next to read
+
+  // Write side: one packet comes in at a time.
+  logic [QueueBits-1:0] in_queue_q, in_queue;
+  logic [AddressBits:0] write_q, write;
+  logic                 overflow_q, overflow;
+
+  assign in_ready_o = 1'b1;
+  assign in_queue   = in_data_i.sop ? in_data_i.meta.queue[QueueBits-1:0] : in_queue_q;
+  assign write      = in_data_i.sop ? whole_q[in_queue] : write_q;
+  assign overflow   = (!in_data_i.sop && overflow_q) || write == (read_q[in_queue] ^ {1'b1, {AddressBits{1'b0}}});
+
+  always_ff @(posedge clk_i) begin
+    drop_o <= '0;
+    if (in_valid_i) begin
+      in_queue_q <= in_queue;
+      overflow_q <= overflow;
+      write_q    <= write + 1'b1;
+      if (in_data_i.eop && !overflow) whole_q[in_queue] <= write + 1'b1;
+      if (in_data_i.eop && overflow) drop_o[in_queue] <= 1'b1;
+    end
+    if (rst_i) begin
+      whole_q <= '0;
+      drop_o  <= '0;
+    end
+  end
+
+  // Which queue: the one whose packet is under way; else the highest strict one that has a packet; else the one whose
+  // turn it is, while it has credit; else the next behind it that has a packet.
+  logic [Queues-1:0]                       any_of;
+  logic signed [Queues-1:0][CreditBits-1:0] credit_q;
+  logic [QueueBits-1:0]                    choice_q, turn_q, choice;
+  logic                                    locked_q, any, strict, new_turn;
+
+  always_comb begin
+    for (int unsigned i = 0; i < Queues; i++) any_of[i] = whole_q[i] != read_q[i];
+  end
+
+  always_comb begin
+    choice   = turn_q;
+    any      = any_of[turn_q] && !credit_q[turn_q][CreditBits-1] && (QueueBits+1)'(turn_q) < strict_from_i;
+    new_turn = 1'b0;
+    for (int unsigned i = 1; i <= Queues; i++) begin
+      automatic logic [QueueBits-1:0] queue = turn_q + QueueBits'(i);
+      if (!any && any_of[queue] && (QueueBits+1)'(queue) < strict_from_i) begin
+        choice   = queue;
+        any      = 1'b1;
+        new_turn = 1'b1;
+      end
+    end
+    strict = 1'b0;
+    for (int unsigned i = 0; i < Queues; i++) begin
+      if (any_of[i] && (QueueBits+1)'(i) >= strict_from_i) begin
+        choice   = QueueBits'(i);
+        any      = 1'b1;
+        new_turn = 1'b0;
+        strict   = 1'b1;
+      end
+    end
+    if (locked_q) begin
+      choice   = choice_q;
+      any      = 1'b1;  // only whole packets are here
+      new_turn = 1'b0;
+    end
+  end
+
+  // Read side: what the schedule needs of a flit comes at once from LUT RAM, the flit itself a cycle later.
+  localparam int unsigned EmptyBits = $clog2(DATA_BYTES);
+  logic                  fetch, read_valid_q, load, strict_q, free, eop;
+  logic [EmptyBits-1:0]  empty;
+  flit_t                 word;
+  logic signed [CreditBits-1:0] credit;
+
+  assign load  = read_valid_q && free;
+  assign fetch = any && (!read_valid_q || load);
+
+  always_comb begin
+    credit = credit_q[choice];
+    if (new_turn) credit = (credit[CreditBits-1] ? credit : '0) + CreditBits'(quantum_i[choice]);
+    if (credit > MostDebt) credit = credit - CreditBits'(DATA_BYTES) + CreditBits'(empty);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!read_valid_q || load) read_valid_q <= fetch;
+    if (fetch) begin
+      read_q[choice] <= read_q[choice] + 1'b1;
+      locked_q       <= !eop;
+      choice_q       <= choice;
+      if (!locked_q) strict_q <= strict;
+      if (locked_q ? !strict_q : !strict) begin
+        turn_q           <= choice;
+        credit_q[choice] <= credit;
+      end
+    end
+    if (rst_i) begin
+      read_valid_q <= 1'b0;
+      read_q       <= '0;
+      locked_q     <= 1'b0;
+      turn_q       <= '0;
+      credit_q     <= '0;
+    end
+  end
+
+  sl_ram_block #(.Width(FLIT_BITS), .Depth(Queues * Flits), .Latency(1)) u_store (
+    .clk_i, .write_valid_i(in_valid_i && !overflow), .write_address_i({in_queue, write[AddressBits-1:0]}),
+    .write_data_i(in_data_i), .read_valid_i(fetch), .read_address_i({choice, read_q[choice][AddressBits-1:0]}),
+    .read_data_o(word)
+  );
+  sl_ram_lut #(.Width(EmptyBits + 1), .Depth(Queues * Flits)) u_ends (
+    .clk_i, .write_valid_i(in_valid_i && !overflow), .write_address_i({in_queue, write[AddressBits-1:0]}),
+    .write_data_i({in_data_i.eop, in_data_i.eop ? in_data_i.empty : '0}),
+    .read_address_i({choice, read_q[choice][AddressBits-1:0]}), .read_data_o({eop, empty})
+  );
+  sl_skid #(.Width(FLIT_BITS)) u_out (
+    .clk_i, .rst_i, .in_data_i(word), .in_valid_i(read_valid_q), .in_ready_o(free), .out_data_o, .out_valid_o, .out_ready_i
+  );
+endmodule

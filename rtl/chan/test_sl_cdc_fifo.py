@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sl_cdc_fifo between clocks of random periods: every word once, in order, under random stalls; the slower clock's rate."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import RisingEdge, Timer
+
+from testing.cocotb.channel import Sink, Source, stalls
+from testing.simulate import simulate
+
+
+@pytest.mark.parametrize(("style", "depth"), [(0, 16), (1, 64)])
+def test_cdc_fifo(style: int, depth: int) -> None:
+    simulate("sl_cdc_fifo", __file__, {"Width": 40, "Depth": depth, "Style": style})
+
+
+async def begin(dut, in_period, out_period, in_stalls, out_stalls):
+    """Start two clocks of these periods in ps, of random phases, and reset both sides."""
+    source = Source(dut, "in", in_stalls, dut.in_clk_i)
+    sink = Sink(dut, "out", out_stalls, dut.out_clk_i)
+    dut.in_rst_i.value = dut.out_rst_i.value = 1
+    clocks = []
+    for clock, period in ((dut.in_clk_i, in_period), (dut.out_clk_i, out_period)):
+        await Timer(2 * random.randrange(1, 2000), unit="ps")
+        clocks.append(cocotb.start_soon(Clock(clock, period, unit="ps").start()))
+    await Timer(6 * max(in_period, out_period), unit="ps")
+    await RisingEdge(dut.in_clk_i)
+    dut.in_rst_i.value = 0
+    await RisingEdge(dut.out_clk_i)
+    dut.out_rst_i.value = 0
+    return source, sink, clocks
+
+
+@cocotb.test()
+async def keeps_order_between_random_clocks(dut):
+    for _ in range(8):
+        periods = [2 * random.randrange(1000, 8000) for _ in range(2)]
+        source, sink, tasks = await begin(dut, *periods, stalls(random.random() * 0.6), stalls(random.random() * 0.6))
+        words = [random.getrandbits(40) for _ in range(300)]
+        source.send(*words)
+        assert await sink.wait_for(len(words)) == words, f"periods {periods} ps"
+        for task in [*tasks, source.task, sink.task]:
+            task.cancel()
+
+
+@cocotb.test()
+async def a_full_one_presses_back_and_loses_nothing(dut):
+    source, sink, _ = await begin(dut, 3104, 5000, stalls(0), stalls(1))
+    words = list(range(200))
+    source.send(*words)
+    for _ in range(100):
+        await RisingEdge(dut.in_clk_i)
+    assert dut.in_ready_o.value == 0 and not sink.received
+    sink.stall = stalls(0)
+    assert await sink.wait_for(len(words)) == words
+
+
+@cocotb.test()
+async def moves_one_word_a_cycle_of_the_slower_clock(dut):
+    for in_period, out_period in ((3104, 5000), (5000, 3104)):
+        source, sink, tasks = await begin(dut, in_period, out_period, stalls(0), stalls(0))
+        source.send(*range(400))
+        slow = dut.out_clk_i if out_period > in_period else dut.in_clk_i
+        for _ in range(400 + 10):
+            await RisingEdge(slow)
+        assert sink.received == list(range(400))
+        for task in [*tasks, source.task, sink.task]:
+            task.cancel()

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Latencies of the match tables as functions of their parameters, so that whoever instantiates one has it as a constant.
+package sl_match_pkg;
+  // Cycles from key_valid_i to match_valid_o of sl_tcam_lut and sl_tcam_block.
+  function automatic int unsigned tcam_latency(bit BlockRam);
+    return BlockRam ? 3 : 2;
+  endfunction
+
+  // Cycles of sl_priority_encoder: 1 of the priority RAM, then a tree over four entries a leaf.
+  function automatic int unsigned priority_latency(int unsigned Entries, int unsigned LevelsPerStage);
+    return 1 + ($clog2((Entries + 3) / 4) + LevelsPerStage - 1) / LevelsPerStage;
+  endfunction
+
+  // Cycles from key_valid_i to result_valid_o of sl_lpm_table with that many rules: match, priority, 2 of the rule id.
+  function automatic int unsigned lpm_latency(
+    int unsigned KeyBits, int unsigned Entries, bit BlockRam = 1'b0, int unsigned LevelsPerStage = 1
+  );
+    return KeyBits == 0 ? 0 : tcam_latency(BlockRam) + priority_latency(Entries + 1, LevelsPerStage) + 2;
+  endfunction
+
+  // Cycles from key_valid_i to result_valid_o of sl_hash_table: 3 of hash (1 more where the slots of a way are no power
+  // of two), 1 of block RAM, 4 of comparison.
+  function automatic int unsigned hash_latency(int unsigned KeyBits, int unsigned Entries, int unsigned Ways = 4);
+    int unsigned slots = Entries / Ways;
+    return KeyBits == 0 ? 0 : 8 + int'(slots != 2 ** $clog2(slots));
+  endfunction
+
+  // Cycles from key_valid_i to result_valid_o of sl_bcam.
+  function automatic int unsigned bcam_latency(int unsigned KeyBits, int unsigned Entries);
+    return (KeyBits == 0 || Entries == 0) ? 0 : 3;
+  endfunction
+endpackage

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bank of a LUT-RAM TCAM: up to some 64 entries with their own registers of the key and of the write port, so that no
+// signal has to reach more RAMs than one bank holds. For each chunk of the key a RAM, addressed by the chunk, tells of
+// each entry whether it accepts that value; an entry matches where all chunks accept. Entries are written in groups, one
+// write enable each. Nothing is reset: an entry means nothing until its group was written.
+module sl_tcam_lut_bank #(
+  parameter int unsigned KeyBits      = 32,  // multiple of ChunkBits
+  parameter int unsigned Entries      = 64,  // entries of the bank, 1 or more
+  parameter int unsigned ChunkBits    = 4,   // address bits of a RAM: 4 (ECP5), 4 to 6 (xcup)
+  parameter int unsigned GroupEntries = 4,   // entries that share a write enable
+  parameter int unsigned AndChunks    = 4,   // chunks that are combined behind the RAMs, before the register
+  localparam int unsigned Chunks   = KeyBits / ChunkBits,
+  localparam int unsigned Groups   = (Entries + GroupEntries - 1) / GroupEntries,
+  localparam int unsigned Partials = (Chunks + AndChunks - 1) / AndChunks
+) (
+  input  logic                           clk_i,
+  input  logic                           key_valid_i,
+  input  logic [KeyBits-1:0]             key_i,
+  input  logic                           write_valid_i,  // one word of one group, two cycles before a lookup may need it
+  input  logic [Groups-1:0]              write_group_i,  // one-hot, or none
+  input  logic [ChunkBits-1:0]           write_word_i,
+  input  logic [Chunks*GroupEntries-1:0] write_data_i,   // chunk after chunk
+  output logic [Entries-1:0]             match_o         // two cycles after the key, of written entries, valid or not
+);
+  logic                           key_valid_q;
+  logic                           write_valid_q;
+  (* keep *) logic [KeyBits-1:0]             key_q;
+  (* keep *) logic [Groups-1:0]              write_group_q;
+  (* keep *) logic [ChunkBits-1:0]           write_word_q;
+  (* keep *) logic [Chunks*GroupEntries-1:0] write_data_q;
+  logic [Entries-1:0]             accept [Chunks];
+  logic [Entries-1:0]             partial_q [Partials];
+
+  always_ff @(posedge clk_i) begin
+    key_valid_q   <= key_valid_i;
+    write_valid_q <= write_valid_i && |write_group_i;
+    write_group_q <= write_valid_i ? write_group_i : '0;
+    if (key_valid_i) key_q <= key_i;
+    if (write_valid_i) begin
+      write_word_q <= write_word_i;
+      write_data_q <= write_data_i;
+    end
+  end
+
+  for (genvar c = 0; c < Chunks; c++) begin : gen_chunk
+    (* ram_style = "distributed", syn_ramstyle = "distributed" *)
+    logic [Groups*GroupEntries-1:0] memory [2**ChunkBits];
+
+    assign accept[c] = Entries'(memory[key_q[c*ChunkBits+:ChunkBits]]);
+
+`ifdef SYNTHESIS
+    always_ff @(posedge clk_i) begin
+      for (int g = 0; g < Groups; g++) begin
+        if (write_group_q[g]) begin
+          memory[write_word_q][g*GroupEntries+:GroupEntries] <= write_data_q[c*GroupEntries+:GroupEntries];
+        end
+      end
+    end
+`else
+    // The same as one assignment: the simulator looks at each assignment to a memory in every cycle.
+    always_ff @(posedge clk_i) begin
+      if (write_valid_q) begin
+        logic [Groups*GroupEntries-1:0] enable;
+        for (int g = 0; g < Groups; g++) enable[g*GroupEntries+:GroupEntries] = {GroupEntries{write_group_q[g]}};
+        memory[write_word_q] <= (memory[write_word_q] & ~enable) |
+                                ({Groups{write_data_q[c*GroupEntries+:GroupEntries]}} & enable);
+      end
+    end
+`endif
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (key_valid_q) begin
+      for (int p = 0; p < Partials; p++) begin
+        logic [Entries-1:0] all;
+        all = '1;
+        for (int c = p * AndChunks; c < (p + 1) * AndChunks && c < Chunks; c++) all &= accept[c];
+        partial_q[p] <= all;
+      end
+    end
+  end
+
+  always_comb begin
+    match_o = '1;
+    for (int p = 0; p < Partials; p++) match_o &= partial_q[p];
+  end
+endmodule

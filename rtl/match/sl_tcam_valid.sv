@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The valid bits of a TCAM. One pulse of `switch_i` sets one bit and clears another (or does one of the two, or clears all)
+// in one cycle: `valid_o` is new Delay cycles later, which is when the lookup that entered beside the pulse needs it.
+// Bits are toggled, so a set of a set bit or a clear of a clear bit is a fault of the user (asserted).
+module sl_tcam_valid #(
+  parameter int unsigned Entries = 513,  // 2 or more
+  parameter int unsigned Delay   = 2,    // cycles from switch_i to valid_o, 2 or more
+  localparam int unsigned IndexBits = $clog2(Entries)
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_i,
+  input  logic                 switch_i,
+  input  logic                 set_valid_i,
+  input  logic [IndexBits-1:0] set_index_i,
+  input  logic                 clear_valid_i,
+  input  logic [IndexBits-1:0] clear_index_i,  // not set_index_i
+  input  logic                 clear_all_i,    // alone
+  output logic [Entries-1:0]   valid_o
+);
+  localparam int unsigned Columns = 16;
+  localparam int unsigned Rows    = (Entries + Columns - 1) / Columns;
+  localparam int unsigned Request = 3 + 2 * IndexBits;
+
+  // One-hot rows and columns, one register before the bits: an entry needs two signals a port.
+  logic [Request-1:0]   request;
+  logic                 set, clear, clear_all;
+  logic [IndexBits-1:0] set_index, clear_index;
+  logic                 active_q, clear_all_q;
+  logic [Rows-1:0]      set_row_q, clear_row_q;
+  logic [Columns-1:0]   set_column_q, clear_column_q;
+
+  assign request = {switch_i && set_valid_i, switch_i && clear_valid_i, switch_i && clear_all_i, set_index_i, clear_index_i};
+
+  if (Delay == 2) begin : gen_direct
+    assign {set, clear, clear_all, set_index, clear_index} = request;
+  end else begin : gen_delay
+    logic [Delay-3:0][Request-1:0] delay_q;
+    always_ff @(posedge clk_i) begin
+      for (int i = 0; i < Delay - 2; i++) delay_q[i] <= i == 0 ? request : delay_q[i == 0 ? 0 : i-1];
+      if (rst_i) delay_q <= '0;
+    end
+    assign {set, clear, clear_all, set_index, clear_index} = delay_q[Delay-3];
+  end
+
+  always_ff @(posedge clk_i) begin
+    active_q    <= set || clear;
+    clear_all_q <= clear_all || rst_i;
+    if (active_q || set || clear) begin
+      for (int r = 0; r < Rows; r++) begin
+        set_row_q[r]   <= set && 32'(set_index) / Columns == r;
+        clear_row_q[r] <= clear && 32'(clear_index) / Columns == r;
+      end
+      for (int c = 0; c < Columns; c++) begin
+        set_column_q[c]   <= set && 32'(set_index) % Columns == c;
+        clear_column_q[c] <= clear && 32'(clear_index) % Columns == c;
+      end
+    end
+    if (rst_i) begin
+      active_q    <= 1'b0;
+      set_row_q   <= '0;
+      clear_row_q <= '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (clear_all_q) begin
+      valid_o <= '0;
+    end else if (active_q) begin
+      for (int e = 0; e < Entries; e++) begin
+        valid_o[e] <= valid_o[e] ^ ((set_row_q[e/Columns] && set_column_q[e%Columns]) ||
+                                    (clear_row_q[e/Columns] && clear_column_q[e%Columns]));
+      end
+    end
+  end
+
+`ifndef SYNTHESIS
+  a_set_is_clear : assert property (@(posedge clk_i) disable iff (rst_i)
+    set && Delay == 2 && !active_q |-> !valid_o[set_index]);
+  a_clear_is_set : assert property (@(posedge clk_i) disable iff (rst_i)
+    clear && Delay == 2 && !active_q |-> valid_o[clear_index]);
+`endif
+endmodule

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Realigns each packet by its job's shift, removes dropped packets and puts the new metadata into the first flit. One
+// flit a cycle in and out: an output flit is cut out of the tail of the flit before, the held flit and the start of the
+// next one. A packet that grows into one more flit makes the input wait one cycle; one that shrinks out of its last flit
+// leaves one cycle of the output empty. A packet waits for its job, a job for its packet. `error` at the end stays.
+module sl_deparse_align
+  import sluice_pkg::*;
+  import sl_packet_pkg::*;
+(
+  input  logic         clk_i,
+  input  logic         rst_i,        // synchronous, active high
+  input  flit_t        in_data_i,
+  input  logic         in_valid_i,
+  output logic         in_ready_o,   // combinational from job_valid_i and out_ready_i
+  input  deparse_job_t job_data_i,
+  input  logic         job_valid_i,
+  output logic         job_ready_o,  // combinational from in_valid_i and out_ready_i: taken with the first flit
+  output aligned_t     out_data_o,
+  output logic         out_valid_o,  // combinational from in_valid_i
+  input  logic         out_ready_i
+);
+  localparam int unsigned DataBits  = 8 * DATA_BYTES;
+  localparam int unsigned EmptyBits = $clog2(DATA_BYTES);
+  localparam int unsigned TailBits  = 64;  // the largest shift
+
+  /* verilator lint_off UNUSEDSIGNAL */  // sop is made anew, events are counted where the job is taken
+  flit_t                      hold_q;
+  deparse_job_t               job_q;
+  /* verilator lint_on UNUSEDSIGNAL */
+  logic                       hold_valid_q;
+  logic                       spill_q;       // the held flit went out; what is left of it is in tail_q
+  logic                       first_q;       // the next flit in is the first of a packet
+  logic                       drop_q;        // the packet that comes in is being dropped
+  logic [TailBits-1:0]        tail_q;        // end of the flit before the held one
+  logic [EDIT_INDEX_BITS-1:0] index_q;
+
+  logic                 shrinks, merge, spills, fire, free, take, dropping;
+  logic [EmptyBits-1:0] moved;  // bytes, modulo DATA_BYTES
+
+  assign moved    = EmptyBits'({{EmptyBits{job_q.shift[2]}}, job_q.shift, 2'b00});
+  assign shrinks  = job_q.shift[2];
+  assign merge    = shrinks && !hold_q.eop && in_data_i.eop && in_data_i.empty >= moved;
+  assign spills   = !shrinks && !spill_q && hold_q.eop && hold_q.empty < moved;
+  assign fire     = out_valid_o && out_ready_i;
+  assign free     = !hold_valid_q || (fire && !spills);
+  assign take     = in_valid_i && in_ready_o;
+  assign dropping = first_q ? job_data_i.drop : drop_q;
+
+  assign in_ready_o  = free && (!first_q || job_valid_i);
+  assign job_ready_o = free && first_q && in_valid_i;
+  assign out_valid_o = hold_valid_q && (!shrinks || hold_q.eop || in_valid_i);
+
+  function automatic logic [DataBits-1:0] realign(
+    logic [TailBits-1:0] previous, logic [DataBits-1:0] data, logic [TailBits-1:0] next, logic signed [2:0] shift
+  );
+    logic [DataBits+2*TailBits-1:0] all;
+    all = {next, data, previous};
+    unique case (shift)
+      3'sd2:   return all[0 +: DataBits];
+      3'sd1:   return all[32 +: DataBits];
+      -3'sd1:  return all[96 +: DataBits];
+      -3'sd2:  return all[128 +: DataBits];
+      default: return all[64 +: DataBits];
+    endcase
+  endfunction
+
+  /* verilator lint_off UNUSEDSIGNAL */  // the edits are not for the metadata
+  function automatic meta_t new_meta(meta_t meta, deparse_job_t job);
+  /* verilator lint_on UNUSEDSIGNAL */
+    meta_t m;
+    m             = meta;
+    m.verdict     = job.verdict;
+    m.fault       = job.fault;
+    m.egress_mask = job.egress_mask;
+    m.length      = meta.length + {{11{job.shift[2]}}, job.shift, 2'b00};
+    if (!job.keep) begin
+      m.mark  = job.mark;
+      m.queue = job.egress_queue;
+    end
+    return m;
+  endfunction
+
+  always_comb begin
+    out_data_o = '0;
+    if (out_valid_o) begin
+      out_data_o.edit       = job_q.edit;
+      out_data_o.index      = index_q;
+      out_data_o.flit.sop   = index_q == '0;
+      out_data_o.flit.eop   = (hold_q.eop && !spills) || merge;
+      out_data_o.flit.empty = out_data_o.flit.eop ? (merge ? in_data_i.empty : hold_q.empty) - moved : '0;
+      out_data_o.flit.error = out_data_o.flit.eop && (merge ? in_data_i.error : hold_q.error);
+      out_data_o.flit.data  = realign(tail_q, hold_q.data, hold_q.eop ? '0 : in_data_i.data[TailBits-1:0], job_q.shift);
+      if (index_q == '0) out_data_o.flit.meta = new_meta(hold_q.meta, job_q);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (free) hold_valid_q <= take && !dropping && !(hold_valid_q && merge);
+    if (take) begin
+      hold_q  <= in_data_i;
+      first_q <= in_data_i.eop;
+      drop_q  <= dropping;
+    end
+    if (fire) begin
+      tail_q  <= hold_q.data[DataBits-1 -: TailBits];
+      spill_q <= spills;
+      if (spills) hold_q.data <= '0;
+      if (index_q != EDIT_INDEX_BITS'(EDIT_FLITS)) index_q <= index_q + 1'b1;
+    end
+    if (take && first_q) begin
+      job_q   <= job_data_i;
+      index_q <= '0;
+    end
+    if (rst_i) begin
+      hold_valid_q <= 1'b0;
+      spill_q      <= 1'b0;
+      first_q      <= 1'b1;
+    end
+  end
+endmodule

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types and small functions of the parser and the deparser. Formats themselves are in sluice_pkg.
+/* verilator lint_off UNUSEDPARAM */  // no part uses all of a package
+package sl_packet_pkg;
+  import sluice_pkg::*;
+
+  localparam int unsigned WINDOW_FLITS = WINDOW_BYTES / DATA_BYTES;
+  localparam int unsigned WINDOW_BITS  = 8 * WINDOW_BYTES;
+  // Every header behind the tags starts at 2 modulo 4, so those headers are read as 32-bit words from byte 2 on.
+  localparam int unsigned WINDOW_WORDS = (WINDOW_BYTES - 2) / 4;
+  localparam int unsigned FIRST_WORD   = (14 + 20 - 2) / 4;  // the first that can follow an IP header
+  localparam int unsigned POINTER_BITS = $clog2(WINDOW_WORDS + 1);
+
+  // Cycles of each part of the parser, and of all of it.
+  localparam int unsigned ETHERNET_LATENCY  = 1;
+  localparam int unsigned NETWORK_LATENCY   = 2;
+  localparam int unsigned EXTENSION_LATENCY = 2;
+  localparam int unsigned TRANSPORT_LATENCY = 2;
+  localparam int unsigned PARSE_LATENCY =
+    ETHERNET_LATENCY + NETWORK_LATENCY + MAX_EXTENSIONS * EXTENSION_LATENCY + TRANSPORT_LATENCY;
+
+  typedef logic [WINDOW_BITS-1:0]  window_t;  // byte 0 of the packet in bits 7:0
+  typedef logic [POINTER_BITS-1:0] pointer_t; // word n: bytes 4n + 2 to 4n + 5
+
+  // What one part of the parser hands to the next. `record.fault` other than 0 or `done`: nothing more is read.
+  typedef struct packed {
+    phv_record_t record;
+    logic        done;
+    logic        chain;    // IPv6: extension headers may follow
+    pointer_t    pointer;  // next header to read
+    logic [15:0] limit;    // bytes: where the IP packet ends
+  } parse_state_t;
+
+  // One-cycle pulses for `graph_counters_t`, once for each packet.
+  typedef struct packed {
+    logic forwarded;
+    logic to_host;       // with its cause: fault, not_eligible, miss, or none of them (a rule said so)
+    logic drop_rule;
+    logic drop_ttl;
+    logic drop_no_port;
+    logic fault;
+    logic not_eligible;
+    logic miss;
+  } deparse_event_t;
+
+  // What the deparser writes into the aligned packet.
+  localparam int unsigned HEAD_BYTES      = 64;   // Ethernet, tags and the IP header without options end before this
+  localparam int unsigned EDIT_FLITS      = 256 / DATA_BYTES;      // flits that may be written into
+  localparam int unsigned EDIT_INDEX_BITS = $clog2(EDIT_FLITS) + 1; // index of a flit, EDIT_FLITS for all later ones
+
+  typedef struct packed {
+    logic [8*HEAD_BYTES-1:0] image;      // byte 0 of the packet in bits 7:0
+    logic [2*HEAD_BYTES-1:0] mask;       // bit n: the packet's bits 4n + 3 to 4n come from the image
+    logic                    src_write;  // the 16 bits at src_half are replaced; the same for dst and sum
+    logic                    dst_write;
+    logic                    sum_write;
+    logic [15:0]             src;
+    logic [15:0]             dst;
+    logic [15:0]             sum;
+    logic [6:0]              src_half;   // in 2 bytes from the start of the aligned packet
+    logic [6:0]              dst_half;
+    logic [6:0]              sum_half;
+  } deparse_edit_t;
+
+  // What becomes of one packet.
+  typedef struct packed {
+    logic              drop;
+    logic              keep;        // mark and queue of the metadata stay as they came
+    verdict_t          verdict;
+    fault_t            fault;
+    logic [7:0]        egress_mask;
+    logic [3:0]        egress_queue;
+    logic [31:0]       mark;
+    logic signed [2:0] shift;       // in 4 bytes: how much longer the packet gets at its start, -2 to 2
+    deparse_event_t    happened;
+    deparse_edit_t     edit;
+  } deparse_job_t;
+
+  // A flit behind the realigner, with what is to be written into it.
+  typedef struct packed {
+    flit_t                      flit;
+    deparse_edit_t              edit;
+    logic [EDIT_INDEX_BITS-1:0] index;
+  } aligned_t;
+
+  localparam int unsigned DECIDE_LATENCY = 3;
+  localparam int unsigned WRITE_LATENCY  = 3;
+
+  function automatic logic [15:0] swap16(logic [15:0] x);
+    return {x[7:0], x[15:8]};
+  endfunction
+
+  function automatic logic [31:0] swap32(logic [31:0] x);
+    return {x[7:0], x[15:8], x[23:16], x[31:24]};
+  endfunction
+
+  // Big-endian value of a header of 40 bytes or less that stands in memory order.
+  function automatic logic [319:0] swap320(logic [319:0] x);
+    logic [319:0] y;
+    for (int unsigned i = 0; i < 40; i++) y[8*i +: 8] = x[8*(39-i) +: 8];
+    return y;
+  endfunction
+
+  // Word `pointer` of the window as a big-endian value. A pointer outside of them gives an undefined word.
+  /* verilator lint_off UNUSEDSIGNAL */  // only where a word can stand
+  function automatic logic [31:0] window_word(window_t window, pointer_t pointer);
+    logic [WINDOW_WORDS-1:FIRST_WORD][31:0] words;
+    words = window[16 + 32 * FIRST_WORD +: 32 * (WINDOW_WORDS - FIRST_WORD)];
+    return swap32(words[pointer]);
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  function automatic logic is_tag(logic [15:0] ethertype);
+    return ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ || ethertype == ETHERTYPE_VLAN_OLD;
+  endfunction
+
+  function automatic logic is_extension(logic [7:0] next_header);
+    return next_header == IP_PROTOCOL_HOP_BY_HOP || next_header == IP_PROTOCOL_ROUTING ||
+           next_header == IP_PROTOCOL_FRAGMENT || next_header == IP_PROTOCOL_AH ||
+           next_header == IP_PROTOCOL_DESTINATION || next_header == IP_PROTOCOL_MOBILITY;
+  endfunction
+
+  // Fault of a header that starts at word `pointer` with `remaining` bytes of the packet left, and has `words` words.
+  function automatic fault_t header_fault(logic [15:0] remaining, pointer_t pointer, logic [9:0] words);
+    if ({4'd0, words, 2'd0} > remaining) return FAULT_TRUNCATED;
+    if (11'(pointer) + 11'(words) > 11'(WINDOW_WORDS)) return FAULT_WINDOW;
+    return FAULT_NONE;
+  endfunction
+endpackage
+/* verilator lint_on UNUSEDPARAM */

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Second part of the parser: the IPv4 or IPv6 header without what follows, or ARP. Latency 2, never stalls: the first
+// cycle moves the header to a fixed place, the second checks it. A header that fails sets the record's fault and no field.
+module sl_parse_network
+  import sluice_pkg::*;
+  import sl_packet_pkg::*;
+(
+  input  logic         clk_i,
+  input  logic         rst_i,     // synchronous, active high
+  input  logic         valid_i,
+  input  window_t      window_i,
+  input  parse_state_t state_i,
+  output logic         valid_o,   // NETWORK_LATENCY cycles after valid_i
+  output window_t      window_o,
+  output parse_state_t state_o
+);
+  logic         valid_q;
+  window_t      window_q;
+  parse_state_t state_q;
+  logic [319:0] header_q;     // the 40 bytes at l3_offset, byte 0 highest
+  logic [15:0]  available_q;  // bytes from l3_offset to the end of the packet
+
+  /* verilator lint_off UNUSEDSIGNAL */  // only the places where the header can stand
+  function automatic logic [319:0] align(window_t window, logic [1:0] tags);
+    unique case (tags)
+      2'd0:    return swap320(window[8 * 14 +: 320]);
+      2'd1:    return swap320(window[8 * 18 +: 320]);
+      default: return swap320(window[8 * 22 +: 320]);
+    endcase
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  /* verilator lint_off UNUSEDSIGNAL */  // only some fields of the header are read
+  function automatic parse_state_t parse_ipv4(parse_state_t state, ipv4_t h, logic [15:0] available);
+    parse_state_t s;
+    logic [15:0]  size;
+    s    = state;
+    size = {10'd0, h.ihl, 2'd0};
+    if (available < 16'd20)          s.record.fault = FAULT_TRUNCATED;
+    else if (h.version != 4'd4)      s.record.fault = FAULT_VERSION;
+    else if (h.ihl < 4'd5)           s.record.fault = FAULT_HEADER_SIZE;
+    else if (size > available)       s.record.fault = FAULT_TRUNCATED;
+    else if (h.total_length < size || h.total_length > available) s.record.fault = FAULT_LENGTH;
+    else begin
+      s.record.info.l3_kind       = L3_IPV4;
+      s.record.info.ip_options    = h.ihl != 4'd5;
+      s.record.info.is_fragment   = h.more_fragments || h.fragment_offset != '0;
+      s.record.info.ip_checksum   = h.checksum;
+      s.record.info.header_length = s.record.info.l3_offset + size[7:0];
+      s.record.phv.ip_src         = 128'(h.source);
+      s.record.phv.ip_dst         = 128'(h.destination);
+      s.record.phv.ip_protocol    = h.protocol;
+      s.record.phv.ip_tos         = h.tos;
+      s.record.phv.ip_ttl         = h.ttl;
+      s.record.phv.ip_fragment    = {2'd0, h.more_fragments, h.fragment_offset};
+      s.limit                     = 16'(s.record.info.l3_offset) + h.total_length;
+      s.pointer                   = s.pointer + pointer_t'(h.ihl);
+    end
+    return s;
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  /* verilator lint_off UNUSEDSIGNAL */  // only some fields of the header are read
+  function automatic parse_state_t parse_ipv6(parse_state_t state, ipv6_t h, logic [15:0] available);
+    parse_state_t s;
+    s = state;
+    if (available < 16'd40)     s.record.fault = FAULT_TRUNCATED;
+    else if (h.version != 4'd6) s.record.fault = FAULT_VERSION;
+    else if (17'(h.payload_length) + 17'd40 > 17'(available)) s.record.fault = FAULT_LENGTH;
+    else begin
+      s.record.info.l3_kind       = L3_IPV6;
+      s.record.info.header_length = s.record.info.l3_offset + 8'd40;
+      s.record.phv.ip_src         = h.source;
+      s.record.phv.ip_dst         = h.destination;
+      s.record.phv.ip_protocol    = h.next_header;
+      s.record.phv.ip_tos         = h.traffic_class;
+      s.record.phv.ip_ttl         = h.hop_limit;
+      s.limit                     = 16'(s.record.info.l3_offset) + 16'd40 + h.payload_length;
+      s.pointer                   = s.pointer + pointer_t'(10);
+      s.chain                     = 1'b1;
+    end
+    return s;
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  function automatic parse_state_t parse(parse_state_t state, logic [319:0] header, logic [15:0] available);
+    parse_state_t s;
+    s = state;
+    if (s.record.fault != FAULT_NONE) return s;
+    case (s.record.phv.eth_type)
+      ETHERTYPE_IPV4: return parse_ipv4(s, ipv4_t'(header[319 -: 160]), available);
+      ETHERTYPE_IPV6: return parse_ipv6(s, ipv6_t'(header), available);
+      ETHERTYPE_ARP: begin
+        s.done = 1'b1;
+        if (available < 16'd28) s.record.fault = FAULT_TRUNCATED;
+        else begin
+          s.record.info.l3_kind       = L3_ARP;
+          s.record.info.header_length = s.record.info.l3_offset + 8'd28;
+        end
+      end
+      default: s.done = 1'b1;
+    endcase
+    return s;
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    valid_q <= valid_i && !rst_i;
+    valid_o <= valid_q && !rst_i;
+    if (valid_i) begin
+      window_q    <= window_i;
+      state_q     <= state_i;
+      header_q    <= align(window_i, state_i.record.info.tags);
+      available_q <= state_i.limit - 16'(state_i.record.info.l3_offset);
+    end
+    if (valid_q) begin
+      window_o <= window_q;
+      state_o  <= parse(state_q, header_q, available_q);
+    end
+  end
+endmodule

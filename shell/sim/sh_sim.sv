@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shell as the simulator sees it: the same sh_core, its channels as flat ports of whole 32-bit words, so that the C++
+// side copies packet bytes without shifting bits. Control word of a flit: bit 0 sop, 1 eop, 2 error, 13:8 empty.
+module sh_sim #(
+  parameter int unsigned Lanes = 4,
+  parameter int unsigned LpmEntries4 = 512,
+  parameter int unsigned LpmEntries6 = 512,
+  parameter int unsigned ExactEntries4 = 4096,
+  parameter int unsigned ExactEntries6 = 1024
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_i,
+  input  logic [Lanes-1:0][511:0]   lane_rx_bytes_i,
+  input  logic [Lanes-1:0][31:0]    lane_rx_control_i,
+  input  logic [Lanes-1:0]          lane_rx_valid_i,
+  output logic [Lanes-1:0]          lane_rx_ready_o,
+  output logic [Lanes-1:0][511:0]   lane_tx_bytes_o,
+  output logic [Lanes-1:0][31:0]    lane_tx_control_o,
+  output logic [Lanes-1:0][63:0]    lane_tx_timestamp_o,  // of lane receive, at sop; 0 for the host's packets
+  output logic [Lanes-1:0]          lane_tx_valid_o,
+  input  logic [Lanes-1:0]          lane_tx_ready_i,
+  output logic [511:0]              to_host_bytes_o,
+  output logic [31:0]               to_host_control_o,
+  output logic [159:0]              to_host_meta_o,       // meta_t, at sop
+  output logic                      to_host_valid_o,
+  input  logic                      to_host_ready_i,
+  input  logic [511:0]              from_host_bytes_i,
+  input  logic [31:0]               from_host_control_i,
+  input  logic [7:0]                from_host_mask_i,
+  input  logic [3:0]                from_host_queue_i,
+  input  logic                      from_host_valid_i,
+  output logic                      from_host_ready_o,
+  input  logic                      reg_valid_i,
+  input  logic                      reg_write_i,
+  input  logic [31:0]               reg_address_i,
+  input  logic [31:0]               reg_data_i,
+  output logic                      reg_ready_o,
+  output logic                      reg_response_valid_o,
+  output logic                      reg_response_error_o,
+  output logic [31:0]               reg_response_data_o,
+  output logic                      idle_o
+);
+  import sluice_pkg::*;
+
+  localparam int unsigned EmptyBits = $clog2(DATA_BYTES);
+
+  flit_t [Lanes-1:0] lane_rx, lane_tx;
+  flit_t             to_host, from_host;
+  register_response_t response;
+
+  /* verilator lint_off UNUSEDSIGNAL */  // control words have spare bits; a control word is a part of a flit
+  function automatic flit_t to_flit(logic [511:0] bytes, logic [31:0] control);
+    flit_t flit;
+    flit       = '0;
+    flit.data  = bytes[8*DATA_BYTES-1:0];
+    flit.sop   = control[0];
+    flit.eop   = control[1];
+    flit.error = control[2];
+    flit.empty = control[8 +: EmptyBits];
+    return flit;
+  endfunction
+
+  function automatic logic [31:0] to_control(flit_t flit);
+    return {16'd0, 8'(flit.empty), 5'd0, flit.error, flit.eop, flit.sop};
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  always_comb begin
+    for (int unsigned i = 0; i < Lanes; i++) begin
+      lane_rx[i]             = to_flit(lane_rx_bytes_i[i], lane_rx_control_i[i]);
+      lane_tx_bytes_o[i]     = 512'(lane_tx[i].data);
+      lane_tx_control_o[i]   = to_control(lane_tx[i]);
+      lane_tx_timestamp_o[i] = lane_tx[i].meta.timestamp;
+    end
+    from_host = to_flit(from_host_bytes_i, from_host_control_i);
+    if (from_host.sop) begin
+      from_host.meta.egress_mask = from_host_mask_i;
+      from_host.meta.queue       = from_host_queue_i;
+    end
+    to_host_bytes_o   = 512'(to_host.data);
+    to_host_control_o = to_control(to_host);
+    to_host_meta_o    = 160'(to_host.meta);
+  end
+
+  assign reg_response_error_o = response.error;
+  assign reg_response_data_o  = response.data;
+
+  register_request_t request;
+  logic              outside;  // above the address space: window 255 is never there
+  assign outside = |reg_address_i[31:REGISTER_ADDRESS_BITS];
+  assign request = '{write: reg_write_i, address: outside ? '1 : reg_address_i[REGISTER_ADDRESS_BITS-1:0], data: reg_data_i};
+
+  sh_core #(
+    .Lanes(Lanes), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),
+    .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
+  ) u_core (
+    .clk_i, .rst_i,
+    .lane_rx_data_i(lane_rx), .lane_rx_valid_i, .lane_rx_ready_o,
+    .lane_tx_data_o(lane_tx), .lane_tx_valid_o, .lane_tx_ready_i,
+    .to_host_data_o(to_host), .to_host_valid_o, .to_host_ready_i,
+    .from_host_data_i(from_host), .from_host_valid_i, .from_host_ready_o,
+    .reg_request_i(request), .reg_request_valid_i(reg_valid_i), .reg_request_ready_o(reg_ready_o),
+    .reg_response_o(response), .reg_response_valid_o,
+    .idle_o
+  );
+endmodule

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: Apache-2.0
+// Drives the Verilated shell: lanes, the register bus, and the DMA of the self-described buffers. The DMA believes
+// nothing the host wrote: lengths and chains are checked against the ring, what cannot be is counted and skipped.
+
+#include "sim_model.h"
+
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "Vsh_sim.h"
+#include "sluice_layouts.h"
+#include "verilated.h"
+
+namespace {
+
+constexpr unsigned FLIT_BYTES = SLUICE_DATA_BYTES;
+constexpr unsigned FLIT_WORDS = 512 / 32;
+constexpr unsigned LANE_QUEUE = 16; // packets
+constexpr uint32_t RING_LEAST = (SLUICE_MTU_BYTES + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
+constexpr uint32_t PATIENCE = 20000;
+constexpr unsigned MAX_READY_CYCLES = 1U << 20;
+
+enum control_bits : uint32_t { SOP = 1, EOP = 2, ERROR = 4 };
+
+struct packet {
+    std::vector<uint8_t> bytes;
+    bool bad = false;
+    sim_packet_info info{};
+};
+
+// Cuts a packet into flits. The bytes behind its end read 0.
+struct cutter {
+    uint32_t offset = 0;
+
+    uint32_t cut(const packet &from, uint32_t *words) const {
+        uint32_t size = static_cast<uint32_t>(from.bytes.size()) - offset;
+        uint32_t here = size < FLIT_BYTES ? size : FLIT_BYTES;
+        uint32_t control = offset == 0 ? SOP : 0U;
+        std::memcpy(words, from.bytes.data() + offset, here);
+        std::memset(reinterpret_cast<uint8_t *>(words) + here, 0, FLIT_BYTES - here);
+        if (here == size)
+            control |= EOP | (FLIT_BYTES - here) << 8 | (from.bad ? ERROR : 0U);
+        return control;
+    }
+};
+
+struct lane {
+    std::deque<packet> waiting, left;
+    cutter cut;
+    bool offered = false, listens = true;
+    packet leaving;
+};
+
+struct ring {
+    uint8_t *memory = nullptr;
+    uint32_t buffers = 0;
+    uint64_t filled = 0, freed = 0; // buffers given over and taken back, since the start
+
+    uint8_t *buffer(uint64_t index) const {
+        return memory + (index % buffers) * SLUICE_BUFFER_SIZE;
+    }
+    uint8_t *data(uint64_t index) const {
+        return buffer(index) + SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE;
+    }
+    uint32_t generation(uint64_t index) const {
+        uint32_t round = static_cast<uint32_t>(index / buffers) + 1;
+        return round == 0 ? 1 : round;
+    }
+};
+
+} // namespace
+
+struct sim_model {
+    VerilatedContext context;
+    std::unique_ptr<Vsh_sim> top;
+    std::vector<lane> lanes;
+    ring to_host, from_host;
+    uint64_t cycles = 0, invalid = 0;
+    // To-host packet under way: its first buffer, the one being filled, and how much is in it.
+    uint64_t first_buffer = 0, buffer = 0;
+    uint32_t received = 0, in_buffer = 0;
+    bool receiving = false;
+    sluice_buffer_meta meta{};
+    // From-host packet under way.
+    packet sending;
+    cutter send_cut;
+    uint8_t send_mask = 0, send_queue = 0;
+    uint64_t sending_buffers = 0; // given back once all of it is in the device
+    bool have_sending = false, send_offered = false;
+
+    sim_model() : top(new Vsh_sim(&context)) {
+        lanes.resize(sizeof(top->lane_rx_control_i) / sizeof(uint32_t));
+    }
+    ~sim_model() {
+        top->final();
+    }
+
+    template <typename T> static uint32_t *words(T &wide) {
+        return reinterpret_cast<uint32_t *>(&wide);
+    }
+
+    void offer_lanes() {
+        uint8_t valid = 0;
+        for (unsigned i = 0; i < lanes.size(); i++) {
+            lane &it = lanes[i];
+            if (it.waiting.empty())
+                continue;
+            valid = static_cast<uint8_t>(valid | 1U << i);
+            if (!it.offered) {
+                words(top->lane_rx_control_i)[i] =
+                    it.cut.cut(it.waiting.front(), words(top->lane_rx_bytes_i) + i * FLIT_WORDS);
+                it.offered = true;
+            }
+        }
+        top->lane_rx_valid_i = valid;
+        uint8_t ready = 0;
+        for (unsigned i = 0; i < lanes.size(); i++)
+            ready = static_cast<uint8_t>(ready | (lanes[i].listens ? 1U << i : 0U));
+        top->lane_tx_ready_i = ready;
+    }
+
+    void take_lanes() {
+        unsigned moved = top->lane_rx_valid_i & top->lane_rx_ready_o;
+        for (unsigned i = 0; moved != 0; i++, moved >>= 1) {
+            if (!(moved & 1))
+                continue;
+            lane &it = lanes[i];
+            it.offered = false;
+            it.cut.offset += FLIT_BYTES;
+            if (it.cut.offset >= it.waiting.front().bytes.size()) {
+                it.waiting.pop_front();
+                it.cut.offset = 0;
+            }
+        }
+        moved = top->lane_tx_valid_o & top->lane_tx_ready_i;
+        for (unsigned i = 0; moved != 0; i++, moved >>= 1)
+            if (moved & 1)
+                leave(i);
+    }
+
+    void leave(unsigned index) {
+        lane &it = lanes[index];
+        uint32_t control = words(top->lane_tx_control_o)[index];
+        const auto *bytes = reinterpret_cast<const uint8_t *>(words(top->lane_tx_bytes_o) + index * FLIT_WORDS);
+        uint32_t size = FLIT_BYTES - (control & EOP ? control >> 8 & 0xff : 0U);
+        if (control & SOP) {
+            it.leaving.bytes.clear();
+            it.leaving.info.first_cycle = cycles;
+            std::memcpy(&it.leaving.info.ingress_cycle, words(top->lane_tx_timestamp_o) + 2 * index, 8);
+        }
+        it.leaving.bytes.insert(it.leaving.bytes.end(), bytes, bytes + size);
+        if (control & EOP) {
+            it.leaving.info.last_cycle = cycles;
+            it.left.push_back(it.leaving);
+        }
+    }
+
+    // To the host: a buffer must be free before a flit is taken.
+    bool has_buffer() const {
+        return to_host.buffers != 0 && buffer - to_host.freed < to_host.buffers;
+    }
+
+    bool to_host_room() const {
+        if (!receiving || in_buffer == SLUICE_BUFFER_DATA_SIZE)
+            return to_host.buffers != 0 && (receiving ? buffer + 1 : buffer) - to_host.freed < to_host.buffers;
+        return has_buffer();
+    }
+
+    void take_to_host() {
+        uint32_t control = top->to_host_control_o;
+        if (control & SOP) {
+            sluice_meta seen;
+            sluice_meta_unpack(&seen, reinterpret_cast<const uint8_t *>(&top->to_host_meta_o));
+            meta = sluice_buffer_meta{};
+            meta.ingress_port = seen.ingress_port;
+            meta.egress_mask = seen.egress_mask;
+            meta.queue = seen.queue;
+            meta.verdict = seen.verdict;
+            meta.fault = seen.fault;
+            meta.mark = seen.mark;
+            meta.timestamp = seen.timestamp;
+            meta.length = seen.length;
+            first_buffer = buffer;
+            received = in_buffer = 0;
+            receiving = true;
+        } else if (in_buffer == SLUICE_BUFFER_DATA_SIZE) {
+            buffer++;
+            in_buffer = 0;
+        }
+        uint32_t size = FLIT_BYTES - (control & EOP ? control >> 8 & 0xff : 0U);
+        std::memcpy(to_host.data(buffer) + in_buffer, &top->to_host_bytes_o, size);
+        in_buffer += size;
+        received += size;
+        if (control & EOP)
+            finish_to_host();
+    }
+
+    // Payload is there; now metadata, chained buffers first, the first buffer's valid word last of all.
+    void finish_to_host() {
+        uint32_t rest = received;
+        for (uint64_t index = buffer + 1; index-- > first_buffer;) {
+            uint32_t before = static_cast<uint32_t>(index - first_buffer) * SLUICE_BUFFER_DATA_SIZE;
+            uint8_t packed[SLUICE_BUFFER_META_BYTES];
+            meta.address = (index % to_host.buffers) * SLUICE_BUFFER_SIZE;
+            meta.next = index == buffer ? 0 : ((index + 1) % to_host.buffers) * SLUICE_BUFFER_SIZE;
+            meta.length = static_cast<uint16_t>(received);
+            meta.buffer_length = static_cast<uint16_t>(rest - before);
+            meta.valid = to_host.generation(index);
+            rest = before;
+            sluice_buffer_meta_pack(&meta, packed);
+            std::memcpy(to_host.buffer(index), packed, sizeof packed);
+        }
+        buffer++;
+        to_host.filled = buffer;
+        receiving = false;
+    }
+
+    // From the host: read the next packet out of its buffers.
+    void fetch_from_host() {
+        while (!have_sending && from_host.freed < from_host.filled) {
+            sluice_buffer_meta head;
+            sluice_buffer_meta_unpack(&head, from_host.buffer(from_host.freed));
+            uint64_t count = (head.length + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
+            if (head.length == 0 || head.length > SLUICE_MTU_BYTES || count > from_host.filled - from_host.freed) {
+                invalid++;
+                from_host.freed++;
+                continue;
+            }
+            sending.bytes.resize(head.length);
+            for (uint64_t i = 0; i < count; i++) {
+                uint32_t at = static_cast<uint32_t>(i) * SLUICE_BUFFER_DATA_SIZE, size = head.length - at;
+                std::memcpy(sending.bytes.data() + at, from_host.data(from_host.freed + i),
+                            size < SLUICE_BUFFER_DATA_SIZE ? size : SLUICE_BUFFER_DATA_SIZE);
+            }
+            send_mask = head.egress_mask;
+            send_queue = static_cast<uint8_t>(head.queue & 0xf);
+            sending_buffers = count;
+            have_sending = true;
+            send_cut.offset = 0;
+            send_offered = false;
+        }
+    }
+
+    void offer_host() {
+        top->to_host_ready_i = to_host_room();
+        fetch_from_host();
+        top->from_host_valid_i = have_sending;
+        if (have_sending && !send_offered) {
+            top->from_host_control_i = send_cut.cut(sending, words(top->from_host_bytes_i));
+            top->from_host_mask_i = send_mask;
+            top->from_host_queue_i = send_queue;
+            send_offered = true;
+        }
+    }
+
+    void take_host() {
+        if (top->to_host_valid_o && top->to_host_ready_i)
+            take_to_host();
+        if (have_sending && top->from_host_ready_o) {
+            send_offered = false;
+            send_cut.offset += FLIT_BYTES;
+            have_sending = send_cut.offset < sending.bytes.size();
+            if (!have_sending)
+                from_host.freed += sending_buffers;
+        }
+    }
+
+    void cycle() {
+        offer_lanes();
+        offer_host();
+        top->clk_i = 0;
+        top->eval();
+        take_lanes();
+        take_host();
+        top->clk_i = 1;
+        top->eval();
+        cycles++;
+    }
+
+    // One register access. The request holds until it is taken; the answer is a pulse.
+    int access(bool write, uint32_t address, uint32_t data, uint32_t *value) {
+        top->reg_valid_i = 1;
+        top->reg_write_i = write;
+        top->reg_address_i = address;
+        top->reg_data_i = data;
+        for (uint32_t i = 0; i < PATIENCE; i++) {
+            top->clk_i = 0;
+            top->eval();
+            bool taken = top->reg_valid_i && top->reg_ready_o;
+            cycle();
+            if (taken)
+                top->reg_valid_i = 0;
+            if (top->reg_response_valid_o && !top->reg_valid_i) {
+                if (top->reg_response_error_o)
+                    return -EFAULT;
+                if (value)
+                    *value = top->reg_response_data_o;
+                return 0;
+            }
+        }
+        top->reg_valid_i = 0;
+        return -ETIMEDOUT;
+    }
+
+    bool idle() const {
+        for (const lane &it : lanes)
+            if (!it.waiting.empty())
+                return false;
+        return top->idle_o && !top->to_host_valid_o && !have_sending && from_host.freed == from_host.filled;
+    }
+
+    bool start() {
+        top->rst_i = 1;
+        for (int i = 0; i < 16; i++)
+            cycle();
+        top->rst_i = 0;
+        cycles = 0;
+        for (unsigned window : {2U, 3U}) {
+            uint32_t status = 0;
+            for (unsigned i = 0; !(status & 1); i++) {
+                if (i > MAX_READY_CYCLES / 64 ||
+                    access(false, window * SLUICE_WINDOW_SIZE + SLUICE_OFU_REGISTERS_STATUS, 0, &status))
+                    return false;
+                sim_model_step(this, 64);
+            }
+        }
+        return true;
+    }
+};
+
+extern "C" {
+
+struct sim_model *sim_model_new(void) {
+    std::unique_ptr<sim_model> model(new (std::nothrow) sim_model());
+    return model && model->start() ? model.release() : nullptr;
+}
+
+void sim_model_free(struct sim_model *model) {
+    delete model;
+}
+
+unsigned sim_model_lanes(const struct sim_model *model) {
+    return static_cast<unsigned>(model->lanes.size());
+}
+
+uint64_t sim_model_cycles(const struct sim_model *model) {
+    return model->cycles;
+}
+
+void sim_model_step(struct sim_model *model, uint32_t cycles) {
+    for (uint32_t i = 0; i < cycles; i++)
+        model->cycle();
+}
+
+int sim_model_idle(const struct sim_model *model) {
+    return model->idle();
+}
+
+int sim_model_reg_read(struct sim_model *model, uint32_t address, uint32_t *value) {
+    return model->access(false, address, 0, value);
+}
+
+int sim_model_reg_write(struct sim_model *model, uint32_t address, uint32_t value) {
+    return model->access(true, address, value, nullptr);
+}
+
+int sim_model_lane_send(struct sim_model *model, unsigned index, const uint8_t *bytes, uint32_t size, unsigned flags) {
+    if (index >= model->lanes.size() || size == 0 || size > UINT16_MAX)
+        return -EINVAL;
+    lane &it = model->lanes[index];
+    if (it.waiting.size() >= LANE_QUEUE)
+        return -EAGAIN;
+    it.waiting.emplace_back();
+    it.waiting.back().bytes.assign(bytes, bytes + size);
+    it.waiting.back().bad = (flags & 1U) != 0;
+    return 0;
+}
+
+int sim_model_lane_recv(struct sim_model *model, unsigned index, uint8_t *bytes, uint32_t capacity,
+                        struct sim_packet_info *info) {
+    if (index >= model->lanes.size())
+        return -EINVAL;
+    lane &it = model->lanes[index];
+    if (it.left.empty())
+        return -EAGAIN;
+    const packet &front = it.left.front();
+    if (front.bytes.size() > capacity)
+        return -ENOSPC;
+    int size = static_cast<int>(front.bytes.size());
+    std::memcpy(bytes, front.bytes.data(), front.bytes.size());
+    if (info)
+        *info = front.info;
+    it.left.pop_front();
+    return size;
+}
+
+void sim_model_lane_listen(struct sim_model *model, unsigned index, int listens) {
+    if (index < model->lanes.size())
+        model->lanes[index].listens = listens != 0;
+}
+
+int sim_model_ring_attach(struct sim_model *model, enum sim_ring which, uint8_t *memory, uint32_t buffers) {
+    if (!memory || buffers < RING_LEAST)
+        return -EINVAL;
+    ring &it = which == SIM_RING_TO_HOST ? model->to_host : model->from_host;
+    it = ring{};
+    it.memory = memory;
+    it.buffers = buffers;
+    if (which == SIM_RING_TO_HOST)
+        model->buffer = 0;
+    return 0;
+}
+
+int sim_model_ring_release(struct sim_model *model, uint32_t count) {
+    ring &it = model->to_host;
+    if (count > it.filled - it.freed)
+        return -EINVAL;
+    it.freed += count;
+    return 0;
+}
+
+int sim_model_ring_submit(struct sim_model *model, uint32_t count) {
+    ring &it = model->from_host;
+    if (count > it.buffers - (it.filled - it.freed))
+        return -EINVAL;
+    it.filled += count;
+    return 0;
+}
+
+uint64_t sim_model_ring_sent(const struct sim_model *model) {
+    return model->from_host.freed;
+}
+
+uint64_t sim_model_ring_invalid(const struct sim_model *model) {
+    return model->invalid;
+}
+}

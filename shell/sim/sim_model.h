@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The simulated device: the Verilated shell behind a small C interface. Not thread-safe; the transport serialises.
+// Time passes only in sim_model_step and in the register calls. Functions that fail return a negative errno.
+#ifndef SLUICE_SIM_MODEL_H
+#define SLUICE_SIM_MODEL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct sim_model;
+
+// What is known of a packet that left through a lane; cycles are core cycles since reset.
+struct sim_packet_info {
+    uint64_t ingress_cycle; // when its first flit came into its lane; 0: the host's
+    uint64_t first_cycle;   // when its first flit left
+    uint64_t last_cycle;    // when its last flit left
+};
+
+enum sim_ring { SIM_RING_TO_HOST = 0, SIM_RING_FROM_HOST = 1 };
+
+// Build a device, reset it, and wait until its tables are ready. NULL where memory is short.
+struct sim_model *sim_model_new(void);
+void sim_model_free(struct sim_model *model);
+
+unsigned sim_model_lanes(const struct sim_model *model);
+uint64_t sim_model_cycles(const struct sim_model *model);
+
+// Let `cycles` clock cycles pass.
+void sim_model_step(struct sim_model *model, uint32_t cycles);
+
+// 1 where nothing is in the device, on its lanes, or waiting in the from-host ring.
+int sim_model_idle(const struct sim_model *model);
+
+// 0; -EFAULT: the device answered with an error; -ETIMEDOUT: it did not answer.
+int sim_model_reg_read(struct sim_model *model, uint32_t address, uint32_t *value);
+int sim_model_reg_write(struct sim_model *model, uint32_t address, uint32_t value);
+
+// Put a packet (without FCS, 1 to 65535 bytes) before a lane. `flags` bit 0: its FCS is bad. 0; -EAGAIN: the lane has
+// enough waiting; -EINVAL.
+int sim_model_lane_send(struct sim_model *model, unsigned lane, const uint8_t *bytes, uint32_t size, unsigned flags);
+
+// Take a packet that left through a lane: its size, or -EAGAIN; -ENOSPC: `capacity` is too small (it stays).
+int sim_model_lane_recv(struct sim_model *model, unsigned lane, uint8_t *bytes, uint32_t capacity,
+                        struct sim_packet_info *info);
+
+// 0: packets that leave a lane stop at it (its receiver does not listen).
+void sim_model_lane_listen(struct sim_model *model, unsigned lane, int listens);
+
+// Give the device a ring of `buffers` self-described buffers (layouts/host/buffer.sl). -EINVAL: too few for the largest
+// packet.
+int sim_model_ring_attach(struct sim_model *model, enum sim_ring ring, uint8_t *memory, uint32_t buffers);
+// The host has read `count` more to-host buffers, in ring order; -EINVAL: more than it was given.
+int sim_model_ring_release(struct sim_model *model, uint32_t count);
+// The host has written `count` more from-host buffers, in ring order; -EINVAL: more than the ring has free.
+int sim_model_ring_submit(struct sim_model *model, uint32_t count);
+// From-host buffers the device has taken so far.
+uint64_t sim_model_ring_sent(const struct sim_model *model);
+// From-host packets it refused: lengths or chains that cannot be.
+uint64_t sim_model_ring_invalid(const struct sim_model *model);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proof obligations of sl_merge, for all well-formed packets, stalls and shares, and all lengths of runs (induction): packets
+// come out whole and never mixed, every flit that enters leaves once and in order (it passes one place after another), and
+// a waiting flit holds still. Bit 0 of the data says which channel a flit came from.
+module fv_merge
+  import sluice_pkg::*;
+(
+  input logic       clk_i,
+  input logic [7:0] share_i,
+  input flit_t      fast_data_i,
+  input logic       fast_valid_i,
+  input flit_t      slow_data_i,
+  input logic       slow_valid_i,
+  input logic       out_ready_i
+);
+  typedef struct packed {
+    logic is_open;  // between sop and eop
+    logic slow;    // whose packet it is
+  } place_t;
+
+  logic  rst_q = 1'b1;
+  logic  fast_ready, slow_ready, out_valid;
+  flit_t out_data;
+
+  sl_merge u_merge (
+    .clk_i, .rst_i(rst_q), .share_i, .fast_data_i, .fast_valid_i, .fast_ready_o(fast_ready),
+    .slow_data_i, .slow_valid_i, .slow_ready_o(slow_ready), .out_data_o(out_data), .out_valid_o(out_valid), .out_ready_i
+  );
+
+  /* verilator lint_off UNUSEDSIGNAL */  // a flit has more than these look at
+  // The stream's place behind a flit, and whether the flit may come there.
+  function automatic place_t behind(flit_t flit, logic valid, place_t place);
+    return valid ? '{is_open: !flit.eop, slow: flit.data[0]} : place;
+  endfunction
+  function automatic logic is_legal(flit_t flit, logic valid, place_t place);
+    return !valid || (flit.sop == !place.is_open && (flit.sop || flit.data[0] == place.slow));
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  logic   fast_inside_q = 1'b0, slow_inside_q = 1'b0;
+  place_t out_q = '0, behind_out, behind_spare, choice;
+
+  assign behind_out   = behind(out_data, out_valid, out_q);
+  assign behind_spare = behind(u_merge.u_out.spare_q, u_merge.u_out.spare_valid_q, behind_out);
+  assign choice       = '{is_open: u_merge.locked_q, slow: u_merge.slow_turn_q};
+
+  always_ff @(posedge clk_i) begin
+    rst_q <= 1'b0;
+    if (fast_valid_i && fast_ready && !rst_q) fast_inside_q <= !fast_data_i.eop;
+    if (slow_valid_i && slow_ready && !rst_q) slow_inside_q <= !slow_data_i.eop;
+    if (out_valid && out_ready_i && !rst_q) out_q <= behind_out;
+
+    if (fast_valid_i) m_fast_packets : assume (fast_data_i.sop == !fast_inside_q && !fast_data_i.data[0]);
+    if (slow_valid_i) m_slow_packets : assume (slow_data_i.sop == !slow_inside_q && slow_data_i.data[0]);
+
+    if (!rst_q) begin
+      a_packets_are_whole_and_unmixed : assert (is_legal(out_data, out_valid, out_q));
+      a_takes_one_at_a_time : assert (!(fast_ready && slow_ready));
+      // The state behind the ports, for the induction.
+      a_spare : assert (is_legal(u_merge.u_out.spare_q, u_merge.u_out.spare_valid_q, behind_out));
+      a_spare_is_the_second : assert (!u_merge.u_out.spare_valid_q || out_valid);
+      a_choice : assert (choice.is_open == behind_spare.is_open && (!choice.is_open || choice.slow == behind_spare.slow));
+      a_inputs : assert (fast_inside_q == (choice.is_open && !choice.slow) && slow_inside_q == (choice.is_open && choice.slow));
+      c_slow_after_fast : cover (out_valid && out_q == 2'b10 && fast_valid_i && slow_valid_i && slow_inside_q);
+    end
+  end
+
+  sl_channel_check #(.Width(FLIT_BITS), .Assume(1'b1)) u_fast (
+    .clk_i, .rst_i(rst_q), .data_i(fast_data_i), .valid_i(fast_valid_i), .ready_i(fast_ready)
+  );
+  sl_channel_check #(.Width(FLIT_BITS), .Assume(1'b1)) u_slow (
+    .clk_i, .rst_i(rst_q), .data_i(slow_data_i), .valid_i(slow_valid_i), .ready_i(slow_ready)
+  );
+  sl_channel_check #(.Width(FLIT_BITS)) u_check (
+    .clk_i, .rst_i(rst_q), .data_i(out_data), .valid_i(out_valid), .ready_i(out_ready_i)
+  );
+endmodule

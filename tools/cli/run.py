@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice run`: captures, or live interfaces, through the simulated accelerator, and the table of what happened to them."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from host.python.device import SluiceError
+from host.python.run import LiveRun, Result, RulesError, Run, check_rules
+from host.python.run import run as run_device
+from shell.sim.build import BuildError
+from shell.sim.build import build as build_device
+from testing.simulate import ROOT
+
+HARDWARE_DROPS = ("rule", "ttl", "no_port")
+RECEIVE_DROPS = ("error", "oversize", "overflow", "runt")
+TRANSMIT_DROPS = ("overflow", "error")
+HOST_DROPS = ("overflow", "error", "invalid")
+INTERFACE_DROPS = ("unread", "too_long", "busy", "error")
+SOFTWARE_DROPS = ("none", "malformed", "oversize", "denied", "no_route", "ttl", "no_port", "link_local")
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def figures(result: Result, live: bool = False) -> dict[str, Any]:
+    """The result as it is printed with --json: counts, rates, latency, drops by cause, rule operations, the check (None: live)."""
+    nanoseconds = 1e6 / result.clock_khz if result.clock_khz else 0.0
+    latency = {name: getattr(result, f"latency_{name}") for name in ("min", "median", "p99")}
+    software = dict(zip(SOFTWARE_DROPS, result.software_drops, strict=True))
+    del software["none"]
+    return {
+        "packets": result.packets,
+        "bytes": result.bytes,
+        "sent": result.sent,
+        "outputs": result.outputs,
+        "hits": result.hits,
+        "host": result.host,
+        "hit_rate": round(_ratio(result.hits, result.hits + result.host), 6),
+        "to_host": {"parser_fault": result.faults, "not_eligible": result.not_eligible, "miss": result.misses},
+        "drops": {
+            "receive": dict(zip(RECEIVE_DROPS, result.receive_drops, strict=True)),
+            "hardware": dict(zip(HARDWARE_DROPS, result.hardware_drops, strict=True)),
+            "software": software,
+            "transmit": dict(zip(TRANSMIT_DROPS, result.transmit_drops, strict=True)),
+            "host": dict(zip(HOST_DROPS, result.host_drops, strict=True)),
+            "interface": dict(zip(INTERFACE_DROPS, result.interface_drops, strict=True)),
+        },
+        "cycles": result.cycles,
+        "clock_mhz": result.clock_khz / 1000,
+        "cycles_per_packet": round(_ratio(result.cycles, result.sent), 3),
+        "latency_cycles": latency,
+        "latency_ns": {name: round(value * nanoseconds, 1) for name, value in latency.items()},
+        "rules": {
+            name: getattr(result, name)
+            for name in ("routes", "routes_left", "installed", "deleted", "evicted", "expired", "refused", "fences")
+        },
+        "check": None if live else {name: getattr(result, name) for name in ("expected", "differing", "missing", "extra")},
+        "snapped_packets": result.snapped,
+        "seconds": round(result.seconds, 3),
+        "packets_per_s": round(_ratio(result.sent, result.device_seconds)),
+        "notes": result.text.splitlines(),
+        "good": result.good,
+    }
+
+
+def _drops(found: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in found.items() if count) or "none"
+
+
+def table(result: Result, running: bool = False, live: bool = False) -> Table:
+    """The result for people."""
+    shown = figures(result, live)
+    rows = Table(title="running" if running else None, show_header=False, box=None, pad_edge=False)
+    rows.add_row("packets", f"{shown['sent']:,} of {shown['packets']:,} sent, {shown['bytes']:,} bytes; {shown['outputs']:,} left")
+    rows.add_row("in hardware", f"{shown['hits']:,} hits ({100 * shown['hit_rate']:.1f} %)")
+    why = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in shown["to_host"].items() if count)
+    rows.add_row("in software", f"{shown['host']:,}" + (f" ({why})" if why else ""))
+    for place, found in shown["drops"].items():
+        if place in ("receive", "hardware", "software") or any(found.values()):
+            rows.add_row(f"dropped, {place}", _drops(found))
+    rules = shown["rules"]
+    rows.add_row("rules", ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in rules.items() if count))
+    rows.add_row("cycles", f"{shown['cycles']:,}, {shown['cycles_per_packet']:.2f} a packet, at {shown['clock_mhz']:.0f} MHz")
+    cycles, times = shown["latency_cycles"], shown["latency_ns"]
+    rows.add_row("latency of hits", ", ".join(f"{name} {cycles[name]} cycles ({times[name]:.0f} ns)" for name in cycles))
+    rows.add_row("on average" if live else "simulated at", f"{shown['packets_per_s']:,} packets/s")
+    if live:
+        rows.add_row("check", "none: a live run does not compare; what left can be recorded with --out")
+    elif not running:
+        check = shown["check"]
+        wrong = check["differing"] + check["missing"] + check["extra"]
+        text = f"{check['expected']:,} packets compared with the software forwarder, {wrong} differ"
+        if wrong:
+            text += f" ({check['differing']} in bytes or order, {check['missing']} missing, {check['extra']} unexpected)"
+        rows.add_row("check", f"[red]{text}[/red]" if wrong else f"[green]{text}[/green]")
+    return rows
+
+
+def _unpacked(path: Path, folder: Path) -> Path:
+    """The capture itself; a compressed one is unpacked beside the build."""
+    if not path.exists():
+        raise typer.BadParameter(f"{path}: there is no such file")
+    if path.suffix != ".xz":
+        return path
+    folder.mkdir(parents=True, exist_ok=True)
+    plain = folder / path.stem
+    try:
+        plain.write_bytes(lzma.decompress(path.read_bytes()))
+    except lzma.LZMAError as error:
+        raise typer.BadParameter(f"{path}: is no xz file ({error})") from error
+    return plain
+
+
+def _progress(console: Console, shown: Live | None, live: bool, stop: Callable[[], bool]) -> Callable[[Result], bool]:
+    last, told = time.monotonic(), 0
+
+    def show(result: Result) -> bool:
+        nonlocal last, told
+        if live and len(result.notes) > told:  # what is wrong with an interface is of use now, not at the end
+            console.print(result.text[told:], end="", markup=False, soft_wrap=True)
+            told = len(result.notes)
+        if shown is not None:
+            shown.update(table(result, running=True, live=live))
+        elif time.monotonic() - last > 5:
+            last = time.monotonic()
+            of = "" if live else f"of {result.packets:,} "
+            console.print(f"run: {result.sent:,} {of}packets, {result.hits:,} hits")
+        return stop()
+
+    return show
+
+
+@contextmanager
+def _stopped_by_signals(live: bool) -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C or SIGTERM came: a live run ends with its table. Runs over captures are just ended by them."""
+    came: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        came.append(number)
+
+    numbers = (signal.SIGINT, signal.SIGTERM) if live else ()
+    before = {number: signal.signal(number, note) for number in numbers}
+    try:
+        yield lambda: bool(came)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _execute(what: Run | LiveRun, quiet: bool) -> Result:
+    console, live = Console(stderr=True), isinstance(what, LiveRun)
+    check_rules(what.rules)  # before a device is built for minutes
+    build_device(what.sizes, lambda text: console.print(f"sim: {text}"))
+    with _stopped_by_signals(live) as stop:
+        if quiet or not sys.stdout.isatty():
+            return run_device(what, _progress(console, None, live, stop))
+        with Live(console=Console(), refresh_per_second=4, transient=True) as shown:
+            return run_device(what, _progress(shown.console, shown, live, stop))
+
+
+def _print(result: Result, live: bool, json_output: bool) -> None:
+    if json_output:
+        print(json.dumps(figures(result, live), indent=1))
+        return
+    Console().print(table(result, live=live))
+    if not live:
+        print(result.text, end="", file=sys.stderr)
+
+
+def _check_options(captures: bool, live: bool, batch_only: dict[str, bool]) -> None:
+    """Raises BadParameter where the options do not go together."""
+    if captures == live:
+        raise typer.BadParameter("give captures (--in) or interfaces (--live), one of the two")
+    for name, given in batch_only.items():
+        if live and given:
+            raise typer.BadParameter(f"{name} is for captures, not for live runs")
+
+
+def run(
+    rules: Path = typer.Option(..., help="routes, access rules, policy: see docs/guide/rules.md"),
+    inputs: list[Path] = typer.Option([], "--in", help="pcap, pcapng or .xz of one; repeat: lane 0, lane 1, ..."),
+    interfaces: list[str] = typer.Option(
+        [], "--live", help="interface, or tap:NAME to make a TAP; repeat: lane 0, lane 1, ...; see docs/guide/live.md"
+    ),
+    seconds: float = typer.Option(0, min=0, help="end a live run after this long; 0: at Ctrl-C"),
+    outputs: list[Path] = typer.Option([], "--out", help="pcap of what leaves; repeat: lane 0, lane 1, ..."),
+    repeat: int = typer.Option(1, min=1, help="send the captures this often"),
+    check: bool = typer.Option(True, help="compare every output packet with the software forwarder alone"),
+    plot: Path = typer.Option(None, help="write hit rate over time and latency by size as SVG into this folder"),
+    lpm: int = typer.Option(512, help="routes of each IP version the device has room for"),
+    exact: int = typer.Option(4096, help="IPv4 flows the device has room for; a quarter of it for IPv6"),
+    json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
+) -> None:
+    """Send captures, or what comes to live interfaces, through the simulated accelerator.
+
+    Hits are forwarded in hardware, misses by the software forwarder. Over captures, the exit status is 0 only when every
+    packet was sent and no output packet differs from the software forwarder's own. A live run compares nothing.
+    """
+    live = bool(interfaces)
+    _check_options(bool(inputs), live, {"--repeat": repeat != 1, "--plot": plot is not None})
+    if seconds and not live:
+        raise typer.BadParameter("--seconds is for live runs")
+    captures = [_unpacked(path, ROOT / "build" / "run" / "inputs") for path in inputs]
+    for output in outputs:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}
+    what = LiveRun(rules, interfaces, outputs, seconds, sizes) if live else Run(rules, captures, outputs, repeat, check, sizes)
+    try:
+        result = _execute(what, json_output)
+    except RulesError as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(2) from error
+    except (SluiceError, BuildError) as error:
+        print(f"run: {error.strerror if isinstance(error, SluiceError) else error}", file=sys.stderr)
+        raise typer.Exit(2) from error
+    if plot is not None:
+        from tools.cli.run_plot import plot_run
+
+        plot_run(result, plot)
+    _print(result, live, json_output)
+    raise typer.Exit(0 if result.good or not check else 1)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Format and lint checks of every language, one command: ruff, mypy, clang-format, Verilator --lint-only.
+
+`python -m tools.lint` checks and changes nothing; `--format` formats in place. Exit status 1: something failed.
+Verilator's answers are kept in build/lint by content, so that only changed modules are linted again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from testing.simulate import ROOT, SOURCE_FOLDERS, closure, module_folders, packages
+
+ENV = ROOT / "build" / "env" / "bin"
+CACHE = ROOT / "build" / "lint"
+
+
+def tracked(*patterns: str) -> list[str]:
+    """Files of the checkout that match, whether committed yet or not, build output excepted."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *patterns]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return sorted({name for name in listed if (ROOT / name).exists()})
+
+
+def run(command: Sequence[str]) -> str:
+    """Run a checker; its output where it failed, "" where all is well."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return "" if done.returncode == 0 else (done.stdout + done.stderr).strip() or f"exit status {done.returncode}"
+
+
+def python_style(fix: bool) -> str:
+    """ruff's format and its lint."""
+    files = tracked("*.py")
+    return run([str(ENV / "ruff"), "format", *([] if fix else ["--check"]), "-q", *files]) or run(
+        [str(ENV / "ruff"), "check", "-q", *(["--fix"] if fix else []), *files]
+    )
+
+
+def python_types(fix: bool) -> str:
+    """mypy --strict over everything that is not a test."""
+    del fix
+    files = [name for name in tracked("*.py") if not Path(name).name.startswith("test_")]
+    return run([str(ENV / "mypy"), "--no-error-summary", *files])
+
+
+def c_style(fix: bool) -> str:
+    """clang-format; warnings are the compiler's, as errors, in the build itself."""
+    files = tracked("*.c", "*.h", "*.cc")
+    return run(["clang-format", *(["-i"] if fix else ["--dry-run", "--Werror"]), *files]) if files else ""
+
+
+def _verilog(path: Path) -> str:
+    state = hashlib.sha256(b"".join(p.read_bytes() for p in closure(path.stem))).hexdigest()
+    stamp = CACHE / f"{path.stem}-{state[:16]}"
+    if stamp.exists():
+        return ""
+    search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
+    needed = [str(p) for p in packages() if p in closure(path.stem)]
+    command = [str(ENV / "verilator"), "--lint-only", "-Wall", "--no-timing", str(ROOT / "testing" / "lint.vlt"), *needed, *search]
+    failed = run([*command, *([] if path in packages() else ["--top-module", path.stem, str(path)])])
+    if not failed:
+        CACHE.mkdir(parents=True, exist_ok=True)
+        stamp.touch()
+    return failed
+
+
+def verilog(fix: bool) -> str:
+    """Verilator --lint-only -Wall of every module, each as a top."""
+    del fix
+    files = [ROOT / name for folder in SOURCE_FOLDERS for name in tracked(f"{folder}/*.sv")]
+    with ThreadPoolExecutor(2) as pool:
+        return "\n".join(text for text in pool.map(_verilog, files) if text)
+
+
+CHECKS: dict[str, Callable[[bool], str]] = {
+    "ruff": python_style,
+    "mypy": python_types,
+    "clang-format": c_style,
+    "verilator --lint-only": verilog,
+}
+
+
+def main() -> int:
+    """Run every check; the exit status."""
+    fix = "--format" in sys.argv[1:]
+    failures = 0
+    for name, check in CHECKS.items():
+        found = check(fix)
+        print(f"lint: {name}: {'failed' if found else 'ok'}", flush=True)
+        if found:
+            print(found)
+            failures += 1
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cost table: its parts, its golden comparison, and what the flow says of a module small enough to count by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from tools.cli import cost, cost_doc, cost_sweep
+from tools.cli.main import app
+from tools.synth.flow import Area, SynthesisError, area, ports
+
+SPEED = ["cost", "skid", "--param", "Breadth=4"]
+PARTS = cost.parse_parts(cost.PARTS.read_text())
+
+
+def a_cost(lut: int, mhz: float, rules: int = 0) -> cost.Cost:
+    return cost.Cost("part", {}, {"ecp5": Area("ecp5", lut, 100, 16, 2)}, {1: mhz - 20, 2: mhz}, rules)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_names_a_module_and_parameters_that_exist(name: str) -> None:
+    part = PARTS[name]
+    assert part.parameters.keys() | part.xcup.keys() <= cost.declared(part.module)
+
+
+def test_golden_values_belong_to_parts_and_carry_what_the_part_asks_for() -> None:
+    golden = json.loads(cost.GOLDEN.read_text())
+    assert golden.keys() <= PARTS.keys()
+    for name, figures in golden.items():
+        assert {figure.split(".")[0] for figure in figures} <= {*PARTS[name].targets, "ecp5"}, name
+        assert all(value >= 0 for value in figures.values()), name
+        assert "ecp5.mhz" not in figures or PARTS[name].timing, name
+
+
+def test_the_page_shows_the_golden_values() -> None:
+    page = cost_doc.PAGE.read_text()
+    assert page == cost_doc.replaced(page, cost.tables(json.loads(cost.GOLDEN.read_text()))), "sluice cost --bless writes it"
+    with pytest.raises(ValueError, match="no markers for parts"):
+        cost_doc.replaced("# Cost\n", {"parts": "| |"})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[fifo]\nmodule = "sl_fifo"\nparameter = { Width = 8 }', "part fifo: unknown parameter"),
+        ('[fifo]\nmodule = "sl_fifo"\ntargets = ["ice40"]', "part fifo: no target ice40"),
+        ("[fifo]\nrules = 8", "part fifo: no module"),
+    ],
+)
+def test_a_wrong_parts_table_is_refused_with_its_reason(text: str, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        cost.parse_parts(text)
+
+
+def test_parameters_are_text_for_the_flow_however_they_were_written() -> None:
+    part = cost.parse_parts('[fifo]\nmodule = "sl_fifo"\nparameters = { Width = 8 }')["fifo"]
+    assert part.parameters == dict([cost.parse_parameter("Width=8")])
+    with pytest.raises(typer.BadParameter, match="NAME=VALUE"):
+        cost.parse_parameter("Width")
+
+
+def test_growth_within_the_tolerance_passes_and_beyond_it_is_named() -> None:
+    golden = {"ecp5.lut": 1000.0, "ecp5.mhz": 250.0}
+    assert cost.worse(a_cost(1032, 226), golden) == []
+    assert cost.worse(a_cost(1033, 226), golden) == ["part: ecp5.lut is 1033, golden 1000"]
+    assert cost.worse(a_cost(1000, 224), golden) == ["part: ecp5.mhz is 224, golden 250"]
+    assert cost.worse(a_cost(10, 400), golden) == []
+
+
+def test_shares_per_rule_count_logic_and_both_kinds_of_ram() -> None:
+    assert a_cost(640, 250, rules=64).per_rule() == {"ecp5": {"lut": 10.0, "lutram_bits": 16.0, "bram_bits": 576.0}}
+    assert a_cost(640, 250).per_rule() == {}
+
+
+def test_blessing_keeps_what_was_not_measured_this_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "GOLDEN", tmp_path / "golden.json")
+    monkeypatch.setattr(cost_doc, "refresh", lambda path, tables: None)
+    unplaced = cost.Cost("part", {}, {"ecp5": Area("ecp5", 7, 8, 0, 0)}, {})
+    cost._bless([unplaced], {"part": {"ecp5.lut": 9.0, "ecp5.mhz": 300.0}})
+    written = json.loads((tmp_path / "golden.json").read_text())["part"]
+    assert written == {"ecp5.lut": 7.0, "ecp5.ff": 8.0, "ecp5.lutram": 0.0, "ecp5.bram": 0.0, "ecp5.mhz": 300.0}
+
+
+def test_the_flow_counts_the_flip_flops_of_a_skid_buffer() -> None:
+    found = area("sl_skid", {"Width": "4"}, "ecp5")
+    assert found.ff == 2 * 4 + 2  # two words and two valid bits
+    assert found.bram == found.lutram == 0
+    assert 0 < found.lut <= 2 * 4 + 4
+    assert ports("sl_skid", {"Width": "4"})["in_data_i"] == ("input", 4)
+
+
+def test_the_flow_hands_on_what_the_tool_says_of_a_wrong_value() -> None:
+    with pytest.raises(SynthesisError, match="broad"):
+        area("sl_skid", {"Width": "broad"}, "ecp5")
+
+
+def test_a_command_with_a_wrong_name_says_which_there_are() -> None:
+    for arguments, words in (
+        (["cost", "skit"], "skid"),
+        (["cost", "--sweep", "ram"], "tcam"),
+        (["cost", "--param", "x"], "NAME"),
+        (SPEED, "Width"),
+    ):
+        answer = CliRunner().invoke(app, arguments)
+        assert answer.exit_code == 2
+        assert words in answer.output
+
+
+def test_the_sweep_draws_a_line_for_each_depth(tmp_path: Path) -> None:
+    points = [
+        cost_sweep.Point(w, d, cost_sweep.tcam_parameters(w, d), Area("xcup", w * d, 0, w, 0)) for w in (32, 64) for d in (64, 256)
+    ]
+    cost_sweep.draw(points, tmp_path / "tcam.svg")
+    assert (tmp_path / "tcam.svg").read_text().startswith("<?xml")
