@@ -101,6 +101,7 @@ def simulate(
 ) -> None:
     """Run the cocotb tests of `test_file` on `module`; the built simulator is reused while its sources are the same.
 
+    `seed` is that of Python's `random` in the test: SLUICE_SEED, or 1, so that a run repeats exactly.
     `extra_sources` are generated files outside the source folders. Raises SimulationError when a test fails.
     """
     parameters = dict(parameters or {})
@@ -131,7 +132,7 @@ def simulate(
         test_module=test_path.stem,
         hdl_toplevel=module,
         testcase=testcase,
-        seed=seed,
+        seed=int(os.environ.get("SLUICE_SEED", "1")) if seed is None else seed,
         build_dir=build_dir,
         test_dir=build_dir,
         results_xml=str(results),
