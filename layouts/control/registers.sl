@@ -29,7 +29,8 @@ enum element_kind_t : uint<16> {
     ELEMENT_ADMIT   = 2,
     ELEMENT_LPM     = 3,
     ELEMENT_EXACT   = 4,
-    ELEMENT_QOS     = 5
+    ELEMENT_QOS     = 5,
+    ELEMENT_DEPARSE = 6
 }
 
 /// Page 0.
@@ -89,13 +90,17 @@ record graph_counters_t {
     uint<32> faults;            /// packets with a parser fault, sent to the host
     uint<32> not_eligible;      /// packets that the admission sent to the host
     uint<32> misses;            /// packets that a required table missed
-    uint<32> reserved[6];
+    uint<32> not_stripped;      /// opened packets that a rule forwards with their outer headers; sent to the host
+    uint<32> reserved[5];
 }
 
 /// Window of the admission element: which packets the rule tables may decide.
 registers admit_registers {
     ro uint<32> kind           @ 0x000;
     rw uint<32> control        @ 0x004; /// bits 3:0 required tables; bit 8: send packets with IP options or extension headers to the host; bit 9: send fragments to the host; bit 10: admit only untagged packets; bit 11: any destination MAC
+    rw uint<32> tunnel_control @ 0x008; /// bit 0: open tunnels to tunnel_ipv4; bit 1: open tunnels to tunnel_ipv6
+    rw uint<32> tunnel_ipv4    @ 0x00c; /// the device's own address
+    rw uint<32> tunnel_ipv6[4] @ 0x010; /// the device's own address, low word first
     rw uint<32> lane_mac[16]   @ 0x040; /// lane n: low 32 bits at 2n, high 16 bits at 2n+1; packets to another address go to the host
 }
 

@@ -20,7 +20,10 @@ enum opcode_t : uint<8> {
     ACTION_MARK          = 10,  /// flow mark in operand 23:0
     ACTION_QUEUE         = 11,  /// egress queue in operand 3:0
     ACTION_TO_HOST       = 12,
-    ACTION_TO_CONTROLLER = 13
+    ACTION_TO_CONTROLLER = 13,
+    ACTION_DELETE_TUNNEL = 14,  /// the headers of the tunnel that the packet came in; nothing where it was not opened
+    ACTION_INSERT_TUNNEL = 15,  /// header template in operand 7:0, with the tunnel id written into it
+    ACTION_INSERT_RAW    = 16   /// header template in operand 7:0, as it is
 }
 
 /// One action.

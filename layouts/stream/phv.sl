@@ -7,6 +7,15 @@ constexpr uint WINDOW_BYTES = 192;      /// what the parser sees of a packet
 constexpr uint MAX_TAGS = 2;            /// VLAN tags that the parser reads
 constexpr uint MAX_EXTENSIONS = 4;      /// IPv6 extension headers that the parser follows
 
+/// What a packet was opened from, see `header_info_t.outer_length`.
+enum tunnel_kind_t : uint<8> {
+    TUNNEL_NONE   = 0,
+    TUNNEL_VXLAN  = 1,
+    TUNNEL_GENEVE = 2,
+    TUNNEL_NVGRE  = 3,          /// GRE with a key
+    TUNNEL_GRE    = 4           /// GRE without a key; its id is 0
+}
+
 /// Named fields of the innermost stack, values not bytes; a field whose header is absent reads 0.
 /// IPv4 addresses stand in the low 32 bits of the address fields.
 struct phv_t {
@@ -25,9 +34,9 @@ struct phv_t {
     uint<16>  l4_dst;           /// port; ICMP code in the low 8 bits
     uint<8>   tcp_flags;
     uint<16>  l4_length;        /// bytes from the start of the L4 header to the end of the IP packet
-    uint<8>   tunnel_kind;      /// 0: none
-    uint<24>  tunnel_id;
-    uint<64>  outer_src;        /// outer address: IPv4, or the low half of IPv6
+    tunnel_kind_t tunnel_kind;
+    uint<24>  tunnel_id;        /// VXLAN and Geneve network identifier, NVGRE subnet identifier
+    uint<64>  outer_src;        /// address of the tunnel's other end: IPv4, or the low half of IPv6
     uint<64>  outer_dst;
     uint<48>  user;             /// free for configurations
 }
@@ -51,12 +60,14 @@ enum l4_kind_t : uint<3> {
     L4_SCTP   = 5
 }
 
-/// Where the headers stand in the packet as it came, and what was seen of them.
+/// Where the headers stand in the packet as it came, and what was seen of them. In a packet that was opened the
+/// offsets count from its inner Ethernet header.
 struct header_info_t {
+    uint<8>   outer_length;     /// bytes before the inner Ethernet header, even; 0: not opened
     l3_kind_t l3_kind;
     l4_kind_t l4_kind;
     uint<2>   tags;             /// VLAN tags
-    uint<8>   l3_offset;        /// bytes from the start of the packet
+    uint<8>   l3_offset;        /// bytes from the start of the (inner) packet
     uint<8>   l4_offset;
     uint<8>   header_length;    /// bytes up to the end of the last header read
     uint<1>   ip_options;       /// IPv4 options, or IPv6 extension headers
@@ -77,9 +88,10 @@ enum field_t : uint<4> {
     FIELD_IP_TOS    = 7,
     FIELD_IP_TTL    = 8,
     FIELD_L4_SRC    = 9,
-    FIELD_L4_DST    = 10
+    FIELD_L4_DST    = 10,
+    FIELD_TUNNEL_ID = 11
 }
-constexpr uint FIELDS = 11;
+constexpr uint FIELDS = 12;
 
 /// What the actions changed, for the deparser.
 struct edits_t {
@@ -88,6 +100,10 @@ struct edits_t {
     uint<2>   pushed;           /// how many of those, from the outermost, were inserted
     uint<2>   popped;           /// how many of the tags it came with were removed
     uint<2>   service_tag;      /// bit n: inserted tag n has EtherType 0x88a8 instead of 0x8100
+    uint<1>   strip_outer;      /// the headers of the tunnel that the packet came in are removed
+    uint<1>   encapsulate;      /// a header template is put in front of the packet
+    uint<1>   write_tunnel_id;  /// `phv.tunnel_id` is written into the template
+    uint<8>   template_index;
     uint<1>   checksums;        /// CAL was executed: checksums follow the changes
     uint<16>  ip_delta;         /// one's complement sum of what changed under the IPv4 header checksum
     uint<16>  l4_delta;         /// one's complement sum of what changed under the transport checksum

@@ -83,6 +83,7 @@ def punt(record: layouts.PhvRecord) -> None:
     record.verdict = Verdict.VERDICT_TO_HOST
     edits = record.edits
     edits.dirty = edits.pushed = edits.popped = edits.service_tag = edits.checksums = 0
+    edits.strip_outer = edits.encapsulate = edits.write_tunnel_id = edits.template_index = 0
     edits.ip_delta = edits.l4_delta = 0
     edits.tags = record.info.tags
 
