@@ -175,7 +175,8 @@ class Binary:
     """Both operands have one type, but for shifts, whose right operand is any unsigned integer.
 
     `+ - * / % & | ^ << >>` give the type of the left operand and wrap; `/ % >>` follow its sign. `== != < <= > >=` give bool, and
-    follow the sign. x / 0 is all ones (unsigned) or -1, x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0, / rounds to zero, % has the sign of the
+    follow the sign. x / 0 is all ones (unsigned) or -1, x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0, / rounds to zero, % has the
+    sign of the
     left. A shift by the width or more gives 0, or the sign. (`==` and `!=` also compare structs and arrays, by their bits.)"""
 
     operator: str
@@ -226,8 +227,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Read:
-    """The token of an input port, and takes it. Numbered form: a port without a token gives 0 and takes nothing. Named form: the iteration
-    waits for it (nothing of the iteration has happened meanwhile). A port is read at most once in an iteration; a second read gives the same
+    """The token of an input port, and takes it. Numbered form: a port without a token gives 0 and takes nothing. Named form:
+    the iteration
+    waits for it (nothing of the iteration has happened meanwhile). A port is read at most once in an iteration; a second read
+    gives the same
     token. After `peek` the same."""
 
     port: Port
@@ -269,8 +272,10 @@ class Ready:
 
 @dataclass(frozen=True)
 class SelectPort:
-    """`select(a, b, ...)`: takes the token of a port that has one, round-robin from behind the one taken last; on `packet` ports stays with a
-    port from sop to eop. Waits where none has one. A choice. The value is the token; `index_to` gets the index of the port in `ports`."""
+    """`select(a, b, ...)`: takes the token of a port that has one, round-robin from behind the one taken last; on `packet`
+    ports stays with a
+    port from sop to eop. Waits where none has one. A choice. The value is the token; `index_to` gets the index of the port in
+    `ports`."""
 
     ports: tuple[Port, ...]
     index_to: Place | None
@@ -291,7 +296,8 @@ class Now:
 
 @dataclass(frozen=True)
 class Random:
-    """The next of a seeded generator, 32 bits, state of the element: xorshift32, x ^= x << 13; x ^= x >> 17; x ^= x << 5, from `Element.seed`."""
+    """The next of a seeded generator, 32 bits, state of the element: xorshift32, x ^= x << 13; x ^= x >> 17; x ^= x << 5, from
+    `Element.seed`."""
 
     span: Span
     type: Integer = Integer(32)
@@ -299,7 +305,8 @@ class Random:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Whether the table has the key; the value, or 0, goes to `to`. What rules it has is a choice (their place among the iterations)."""
+    """Whether the table has the key; the value, or 0, goes to `to`. What rules it has is a choice (their place among the
+    iterations)."""
 
     table: Table
     key: Expression
@@ -343,7 +350,8 @@ class If:
 
 @dataclass(frozen=True)
 class Loop:
-    """`while (condition) { body; step }`, left after `bound` rounds at the latest (which is an error in a simulation). `continue` goes to `step`."""
+    """`while (condition) { body; step }`, left after `bound` rounds at the latest (which is an error in a simulation).
+    `continue` goes to `step`."""
 
     condition: Expression
     body: Block
@@ -372,7 +380,8 @@ class Return:
 
 @dataclass(frozen=True)
 class Write:
-    """A token for an output port when the iteration ends. Numbered form: the last one wins. Named form: the checker has excluded a second one on
+    """A token for an output port when the iteration ends. Numbered form: the last one wins. Named form: the checker has
+    excluded a second one on
     any path that it can tell; at run time the last wins too."""
 
     port: Port
@@ -460,7 +469,8 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """A typed signal. In the paper's form (`.signal { ... }`) its name is "", its one parameter is what `read_signal()` gives, and the answer is
+    """A typed signal. In the paper's form (`.signal { ... }`) its name is "", its one parameter is what `read_signal()` gives,
+    and the answer is
     what `set_signal` was given (0 where it was not)."""
 
     name: str
@@ -527,7 +537,8 @@ class Instance:
 
 @dataclass(frozen=True)
 class Program:
-    """A checked program. `instances` in topological order where there is one, else as declared; a file without a configuration has none."""
+    """A checked program. `instances` in topological order where there is one, else as declared; a file without a configuration
+    has none."""
 
     elements: tuple[Element, ...]  # every instantiated element, and every one without parameters
     instances: tuple[Instance, ...]

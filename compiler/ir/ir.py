@@ -101,8 +101,10 @@ class Assertion:
 
 @dataclass(frozen=True)
 class Transition:
-    """One handler or signal. It can begin when for every port in `needs` the node is 0 or the port has a token (nodes of `needs` depend only on
-    registers, memories, `available` and heads of ports whose own need is 1), and, where `any_of` is not empty, one of those ports has a token."""
+    """One handler or signal. It can begin when for every port in `needs` the node is 0 or the port has a token (nodes of
+    `needs` depend only on
+    registers, memories, `available` and heads of ports whose own need is 1), and, where `any_of` is not empty, one of those
+    ports has a token."""
 
     name: str  # "handler", or "signal NAME"
     arguments: tuple[tuple[str, int], ...]  # of a signal: name and width
