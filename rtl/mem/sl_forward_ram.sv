@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory of a state array in a pipeline: block RAM whose reads see every earlier write, also those still on their way, so that a
+// read-modify-write of the same word can follow in every cycle (ClickNP 4.2.1, "delayed write", over all stages in flight).
+//
+// The read of an iteration is asked for two stages before its data is there; its write is given in the stage in which the data is
+// there. Data is that of all earlier iterations' writes, and not of the own one. Addresses of Entries or more read 0 and write nothing.
+// After reset the memory writes itself with `reset_data_i`, a word a cycle, and is then ready; before, nothing may be asked.
+module sl_forward_ram #(
+  parameter int unsigned Width   = 32,    // bits of a word
+  parameter int unsigned Entries = 1024,  // words, 2 or more
+  parameter int unsigned IndexBits = $clog2(Entries),  // of the addresses, enough for Entries or more
+  localparam int unsigned AddressBits = $clog2(Entries)
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_i,            // synchronous, active high
+  output logic                   ready_o,          // the words are those of the reset
+  output logic [AddressBits-1:0] reset_address_o,  // before `ready_o`: whose reset word is wanted in this cycle
+  input  logic [Width-1:0]       reset_data_i,
+  input  logic                   advance_i,        // the pipeline moves; else everything holds
+  input  logic                   read_valid_i,     // stage n
+  input  logic [IndexBits-1:0]   read_index_i,     // stage n
+  output logic [Width-1:0]       read_data_o,      // stage n + 2
+  input  logic                   write_valid_i,    // stage n + 2
+  input  logic [IndexBits-1:0]   write_index_i,
+  input  logic [Width-1:0]       write_data_i
+);
+  logic                   write, write_q, inside_q, reset_done_q;
+  logic [AddressBits-1:0] write_address, write_address_q, read_address, read_address_q, reset_q;
+  logic [Width-1:0]       write_data_q, ram_q, early_data_q, late_data_q;
+  logic                   early_hit_q, late_hit_q, inside_q2;
+
+  function automatic logic is_inside(logic [IndexBits-1:0] index);
+    return 32'(index) < Entries;
+  endfunction
+
+  assign ready_o         = reset_done_q;
+  assign reset_address_o = reset_q;
+  assign read_address    = AddressBits'(read_index_i);
+  assign write_address   = AddressBits'(write_index_i);
+  assign write           = write_valid_i && is_inside(write_index_i);
+
+  sl_ram_block #(.Width(Width), .Depth(Entries), .Latency(1)) u_ram (
+    .clk_i,
+    .write_valid_i(!reset_done_q || (write_q && advance_i)),
+    .write_address_i(reset_done_q ? write_address_q : reset_q),
+    .write_data_i(reset_done_q ? write_data_q : reset_data_i),
+    .read_valid_i(read_valid_i && advance_i && is_inside(read_index_i)),
+    .read_address_i(read_address),
+    .read_data_o(ram_q)
+  );
+
+  // The three writes that a read cannot find in the RAM, the newest last: the one that is written into the RAM while the RAM is read,
+  // the one that is made in that cycle, the one that is made in the next.
+  logic [Width-1:0] word_q;
+
+  assign read_data_o = !inside_q2 ? '0 : late_hit_q ? late_data_q : word_q;
+
+  always_ff @(posedge clk_i) begin
+    if (advance_i) begin
+      write_q <= write;
+      if (write) begin
+        write_address_q <= write_address;
+        write_data_q    <= write_data_i;
+      end
+      if (read_valid_i) begin
+        inside_q       <= is_inside(read_index_i);
+        read_address_q <= read_address;
+        early_hit_q    <= (write && write_address == read_address) || (write_q && write_address_q == read_address);
+        early_data_q   <= write && write_address == read_address ? write_data_i : write_data_q;
+      end
+      word_q      <= ram_q;
+      inside_q2   <= inside_q;
+      late_hit_q  <= early_hit_q || (write && write_address == read_address_q);
+      late_data_q <= write && write_address == read_address_q ? write_data_i : early_data_q;
+    end
+    if (!reset_done_q) begin
+      reset_q      <= reset_q + 1'b1;
+      reset_done_q <= reset_q == AddressBits'(Entries - 1);
+    end
+    if (rst_i) begin
+      reset_q      <= '0;
+      reset_done_q <= 1'b0;
+      write_q      <= 1'b0;
+    end
+  end
+endmodule

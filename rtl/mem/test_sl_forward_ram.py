@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sl_forward_ram: the proof that reads see every earlier write, the memory it becomes, and random traffic on few addresses."""
+
+import random
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
+
+from testing.cocotb.channel import start
+from testing.prove import ProofError, prove
+from testing.simulate import simulate
+from testing.synthesis import Memory, expect_memory
+
+
+def test_every_read_sees_the_latest_write() -> None:
+    prove("fv_forward_ram", depth=3)
+    prove("fv_forward_ram", mode="cover", depth=12)
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        ("early_hit_q || (write", "early_hit_q && (write"),
+        ("|| (write_q && write_address_q == read_address)", ""),
+        ("!inside_q2 ? '0 :", ""),
+    ],
+)
+def test_a_missing_forward_is_found(mutation: tuple[str, str]) -> None:
+    with pytest.raises(ProofError):
+        prove("fv_forward_ram", mode="bmc", depth=12, mutation=("sl_forward_ram", *mutation))
+
+
+def test_words_are_in_block_ram() -> None:
+    expect_memory(
+        "sl_forward_ram", {"Width": 36, "Entries": 512}, xcup=Memory(bram=0.5), ecp5=Memory(bram=1), most_ff=220
+    )  # fmt: skip
+
+
+def test_random_traffic() -> None:
+    simulate("sl_forward_ram", __file__, {"Width": 16, "Entries": 5, "IndexBits": 4})
+
+
+@cocotb.test()
+async def agrees_with_an_array_whatever_the_distance(dut):
+    entries, width = int(dut.Entries.value), int(dut.Width.value)
+    for signal in (dut.advance_i, dut.read_valid_i, dut.write_valid_i, dut.reset_data_i):
+        signal.value = 0
+    await start(dut)
+    while dut.ready_o.value != 1:  # every word is reset to 3 times its address
+        await FallingEdge(dut.clk_i)
+        dut.reset_data_i.value = 3 * int(dut.reset_address_o.value)
+        await RisingEdge(dut.clk_i)
+    words = [3 * n for n in range(entries)]
+    stages: list[int | None] = [None, None]  # index of the reads one and two stages on
+    reads = 0
+    for _ in range(5000):
+        advance = random.random() < 0.8
+        index = random.randrange(2**4) if random.random() < 0.7 else None
+        write = random.randrange(entries + 2) if random.random() < 0.6 else None
+        data = random.getrandbits(width)
+        dut.advance_i.value = int(advance)
+        dut.read_valid_i.value = int(index is not None)
+        dut.read_index_i.value = index or 0
+        dut.write_valid_i.value = int(write is not None)
+        dut.write_index_i.value = write or 0
+        dut.write_data_i.value = data
+        await ReadOnly()
+        if stages[1] is not None:
+            expected = words[stages[1]] if stages[1] < entries else 0
+            assert int(dut.read_data_o.value) == expected, f"word {stages[1]}"
+            reads += 1
+        await RisingEdge(dut.clk_i)
+        if advance:
+            stages = [index, stages[0]]
+            if write is not None and write < entries:
+                words[write] = data
+    assert reads > 2000

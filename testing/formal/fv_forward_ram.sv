@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proof obligations of sl_forward_ram, for all runs (induction): for one word, chosen freely, every read gives what the latest earlier
+// write (or the reset) left there, in any mix of reads, writes and standstills; reads outside give 0.
+module fv_forward_ram #(
+  parameter int unsigned Width   = 2,
+  parameter int unsigned Entries = 3
+) (
+  input logic             clk_i,
+  input logic             advance_i,
+  input logic             read_valid_i,
+  input logic [1:0]       read_index_i,
+  input logic             write_valid_i,
+  input logic [1:0]       write_index_i,
+  input logic [Width-1:0] write_data_i,
+  input logic [1:0]       watched_i
+);
+  logic             rst_q = 1'b1;
+  logic [1:0]       watched_q;
+  logic             ready;
+  logic [1:0]       reset_address;
+  logic [Width-1:0] read_data;
+
+  sl_forward_ram #(.Width(Width), .Entries(Entries), .IndexBits(2)) u_ram (
+    .clk_i, .rst_i(rst_q), .ready_o(ready), .reset_address_o(reset_address), .reset_data_i(Width'(~reset_address)),
+    .advance_i, .read_valid_i, .read_index_i, .read_data_o(read_data), .write_valid_i, .write_index_i, .write_data_i
+  );
+
+  logic [Width-1:0] word_q;                                   // the watched word, as it must be
+  logic             read_q, read_q2, outside_q, outside_q2;   // a read of it, or of an address outside, one and two stages later
+
+  always_ff @(posedge clk_i) begin
+    rst_q <= 1'b0;
+    if (rst_q) begin
+      watched_q <= watched_i;
+      word_q    <= Width'(~watched_i);
+      read_q    <= 1'b0;
+      read_q2   <= 1'b0;
+      outside_q  <= 1'b0;
+      outside_q2 <= 1'b0;
+    end else if (advance_i) begin
+      read_q     <= read_valid_i && read_index_i == watched_q;
+      outside_q  <= read_valid_i && read_index_i >= 2'(Entries);
+      read_q2    <= read_q;
+      outside_q2 <= outside_q;
+      if (write_valid_i && write_index_i == watched_q) word_q <= write_data_i;
+    end
+    m_watches_a_word : assume (rst_q ? watched_i < 2'(Entries) : 1'b1);
+    m_waits_for_ready : assume (rst_q || ready || !(read_valid_i || write_valid_i));
+    if (!rst_q) begin
+      if (read_q2) a_reads_the_latest_write : assert (read_data == word_q);
+      if (outside_q2) a_reads_zero_outside : assert (read_data == '0);
+      c_reads_what_was_just_written : cover (read_q2 && word_q != Width'(~watched_q) && read_data == word_q);
+      // For the induction: where the latest word is.
+      a_watched : assert (watched_q < 2'(Entries) && u_ram.reset_q <= 2'(Entries));
+      if (!ready) a_no_reads_yet : assert (!read_q && !read_q2 && !outside_q && !outside_q2 && !u_ram.write_q);
+      if (!ready) a_sweeps : assert (u_ram.reset_q < 2'(Entries) && word_q == Width'(~watched_q));
+      if (!ready && u_ram.reset_q > watched_q) a_is_swept : assert (u_ram.u_ram.memory[watched_q] == word_q);
+      if (ready) begin
+        a_ram_or_register : assert (
+          (u_ram.write_q && u_ram.write_address_q == watched_q ? u_ram.write_data_q : u_ram.u_ram.memory[watched_q]) == word_q
+        );
+        if (u_ram.write_q) a_writes_inside : assert (u_ram.write_address_q < 2'(Entries));
+        if (read_q) begin
+          a_one_stage : assert (u_ram.read_address_q == watched_q && u_ram.inside_q);
+          a_one_stage_word : assert ((u_ram.early_hit_q ? u_ram.early_data_q : u_ram.ram_q) == word_q);
+        end
+        if (outside_q) a_outside : assert (!u_ram.inside_q);
+        if (read_q2) a_two_stages : assert (u_ram.inside_q2);
+      end
+    end
+  end
+endmodule
