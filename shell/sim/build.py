@@ -25,6 +25,7 @@ PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "e
 DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024}
 SPEED = "-O3 --x-assign fast --x-initial fast --no-assert --no-timing --output-split 20000 --output-split-cfuncs 2000"
 MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1"
+ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")
 FLAGS = f"--cc --build -j 2 -Wno-fatal {SPEED} {MAKE}".split()
 
 
@@ -39,9 +40,9 @@ def _run(command: list[str], log: Path) -> None:
         raise BuildError(f"{command[0]} failed; log: {log}\n" + "\n".join(log.read_text().splitlines()[-12:]))
 
 
-def _digest(sizes: Mapping[str, int]) -> str:
+def _digest(sizes: Mapping[str, int], *files: Path) -> str:
     state = hashlib.sha256(repr(sorted(sizes.items())).encode())
-    for path in [TOOLCHAIN, *sorted(HERE.glob("*.[ch]*")), Path(__file__), *closure("sh_sim")]:
+    for path in [TOOLCHAIN, Path(__file__), *closure("sh_sim"), *files]:
         state.update(path.name.encode() + path.read_bytes())
     return state.hexdigest()[:16]
 
@@ -49,32 +50,40 @@ def _digest(sizes: Mapping[str, int]) -> str:
 def build(sizes: Mapping[str, int] | None = None, say: Callable[[str], None] = lambda text: None) -> Path:
     """The library for these sizes (see `DEFAULTS`); made when it is not there. Raises BuildError."""
     wanted = {**DEFAULTS, **(sizes or {})}
-    folder = BUILD / _digest(wanted)
-    library = folder / "libsluice_sim.so"
+    library = BUILD / _digest(wanted, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
     if not library.exists():
-        with locked(BUILD / f"{folder.name}.lock"):
+        shell = BUILD / f"shell-{_digest(wanted)}"
+        with locked(BUILD / f"{shell.name}.lock"):
+            if not shell.exists():
+                _verilate(wanted, shell, say)
             if not library.exists():
-                _make(wanted, folder, library, say)
+                _link(shell, library)
     return library
 
 
-def _make(wanted: Mapping[str, int], folder: Path, library: Path, say: Callable[[str], None]) -> None:
+def _verilate(wanted: Mapping[str, int], shell: Path, say: Callable[[str], None]) -> None:
+    """The shell as archives: the long part, which a change of the model alone does not repeat."""
     start = time.monotonic()
     say(f"building the simulated device ({', '.join(f'{k} {v}' for k, v in wanted.items())}); a few minutes, once")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    log = folder / "build.log"
+    unfinished = shell.with_suffix(".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
     files = [*(p for p in packages() if p in closure("sh_sim")), HERE / "sh_sim.sv"]
     search = [arg for path in module_folders() for arg in ("-y", str(path))]
     generics = [f"-G{PARAMETERS[name]}={value}" for name, value in wanted.items()]
-    verilator = [str(VERILATOR), *FLAGS, "-CFLAGS", "-fPIC", "--Mdir", str(folder / "obj"), "--prefix", "Vsh_sim"]
-    _run([*verilator, "--top-module", "sh_sim", *generics, *search, *map(str, files)], log)
+    verilator = [str(VERILATOR), *FLAGS, "-CFLAGS", "-fPIC", "--Mdir", str(unfinished), "--prefix", "Vsh_sim"]
+    _run([*verilator, "--top-module", "sh_sim", *generics, *search, *map(str, files)], unfinished / "build.log")
+    unfinished.rename(shell)
     say(f"compiled in {time.monotonic() - start:.0f} s")
-    include = [f"-I{folder / 'obj'}", f"-I{GENERATED}", f"-I{HERE}", *(f"-I{p}" for p in _verilator_includes())]
-    archives = [str(folder / "obj" / "Vsh_sim__ALL.a"), str(folder / "obj" / "libverilated.a")]
-    unfinished = folder / "unfinished.so"
+
+
+def _link(shell: Path, library: Path) -> None:
+    library.parent.mkdir(parents=True, exist_ok=True)
+    include = [f"-I{path}" for path in (shell, GENERATED, HERE, *_verilator_includes())]
+    unfinished = library.with_name("unfinished.so")
     model = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", *include, "-o", str(unfinished)]
-    _run([*model, str(HERE / "sim_model.cc"), *archives, "-lpthread"], log)
+    archives = [str(shell / name) for name in ARCHIVES]
+    _run([*model, str(HERE / "sim_model.cc"), *archives, "-lpthread"], library.parent / "build.log")
     unfinished.rename(library)
 
 
