@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the host library, `build/host/libsluice-*.so`, from `host/lib`, `host/switch` and `host/run`, when one changed."""
+"""Compiles the host library, `build/host/libsluice-*.so`, from `host/lib`, `host/switch` and `host/run`, and the program that
+runs a simulated device in a process of its own, when a source changed."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from testing.simulate import GENERATED, ROOT
 BUILD = ROOT / "build" / "host"
 HOST = ROOT / "host"
 INCLUDES = (HOST / "include", HOST / "lib", HOST / "switch", HOST / "run", ROOT / "shell" / "sim", GENERATED)
-FLAGS = ("-std=gnu11", "-g", "-fPIC", "-shared", "-fvisibility=default", "-Wall", "-Wextra", "-Werror", "-Wconversion")
+FLAGS = ("-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-Wconversion")
 LIBRARIES = ("-ldl", "-lpthread", "-lpcap", "-lm")
 
 
@@ -25,17 +26,27 @@ class BuildError(RuntimeError):
 def build(extra: Sequence[str] = ("-O2",)) -> Path:
     """The library compiled with these flags; raises BuildError with the compiler's words."""
     sources = sorted(p for folder in ("lib", "switch", "run") for p in (HOST / folder).glob("*.c"))
+    program = f'-DSLUICE_DEVICE_PROGRAM="{build_program()}"'
+    return _compile("libsluice-{}.so", ["-fPIC", "-shared", "-fvisibility=default", program, *extra], sources)
+
+
+def build_program() -> Path:
+    """The program that the `sim-process:` transport starts; raises BuildError with the compiler's words."""
+    return _compile("sluice-device-{}", ["-O2"], [*sorted((HOST / "device").glob("*.c")), HOST / "lib" / "sim_library.c"])
+
+
+def _compile(name: str, flags: Sequence[str], sources: Sequence[Path]) -> Path:
     headers = sorted(p for folder in INCLUDES for p in folder.rglob("*.h"))
-    state = hashlib.sha256(repr((FLAGS, tuple(extra))).encode())
+    state = hashlib.sha256(repr((FLAGS, tuple(flags))).encode())
     for path in [*sources, *headers]:
         state.update(path.name.encode() + path.read_bytes())
-    library = BUILD / f"libsluice-{state.hexdigest()[:16]}.so"
-    if not library.exists():
+    target = BUILD / name.format(state.hexdigest()[:16])
+    if not target.exists():
         BUILD.mkdir(parents=True, exist_ok=True)
-        unfinished = library.with_suffix(f".{os.getpid()}")
-        command = ["gcc", *FLAGS, *extra, *(f"-I{p}" for p in INCLUDES), "-o", str(unfinished), *map(str, sources), *LIBRARIES]
+        unfinished = target.with_suffix(f".{os.getpid()}")
+        command = ["gcc", *FLAGS, *flags, *(f"-I{p}" for p in INCLUDES), "-o", str(unfinished), *map(str, sources), *LIBRARIES]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise BuildError(done.stderr[-4000:])
-        unfinished.rename(library)
-    return library
+        unfinished.rename(target)
+    return target

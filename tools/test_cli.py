@@ -37,6 +37,11 @@ def test_an_unknown_subcommand_is_refused() -> None:
     assert "fly" in answer.output
 
 
+def test_run_refuses_a_device_that_there_is_not() -> None:
+    answer = CliRunner().invoke(app, ["run", "--rules", "x", "--in", "x", "--device", "usb"])
+    assert answer.exit_code == 2 and "sim-process" in answer.output
+
+
 def test_the_doctor_finds_the_pinned_versions_and_nothing_missing() -> None:
     answer = CliRunner().invoke(app, ["doctor", "--json"])
     findings = json.loads(answer.output)

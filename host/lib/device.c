@@ -27,6 +27,8 @@ int sluice_fail(int error, const char *format, ...) {
 }
 
 static int explain(int error, const char *verb, uint32_t address) {
+    if (error == -ENODEV)
+        return error; // the transport has told why
     if (error == -ETIMEDOUT)
         return sluice_fail(-ENODEV, "register %#x: the device does not answer a %s", address, verb);
     return error ? sluice_fail(error, "register %#x: the device refuses a %s", address, verb) : 0;
@@ -94,23 +96,33 @@ static int attach_rings(struct sluice_device *device) {
     return 0;
 }
 
+static int reach(const char *uri, struct sluice_transport **transport) {
+    static const struct {
+        const char *scheme;
+        struct sluice_transport *(*open)(const char *options);
+    } transports[] = {{"sim:", sluice_transport_sim}, {"sim-process:", sluice_transport_process}};
+    for (unsigned i = 0; i < sizeof transports / sizeof *transports; i++)
+        if (strncmp(uri, transports[i].scheme, strlen(transports[i].scheme)) == 0) {
+            *transport = transports[i].open(uri + strlen(transports[i].scheme));
+            return *transport ? 0 : -ENODEV;
+        }
+    return sluice_fail(-EINVAL, "'%s': the transports are sim:lib=PATH and sim-process:lib=PATH", uri);
+}
+
 int sluice_device_open(const char *uri, struct sluice_device **out) {
     struct sluice_device *device;
     pthread_mutexattr_t recursive;
     int result;
-    if (strncmp(uri, "sim:", 4) != 0)
-        return sluice_fail(-EINVAL, "'%s': there is one transport, sim:lib=PATH", uri);
     if (!(device = calloc(1, sizeof *device)))
         return sluice_fail(-ENOMEM, "out of memory");
     pthread_mutexattr_init(&recursive);
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&device->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
-    device->transport = sluice_transport_sim(uri + 4);
-    if (!device->transport) {
+    if ((result = reach(uri, &device->transport))) {
         pthread_mutex_destroy(&device->lock);
         free(device);
-        return -ENODEV;
+        return result;
     }
     if ((result = identify(device)) || (result = attach_rings(device))) {
         sluice_device_close(device);

@@ -23,9 +23,9 @@ POPULATE, DELETE, UPDATE = L.INSTRUCTION_POPULATE, L.INSTRUCTION_DELETE, L.INSTR
 KEY4 = (1 << 104) - 1
 
 
-@pytest.fixture(scope="module")
-def shared() -> Iterator[Device]:
-    with Device() as opened:
+@pytest.fixture(scope="module", params=["sim", "sim-process"])
+def shared(request: pytest.FixtureRequest) -> Iterator[Device]:
+    with Device(transport=request.param) as opened:
         yield opened
 
 
@@ -290,9 +290,9 @@ def failing() -> Path:
     return target
 
 
-def open_failing(path: Path | str) -> tuple[int, str, c.c_void_p, c.CDLL]:
+def open_failing(path: Path | str, transport: str = "sim") -> tuple[int, str, c.c_void_p, c.CDLL]:
     library, handle = load(), c.c_void_p()
-    result = library.sluice_device_open(f"sim:lib={path}".encode(), c.byref(handle))
+    result = library.sluice_device_open(f"{transport}:lib={path}".encode(), c.byref(handle))
     return result, library.sluice_error_text().decode(), handle, library
 
 
@@ -313,12 +313,13 @@ def test_refuses_what_is_no_device(failing: Path, monkeypatch: pytest.MonkeyPatc
     assert library.sluice_device_open(b"usb:0", c.byref(handle)) == -errno.EINVAL
 
 
+@pytest.mark.parametrize("transport", ["sim", "sim-process"])
 @pytest.mark.parametrize("accesses", [0, 3, 7, 9, 12, 30, 45])
 def test_a_device_that_stops_answering_is_an_error_and_no_hang(
-    failing: Path, monkeypatch: pytest.MonkeyPatch, accesses: int
+    failing: Path, monkeypatch: pytest.MonkeyPatch, accesses: int, transport: str
 ) -> None:
     monkeypatch.setenv("FAILING_AFTER", str(accesses))
-    result, text, handle, library = open_failing(failing)
+    result, text, handle, library = open_failing(failing, transport)
     if result == 0:
         result = library.sluice_rule_ops(handle, c.c_uint16(LPM), c.byref(route("10.0.0.0/8")))
         text = library.sluice_error_text().decode()

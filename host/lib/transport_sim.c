@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `sim:` transport: the Verilated shell (shell/sim) as a shared library in this process. Time passes only when the
 // library's user lets it: runs over captures repeat exactly.
-#include "transport.h"
-
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim_model.h"
-
-// clang-format off
-#define CALLS(X) \
-    X(new) X(free) X(cycles) X(step) X(idle) X(reg_read) X(reg_write) X(lane_send) X(lane_recv) X(ring_attach) \
-    X(ring_release) X(ring_submit) X(ring_sent)
-// clang-format on
+#include "sim_library.h"
+#include "transport.h"
 
 struct sim_transport {
     struct sluice_transport base;
-    void *library;
-    struct sim_model *model;
+    struct sim_library sim;
     uint8_t *rings[2];
-#define DECLARE(name) __typeof__(&sim_model_##name) name;
-    CALLS(DECLARE)
-#undef DECLARE
 };
 
-static struct sim_transport *sim(struct sluice_transport *transport) {
-    return (struct sim_transport *)transport;
+static struct sim_library *sim(struct sluice_transport *transport) {
+    return &((struct sim_transport *)transport)->sim;
 }
 
 static int reg_read(struct sluice_transport *t, uint32_t address, uint32_t *value) {
@@ -44,7 +32,7 @@ static uint8_t *ring_attach(struct sluice_transport *t, enum sluice_ring ring, u
         free(memory);
         memory = NULL;
     }
-    sim(t)->rings[ring] = memory;
+    ((struct sim_transport *)t)->rings[ring] = memory;
     return memory;
 }
 
@@ -89,39 +77,33 @@ static int lane_receive(struct sluice_transport *t, unsigned lane, uint8_t *byte
 }
 
 static void close_sim(struct sluice_transport *t) {
-    if (sim(t)->model)
-        sim(t)->free(sim(t)->model);
-    free(sim(t)->rings[0]);
-    free(sim(t)->rings[1]);
-    if (sim(t)->library)
-        dlclose(sim(t)->library);
+    sim_library_close(sim(t));
+    free(((struct sim_transport *)t)->rings[0]);
+    free(((struct sim_transport *)t)->rings[1]);
     free(t);
 }
 
-static int load(struct sim_transport *it, const char *path) {
-    it->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!it->library)
-        return sluice_fail(-ENODEV, "sim: %s; build the device with shell/sim/build.py", dlerror());
-#define RESOLVE(name)                                                                                                  \
-    *(void **)&it->name = dlsym(it->library, "sim_model_" #name);                                                      \
-    if (!it->name)                                                                                                     \
-        return sluice_fail(-ENODEV, "sim: %s has no sim_model_" #name "; it is no simulated device", path);
-    CALLS(RESOLVE)
-#undef RESOLVE
-    it->model = it->new ();
-    return it->model ? 0 : sluice_fail(-ENODEV, "sim: the device in %s does not start", path);
+const char *sluice_transport_sim_path(const char *options) {
+    const char *path = strncmp(options, "lib=", 4) == 0 ? options + 4 : *options ? NULL : getenv("SLUICE_SIM_LIB");
+    if (!path || !*path)
+        sluice_fail(-EINVAL, "'%s' names no simulated device; write lib=PATH, or set SLUICE_SIM_LIB", options);
+    return path && *path ? path : NULL;
 }
 
 struct sluice_transport *sluice_transport_sim(const char *options) {
-    const char *path = strncmp(options, "lib=", 4) == 0 ? options + 4 : getenv("SLUICE_SIM_LIB");
+    const char *path = sluice_transport_sim_path(options);
     struct sim_transport *it;
-    if (!path || !*path || (*options && strncmp(options, "lib=", 4) != 0)) {
-        sluice_fail(-EINVAL, "sim: '%s' names no library; write sim:lib=PATH, or set SLUICE_SIM_LIB", options);
+    char text[200];
+    if (!path)
         return NULL;
-    }
     it = calloc(1, sizeof *it);
     if (!it) {
         sluice_fail(-ENOMEM, "sim: out of memory");
+        return NULL;
+    }
+    if (sim_library_open(&it->sim, path, text, sizeof text)) {
+        sluice_fail(-ENODEV, "sim: %s", text);
+        free(it);
         return NULL;
     }
     it->base = (struct sluice_transport){.reg_read = reg_read,
@@ -136,9 +118,5 @@ struct sluice_transport *sluice_transport_sim(const char *options) {
                                          .idle = idle,
                                          .lane_send = lane_send,
                                          .lane_receive = lane_receive};
-    if (load(it, path) != 0) {
-        close_sim(&it->base);
-        return NULL;
-    }
     return &it->base;
 }

@@ -152,10 +152,11 @@ def load(path: Path | None = None) -> c.CDLL:
 class Device:
     """A simulated device, closed at the end of a `with`."""
 
-    def __init__(self, sizes: dict[str, int] | None = None, library: c.CDLL | None = None) -> None:
+    def __init__(self, sizes: dict[str, int] | None = None, library: c.CDLL | None = None, transport: str = "sim") -> None:
+        """`transport`: `sim`, in this process, or `sim-process`, in one of its own."""
         self.library = library or load()
         self.handle = c.c_void_p()
-        self.call("sluice_device_open", f"sim:lib={build_device(sizes)}".encode(), c.byref(self.handle), device=False)
+        self.call("sluice_device_open", f"{transport}:lib={build_device(sizes)}".encode(), c.byref(self.handle), device=False)
         self._buffer = (c.c_uint8 * MAX_PACKET)()
 
     def __enter__(self) -> Self:

@@ -113,6 +113,7 @@ class Run:
     repeat: int = 1
     check: bool = True
     sizes: Mapping[str, int] = field(default_factory=dict)
+    device: str = "sim"  # its transport: in this process, or `sim-process`
 
 
 @dataclass
@@ -124,6 +125,7 @@ class LiveRun:
     outputs: Sequence[Path | None] = ()
     seconds: float = 0
     sizes: Mapping[str, int] = field(default_factory=dict)
+    device: str = "sim"  # its transport: in this process, or `sim-process`
 
 
 def read_rules(library: c.CDLL, path: Path) -> c.c_void_p:
@@ -159,7 +161,7 @@ def run(what: Run | LiveRun, progress: Callable[[Result], bool] | None = None) -
     library.sluice_rules_lanes.argtypes = [c.c_void_p]
     rules = read_rules(library, what.rules)
     try:
-        with Device(dict(what.sizes), library) as device:
+        with Device(dict(what.sizes), library, what.device) as device:
             return _run(device, rules, what, progress)
     finally:
         library.sluice_rules_free(rules)

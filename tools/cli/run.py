@@ -31,6 +31,7 @@ RECEIVE_DROPS = ("error", "oversize", "overflow", "runt")
 TRANSMIT_DROPS = ("overflow", "error")
 HOST_DROPS = ("overflow", "error", "invalid")
 INTERFACE_DROPS = ("unread", "too_long", "busy", "error")
+DEVICES = ("sim", "sim-process")
 SOFTWARE_DROPS = ("none", "malformed", "oversize", "denied", "no_route", "ttl", "no_port", "link_local")
 
 
@@ -205,6 +206,9 @@ def run(
     plot: Path = typer.Option(None, help="write hit rate over time and latency by size as SVG into this folder"),
     lpm: int = typer.Option(512, help="routes of each IP version the device has room for"),
     exact: int = typer.Option(4096, help="IPv4 flows the device has room for; a quarter of it for IPv6"),
+    device: str = typer.Option(
+        "sim", help="sim: simulated in this process; sim-process: in a process of its own; see docs/guide/devices.md"
+    ),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
 ) -> None:
     """Send captures, or what comes to live interfaces, through the simulated accelerator.
@@ -213,6 +217,8 @@ def run(
     packet was sent and no output packet differs from the software forwarder's own. A live run compares nothing.
     """
     live = bool(interfaces)
+    if device not in DEVICES:
+        raise typer.BadParameter(f"--device: {device} is none of {', '.join(DEVICES)}")
     _check_options(bool(inputs), live, {"--repeat": repeat != 1, "--plot": plot is not None})
     if seconds and not live:
         raise typer.BadParameter("--seconds is for live runs")
@@ -220,7 +226,9 @@ def run(
     for output in outputs:
         output.parent.mkdir(parents=True, exist_ok=True)
     sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}
-    what = LiveRun(rules, interfaces, outputs, seconds, sizes) if live else Run(rules, captures, outputs, repeat, check, sizes)
+    what: Run | LiveRun = Run(rules, captures, outputs, repeat, check, sizes, device)
+    if live:
+        what = LiveRun(rules, interfaces, outputs, seconds, sizes, device)
     try:
         result = _execute(what, json_output)
     except RulesError as error:
