@@ -72,7 +72,8 @@ class Placement(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """A local, a parameter or a state; identity is the object. Locals start at 0 where they are declared, states at reset."""
+    """A local, a parameter or a state; identity is the object. Locals start at 0 where they are declared (written as
+    an `Assign` of 0 where there is no initial value), states at reset."""
 
     name: str
     type: Type
@@ -288,7 +289,7 @@ class SelectPort:
 
 @dataclass(frozen=True)
 class Now:
-    """Core cycles: a choice. 64 bits."""
+    """Core cycles: a choice, one for an iteration, never less than in an earlier one. 64 bits."""
 
     span: Span
     type: Integer = Integer(64)
@@ -350,7 +351,8 @@ class If:
 
 @dataclass(frozen=True)
 class Loop:
-    """`while (condition) { body; step }`, left after `bound` rounds at the latest (which is an error in a simulation).
+    """`while (condition) { body; step }`, left after `bound` rounds at the latest (an error in a simulation where
+    the condition, evaluated once more, still holds).
     `continue` goes to `step`."""
 
     condition: Expression
@@ -372,7 +374,8 @@ class Continue:
 
 @dataclass(frozen=True)
 class Return:
-    """From a function with its value; from a numbered handler with the mask; from a named one without."""
+    """From a function with its value; from a numbered handler with the mask (bits behind the inputs are ignored); from a named one
+    without. A signal's may have its answer."""
 
     value: Expression | None
     span: Span
