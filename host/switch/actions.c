@@ -24,6 +24,7 @@ static int is_present(const struct sluice_phv_record *record, uint32_t field) {
     case SLUICE_FIELD_ETH_DST:
     case SLUICE_FIELD_ETH_SRC:
     case SLUICE_FIELD_ETH_TYPE:
+    case SLUICE_FIELD_TUNNEL_ID:
         return 1;
     case SLUICE_FIELD_VLAN0_TCI:
         return record->edits.tags >= 1;
@@ -99,6 +100,9 @@ static void set_field(struct sluice_phv_record *record, uint32_t field, const ui
     case SLUICE_FIELD_L4_DST:
         phv->l4_dst = low16(value);
         break;
+    case SLUICE_FIELD_TUNNEL_ID:
+        phv->tunnel_id = (uint32_t)low48(value) & 0xffffff;
+        break;
     }
 }
 
@@ -158,6 +162,13 @@ static void delete_vlan(struct sluice_phv_record *record) {
         edits->popped++;
 }
 
+// A header template in front; a later one replaces it.
+static void insert_front(struct sluice_edits *edits, uint32_t operand, uint8_t write_id) {
+    edits->encapsulate = 1;
+    edits->write_tunnel_id = write_id;
+    edits->template_index = (uint8_t)operand;
+}
+
 static void output(struct sluice_phv_record *record, uint32_t mask) {
     if (mask == 0) {
         drop(record, SLUICE_DROP_NO_PORT);
@@ -214,6 +225,16 @@ static void step(struct sluice_phv_record *record, uint8_t opcode, uint32_t oper
         break;
     case SLUICE_ACTION_TO_CONTROLLER:
         record->verdict = SLUICE_VERDICT_TO_CONTROLLER;
+        break;
+    case SLUICE_ACTION_DELETE_TUNNEL:
+        if (record->info.outer_length)
+            record->edits.strip_outer = 1;
+        break;
+    case SLUICE_ACTION_INSERT_TUNNEL:
+        insert_front(&record->edits, operand, 1);
+        break;
+    case SLUICE_ACTION_INSERT_RAW:
+        insert_front(&record->edits, operand, 0);
         break;
     default:
         break;

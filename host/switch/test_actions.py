@@ -33,7 +33,7 @@ def random_actions() -> layouts.ActionSet:
     """Sets that mostly go on to their end; sometimes any opcode, existing or not."""
     chosen = []
     for _ in range(layouts.ACTION_SLOTS):
-        opcode = random.choice([1, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11]) if random.random() < 0.9 else random.randrange(256)
+        opcode = random.choice([1, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 16]) if random.random() < 0.9 else random.randrange(256)
         operand = random.getrandbits(24)
         if opcode == Opcode.ACTION_OUTPUT and random.random() < 0.9:
             operand = random.randrange(7)

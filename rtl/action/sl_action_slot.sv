@@ -21,6 +21,7 @@ module sl_action_slot
     logic              delete_tag;
     logic              mark;
     logic              to_queue;
+    logic              insert_front;
     logic              forward;
     logic [7:0]        mask;
   } writes_t;
@@ -35,6 +36,7 @@ module sl_action_slot
     w.delete_tag = c.run && unit.delete_tag && c.tags != 2'd0;
     w.mark       = c.run && unit.mark;
     w.to_queue   = c.run && unit.to_queue;
+    w.insert_front = c.run && unit.insert_front;
     w.forward    = c.run && unit.forward;
     w.mask       = unit.mask;
     return w;
@@ -70,6 +72,11 @@ module sl_action_slot
       else n.popped = c.popped + 2'd1;
     end
     if (c.run && unit.checksums) n.checksums = 1'b1;
+    if (c.run && unit.delete_tunnel && c.opened) n.strip_outer = 1'b1;
+    if (w.insert_front) begin
+      n.encapsulate     = 1'b1;
+      n.write_tunnel_id = unit.write_id;
+    end
     if (w.forward) n.verdict = VERDICT_FORWARD;
     if (c.run && unit.to_controller) n.verdict = VERDICT_TO_CONTROLLER;
     if ((c.run && unit.to_host) || punt) n.verdict = VERDICT_TO_HOST;
@@ -84,6 +91,9 @@ module sl_action_slot
       n.pushed    = '0;
       n.popped    = '0;
       n.checksums = 1'b0;
+      n.strip_outer     = 1'b0;
+      n.encapsulate     = 1'b0;
+      n.write_tunnel_id = 1'b0;
     end
     n.run = c.run && !punt && !expired &&
             !(unit.to_host || unit.to_controller || unit.drop_rule || unit.drop_port);
@@ -103,6 +113,8 @@ module sl_action_slot
     if (w.set[FIELD_L4_DST])   n.l4_dst   = value[15:0];
     if (w.set[FIELD_VLAN0_TCI]) n.vlan0_tci = value[15:0];
     if (w.set[FIELD_VLAN1_TCI]) n.vlan1_tci = value[15:0];
+    if (w.set[FIELD_TUNNEL_ID]) n.tunnel_id = value[23:0];
+    if (w.insert_front) n.template_index = value[7:0];
     if (w.insert_tag) begin
       n.vlan0_tci   = value[15:0];
       n.vlan1_tci   = d.vlan0_tci;

@@ -25,7 +25,7 @@ module sl_action_value
       ACTION_SUB:           unit.subtract = 1'b1;
       ACTION_DROP:          unit.drop_rule = 1'b1;
       ACTION_SET, ACTION_SET_LONG: begin
-        for (int unsigned n = 0; n <= 32'(FIELD_L4_DST); n++) unit.set[n] = action.operand[23:20] == 4'(n);
+        for (int unsigned n = 0; n < FIELDS; n++) unit.set[n] = action.operand[23:20] == 4'(n);
       end
       ACTION_CHECKSUM:      unit.checksums = 1'b1;
       ACTION_INSERT_VLAN:   unit.insert_tag = 1'b1;
@@ -39,6 +39,12 @@ module sl_action_value
       ACTION_QUEUE:         unit.to_queue = 1'b1;
       ACTION_TO_HOST:       unit.to_host = 1'b1;
       ACTION_TO_CONTROLLER: unit.to_controller = 1'b1;
+      ACTION_DELETE_TUNNEL: unit.delete_tunnel = 1'b1;
+      ACTION_INSERT_TUNNEL: begin
+        unit.insert_front = 1'b1;
+        unit.write_id     = 1'b1;
+      end
+      ACTION_INSERT_RAW:    unit.insert_front = 1'b1;
       default: ;
     endcase
     return unit;

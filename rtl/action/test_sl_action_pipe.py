@@ -34,6 +34,8 @@ def random_record() -> layouts.PhvRecord:
     record.info.tags = record.edits.tags = random.randrange(3)
     record.edits.dirty = record.edits.pushed = record.edits.popped = record.edits.service_tag = 0
     record.edits.ip_delta = record.edits.l4_delta = 0
+    record.edits.strip_outer = record.edits.encapsulate = record.edits.write_tunnel_id = record.edits.template_index = 0
+    record.info.outer_length = random.choice([0, 50, 126])
     record.phv.ip_ttl = random.choice([0, 1, 2, 64, 255])
     if record.info.tags < 2:
         record.phv.vlan1_tci = 0
@@ -50,7 +52,7 @@ def random_record() -> layouts.PhvRecord:
 
 def random_actions() -> layouts.ActionSet:
     """Sets that mostly go on to their end; sometimes any opcode, existing or not."""
-    lively = [1, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11]
+    lively = [1, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 16]
     slots = []
     for _ in range(layouts.ACTION_SLOTS):
         opcode = random.choice(lively) if random.random() < 0.9 else random.randrange(256)

@@ -25,6 +25,7 @@ NAMES = {
     Field.FIELD_IP_TTL: ("ip_ttl", 8),
     Field.FIELD_L4_SRC: ("l4_src", 16),
     Field.FIELD_L4_DST: ("l4_dst", 16),
+    Field.FIELD_TUNNEL_ID: ("tunnel_id", 24),
 }
 ADDRESSES = (Field.FIELD_IP_SRC, Field.FIELD_IP_DST)
 HOST_ONLY = 1 << layouts.HOST_PORT
@@ -38,7 +39,7 @@ def is_ip(record: layouts.PhvRecord) -> bool:
 def is_present(record: layouts.PhvRecord, field: int) -> bool:
     """The header of a field stands in the packet as it is now; False for field numbers that do not exist."""
     match field:
-        case Field.FIELD_ETH_DST | Field.FIELD_ETH_SRC | Field.FIELD_ETH_TYPE:
+        case Field.FIELD_ETH_DST | Field.FIELD_ETH_SRC | Field.FIELD_ETH_TYPE | Field.FIELD_TUNNEL_ID:
             return True
         case Field.FIELD_VLAN0_TCI:
             return record.edits.tags >= 1
@@ -123,6 +124,12 @@ def delete_vlan(record: layouts.PhvRecord) -> None:
         edits.popped += 1
 
 
+def insert_front(record: layouts.PhvRecord, index: int, write_id: bool) -> None:
+    """A header template in front; a later one replaces it."""
+    edits = record.edits
+    edits.encapsulate, edits.write_tunnel_id, edits.template_index = 1, int(write_id), index
+
+
 def output(record: layouts.PhvRecord, mask: int) -> None:
     """Forward to the ports of a mask."""
     if mask == 0:
@@ -165,6 +172,10 @@ def step(record: layouts.PhvRecord, opcode: int, operand: int, edit_data: Sequen
             record.verdict = Verdict.VERDICT_TO_HOST
         case Opcode.ACTION_TO_CONTROLLER:
             record.verdict = Verdict.VERDICT_TO_CONTROLLER
+        case Opcode.ACTION_DELETE_TUNNEL:
+            record.edits.strip_outer |= int(record.info.outer_length != 0)
+        case Opcode.ACTION_INSERT_TUNNEL | Opcode.ACTION_INSERT_RAW:
+            insert_front(record, operand & 0xFF, opcode == Opcode.ACTION_INSERT_TUNNEL)
 
 
 def words(value: int) -> int:
