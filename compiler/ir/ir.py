@@ -21,7 +21,7 @@ OPERATORS = {
     "head": "attribute `name`: the token of this input port; 0 where it has none",
     "available": "attribute `name`: 1 bit, whether this input port has a token (a choice)",
     "argument": "attribute `name`: of a signal",
-    "choice": "attribute `name`: what the surroundings decide: `now`, or the index a `select` took",
+    "choice": "attribute `name`: what the surroundings decide: `now`",
     "read": "(index): attribute `name` of the memory; its entry when the iteration began, 0 where the index is outside",
     "add": "(a, b), wraps",
     "sub": "(a, b), wraps",
@@ -60,6 +60,15 @@ class Node:
     name: str = ""
     label: str = ""
     span: Span | None = None
+
+
+@dataclass(frozen=True)
+class Select:
+    """A `select`: where `enable`, it took the token of `ports[index]` (for the log of choices; `needs`, `any_of`, `takes` say the rest)."""
+
+    ports: tuple[str, ...]
+    enable: Node
+    index: Node
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,7 @@ class Transition:
     messages: tuple[Message, ...] = ()
     assertions: tuple[Assertion, ...] = ()
     result: Node | None = None  # of a signal
+    selects: tuple[Select, ...] = ()
 
 
 @dataclass(frozen=True)
