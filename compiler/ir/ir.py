@@ -64,7 +64,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Select:
-    """A `select`: where `enable`, it took the token of `ports[index]` (for the log of choices; `needs`, `any_of`, `takes` say the rest)."""
+    """A `select`: where `enable`, it took the token of `ports[index]`. For the log of choices; `needs`, `any_of`, `takes` say the rest."""
 
     ports: tuple[str, ...]
     enable: Node

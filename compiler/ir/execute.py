@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs transitions, and elements over streams of tokens: what checks every pass, against the interpreter and against itself.
+
+A transition becomes one Python function, an assignment a node. Values are as in the IR: unsigned integers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from compiler.ir.ir import ElementIr, Node, Transition
+from compiler.ir.operators import SOURCES, expression, sdiv, signed, srem
+from compiler.ir.rewrite import order, roots
+
+DEFAULT_LIMIT = 1_000_000  # iterations, for elements that never wait
+
+
+@dataclass
+class State:
+    """Registers and memories between two iterations."""
+
+    registers: dict[str, int]
+    memories: dict[str, list[int]]
+
+
+def reset(element: ElementIr) -> State:
+    """Behind `.init`."""
+    memories = {}
+    for name, memory in element.memories.items():
+        memories[name] = [memory.reset.get(index, 0) for index in range(memory.entries)]
+    return State({name: register.reset for name, register in element.registers.items()}, memories)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What an iteration sees of the world. `heads` has the ports with a token, `available` the ports that say so."""
+
+    heads: Mapping[str, int] = field(default_factory=dict)
+    available: Mapping[str, int] = field(default_factory=dict)
+    arguments: Mapping[str, int] = field(default_factory=dict)
+    choices: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an iteration does; of a blocked one (`ready` false) only that. `selects`: the index that each select took, or None."""
+
+    ready: bool
+    takes: tuple[str, ...] = ()
+    puts: Mapping[str, int] = field(default_factory=dict)
+    registers: Mapping[str, int] = field(default_factory=dict)
+    writes: tuple[tuple[str, int, int], ...] = ()
+    messages: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    selects: tuple[int | None, ...] = ()
+    result: int | None = None
+
+
+class CompiledTransition:
+    """A transition that can be run often."""
+
+    def __init__(self, element: ElementIr, transition: Transition) -> None:
+        self.transition = transition
+        self._roots = list(dict.fromkeys(roots(transition)))
+        self._run = _compiled(element, transition, self._roots)
+
+    def run(self, state: State, inputs: Inputs) -> Outcome:
+        """One iteration; the state stays as it is (`commit` changes it)."""
+        found = self._run(state.registers, state.memories, inputs.heads, inputs.available, inputs.arguments, inputs.choices)
+        value = dict(zip(self._roots, found, strict=True))
+        t = self.transition
+        waits = any(value[need] and port not in inputs.heads for port, need in t.needs.items())
+        if waits or (t.any_of is not None and not value[t.any_of]):
+            return Outcome(False)
+        return Outcome(
+            True,
+            tuple(port for port, take in t.takes.items() if value[take]),
+            {port: value[put.data] for port, put in t.puts.items() if value[put.enable]},
+            {name: value[node] for name, node in t.next.items()},
+            tuple((w.memory, value[w.index], value[w.data]) for w in t.writes if value[w.enable]),
+            tuple(_shown(m.text, m.arguments, m.signed, value) for m in t.messages if value[m.enable]),
+            tuple(a.text for a in t.assertions if value[a.enable] and not value[a.condition]),
+            tuple(value[s.index] if value[s.enable] else None for s in t.selects),
+            value[t.result] if t.result is not None else None,
+        )
+
+
+def commit(state: State, outcome: Outcome) -> None:
+    """The state behind the iteration."""
+    state.registers.update(outcome.registers)
+    for memory, index, data in outcome.writes:
+        if index < len(state.memories[memory]):
+            state.memories[memory][index] = data
+
+
+def _shown(text: str, arguments: Sequence[Node], is_signed: Sequence[bool], value: Mapping[Node, int]) -> str:
+    """Each {} in turn replaced by a decimal number."""
+    pieces = text.split("{}")
+    shown = [str(signed(value[a], a.width) if s else value[a]) for a, s in zip(arguments, is_signed, strict=True)]
+    return "".join(piece + (shown[i] if i < len(shown) and i + 1 < len(pieces) else "") for i, piece in enumerate(pieces))
+
+
+def _compiled(element: ElementIr, transition: Transition, results: Sequence[Node]) -> Callable[..., tuple[int, ...]]:
+    nodes = order(roots(transition))
+    name = {node: f"v{i}" for i, node in enumerate(nodes)}
+    lines = ["def run(R, M, H, A, G, C):"]
+    lines += [f" {name[node]} = {_value(element, node, name)}" for node in nodes]
+    lines.append(f" return ({''.join(name[node] + ', ' for node in results)})")
+    scope: dict[str, Any] = {"signed": signed, "sdiv": sdiv, "srem": srem}
+    exec("\n".join(lines), scope)
+    run: Callable[..., tuple[int, ...]] = scope["run"]
+    return run
+
+
+def _value(element: ElementIr, node: Node, name: Mapping[Node, str]) -> str:
+    if node.op == "const":
+        return str(node.value)
+    if node.op == "read":
+        index = name[node.args[0]]
+        return f"M[{node.name!r}][{index}] if {index} < {element.memories[node.name].entries} else 0"
+    if node.op in SOURCES:
+        table = {"register": "R", "head": "H", "available": "A", "argument": "G", "choice": "C"}[node.op]
+        return f"{table}[{node.name!r}]" if table in "RG" else f"{table}.get({node.name!r}, 0)"
+    return expression(node.op, node.width, node.low, [name[arg] for arg in node.args], [arg.width for arg in node.args])
+
+
+class ChoiceError(Exception):
+    """A log of choices that this element cannot have made."""
+
+
+@dataclass
+class Run:
+    """What an element did: tokens per output, answers of signals in order, lines, failed assertions, the last state."""
+
+    outputs: dict[str, list[int]]
+    state: State
+    answers: list[int] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    iterations: int = 0
+    taken: dict[str, int] = field(default_factory=dict)  # tokens per input
+
+
+class _Machine:
+    def __init__(self, element: ElementIr, streams: Mapping[str, Sequence[int]]) -> None:
+        self.inputs = [port.name for port in element.inputs]
+        self.streams = {port: deque(streams.get(port, ())) for port in self.inputs}
+        self.handler = CompiledTransition(element, element.handler)
+        self.signals = {signal.name: CompiledTransition(element, signal) for signal in element.signals}
+        self.result = Run({port.name: [] for port in element.outputs}, reset(element), taken=dict.fromkeys(self.inputs, 0))
+
+    def step(self, entry: Mapping[str, Any]) -> bool:
+        """One iteration, by its entry in the log; whether it was not blocked."""
+        kind = entry.get("kind", "handler")
+        if kind not in ("handler", *self.signals):
+            raise ChoiceError(f"no {kind}")
+        compiled = self.signals.get(kind, self.handler)
+        names = [name for name, _ in compiled.transition.arguments]
+        arguments = dict(zip(names, entry.get("arguments", ()), strict=True))
+        heads = {port: stream[0] for port, stream in self.streams.items() if stream} if compiled is self.handler else {}
+        inputs = Inputs(heads, self._available(entry), arguments, {"now": entry.get("now", 0)})
+        outcome = compiled.run(self.result.state, inputs)
+        if outcome.ready:
+            self._apply(outcome, entry)
+        return outcome.ready
+
+    def _available(self, entry: Mapping[str, Any]) -> dict[str, int]:
+        """By the log; where it says nothing, who has a token. A `select` alone says it of the port that it took."""
+        if "available" in entry:
+            return {port: entry["available"] >> n & 1 for n, port in enumerate(self.inputs)}
+        selects = self.handler.transition.selects
+        if "select" in entry and selects:
+            chosen = {select.ports[entry["select"]] for select in selects if entry["select"] < len(select.ports)}
+            return {port: int(port in chosen) for port in self.inputs}
+        return {port: int(bool(stream)) for port, stream in self.streams.items()}
+
+    def _apply(self, outcome: Outcome, entry: Mapping[str, Any]) -> None:
+        for port in outcome.takes:
+            if not self.streams[port]:
+                raise ChoiceError(f"{port} has no token: {entry}")
+            self.streams[port].popleft()
+            self.result.taken[port] += 1
+        if "select" in entry and entry["select"] not in outcome.selects:
+            raise ChoiceError(f"a select took {outcome.selects}: {entry}")
+        for port, token in outcome.puts.items():
+            self.result.outputs[port].append(token)
+        commit(self.result.state, outcome)
+        self.result.messages += outcome.messages
+        self.result.failures += outcome.failures
+        self.result.iterations += 1
+        if outcome.result is not None:
+            self.result.answers.append(outcome.result)
+
+
+def run_element(
+    element: ElementIr,
+    streams: Mapping[str, Sequence[int]],
+    choices: Iterable[Mapping[str, Any]] = (),
+    limit: int = DEFAULT_LIMIT,
+) -> Run:
+    """Iterations until one is blocked and the log is at its end, or until `limit`. ChoiceError: the log does not fit."""
+    machine = _Machine(element, streams)
+    log = {entry["iteration"]: entry for entry in choices}
+    last = max(log, default=-1)
+    while machine.result.iterations < limit:
+        at = machine.result.iterations
+        if not machine.step(log.get(at, {})):
+            if at <= last:
+                raise ChoiceError(f"iteration {at} is blocked, and the log goes on to {last}")
+            break
+    return machine.result
