@@ -512,7 +512,8 @@ class Ends(Enum):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A port of an instance; or a lane, where `instance` is ""; `port` is the index of the port, or the number of the lane."""
+    """A port of an instance; or a lane, where `instance` is ""; `port` is the index of the port, or the number of the lane, or -1
+    for `Drop` and `Idle`."""
 
     instance: str
     port: int
