@@ -18,9 +18,9 @@ import sluice_layouts as L
 from host.python.device import Device, SluiceError, load
 from host.python.run import Run, run
 from shell.sim.build import build
+from testing.device import SMALL
 from testing.simulate import ROOT
 
-SIZES = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}  # those of shell/sim/test_device.py: one build
 PATIENCE = 300  # milliseconds without an answer, where a test waits for them to pass
 OWNER = """
 import sys
@@ -58,7 +58,7 @@ def wait_for_end(pid: int) -> None:
 
 @pytest.fixture
 def device() -> Iterator[Device]:
-    with Device(SIZES, transport="sim-process") as opened:
+    with Device(SMALL, transport="sim-process") as opened:
         yield opened
 
 
@@ -72,7 +72,7 @@ def open_with(options: str) -> tuple[int, str]:
 def test_a_device_ends_with_its_close_while_another_runs_on(device: Device) -> None:
     (first,) = processes()
     assert os.getpgid(first) != os.getpgid(0), "Ctrl-C is for the owner"
-    with Device(SIZES, transport="sim-process") as other:
+    with Device(SMALL, transport="sim-process") as other:
         (second,) = set(processes()) - {first}
         device.close()
         wait_for_end(first)
@@ -82,8 +82,8 @@ def test_a_device_ends_with_its_close_while_another_runs_on(device: Device) -> N
 
 
 def test_a_device_ends_with_its_owner_in_the_middle_of_a_long_command() -> None:
-    build(SIZES)
-    command = [sys.executable, "-c", OWNER.format(sizes=SIZES)]
+    build(SMALL)
+    command = [sys.executable, "-c", OWNER.format(sizes=SMALL)]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'build' / 'gen'}"}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as owner:
         assert owner.stdout is not None and owner.stdout.readline() == "open\n"
@@ -133,13 +133,13 @@ def test_a_run_whose_device_is_killed_in_the_middle_ends_with_an_error(tmp_path:
         return False
 
     with pytest.raises(SluiceError) as caught:
-        run(Run(tmp_path / "a.rules", [tmp_path / "in.pcap"], sizes=SIZES, device="sim-process"), kill)
+        run(Run(tmp_path / "a.rules", [tmp_path / "in.pcap"], sizes=SMALL, device="sim-process"), kill)
     assert caught.value.errno == errno.ENODEV and killed and processes() == []
 
 
 def test_a_device_that_stops_answering_is_ended_after_the_timeout() -> None:
     library, handle = load(), c.c_void_p()
-    options = f"sim-process:timeout={PATIENCE},lib={build(SIZES)}".encode()
+    options = f"sim-process:timeout={PATIENCE},lib={build(SMALL)}".encode()
     assert library.sluice_device_open(options, c.byref(handle)) == 0, library.sluice_error_text()
     (pid,) = processes()
     os.kill(pid, signal.SIGSTOP)

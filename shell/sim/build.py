@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the simulated device, `libsluice_sim.so`, once for each set of sources and sizes, and prints its path.
 
-`python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]`
+`python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]
+[--lane-clocks 0]`. With lane clocks, each lane has a clock of its own, faster or slower than the core's (`sim_model.cc`).
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from testing.simulate import GENERATED, ROOT, TOOLCHAIN, closure, module_folders
 BUILD = ROOT / "build" / "sim_device"
 HERE = Path(__file__).parent
 VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
-PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6"}
-DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024}
+PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6",
+              "lane_clocks": "LaneClocks"}  # fmt: skip
+DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024, "lane_clocks": 0}
 SPEED = "-O3 --x-assign fast --x-initial fast --no-assert --no-timing --output-split 20000 --output-split-cfuncs 2000"
 MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1"
 ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")
@@ -98,7 +100,7 @@ def main() -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     for name, value in DEFAULTS.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
+        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=value)
     sizes = {name: int(value) for name, value in vars(parser.parse_args()).items()}
     try:
         print(build(sizes, lambda text: print(f"sim: {text}", file=sys.stderr, flush=True)))

@@ -3,13 +3,16 @@
 // side copies packet bytes without shifting bits. Control word of a flit: bit 0 sop, 1 eop, 2 error, 13:8 empty.
 module sh_sim #(
   parameter int unsigned Lanes = 4,
+  parameter bit          LaneClocks = 1'b0,   // 1: lane n belongs to lane_clk_i[n]; 0: all to clk_i
   parameter int unsigned LpmEntries4 = 512,
   parameter int unsigned LpmEntries6 = 512,
   parameter int unsigned ExactEntries4 = 4096,
   parameter int unsigned ExactEntries6 = 1024
 ) (
   input  logic                      clk_i,
-  input  logic                      rst_i,
+  input  logic                      rst_i,                // LaneClocks: on for 8 cycles of the slowest clock
+  input  logic [Lanes-1:0]          lane_clk_i,           // LaneClocks: any frequency and phase
+  output logic                      lane_clocks_o,        // LaneClocks, for the model to know
   input  logic [Lanes-1:0][511:0]   lane_rx_bytes_i,
   input  logic [Lanes-1:0][31:0]    lane_rx_control_i,
   input  logic [Lanes-1:0]          lane_rx_valid_i,
@@ -90,11 +93,13 @@ module sh_sim #(
   assign outside = |reg_address_i[31:REGISTER_ADDRESS_BITS];
   assign request = '{write: reg_write_i, address: outside ? '1 : reg_address_i[REGISTER_ADDRESS_BITS-1:0], data: reg_data_i};
 
+  assign lane_clocks_o = LaneClocks;
+
   sh_core #(
-    .Lanes(Lanes), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),
+    .Lanes(Lanes), .LaneClocks(LaneClocks), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),
     .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
   ) u_core (
-    .clk_i, .rst_i,
+    .clk_i, .rst_i, .lane_rx_clk_i(lane_clk_i), .lane_tx_clk_i(lane_clk_i),
     .lane_rx_data_i(lane_rx), .lane_rx_valid_i, .lane_rx_ready_o,
     .lane_tx_data_o(lane_tx), .lane_tx_valid_o, .lane_tx_ready_i,
     .to_host_data_o(to_host), .to_host_valid_o, .to_host_ready_i,

@@ -4,6 +4,7 @@
 
 #include "sim_model.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <deque>
@@ -22,6 +23,13 @@ constexpr unsigned LANE_QUEUE = 16; // packets
 constexpr uint32_t RING_LEAST = (SLUICE_MTU_BYTES + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
 constexpr uint32_t PATIENCE = 20000;
 constexpr unsigned MAX_READY_CYCLES = 1U << 20;
+constexpr unsigned RESET_CYCLES = 32;
+// Lanes with clocks of their own: slower and faster than the core's, in no simple ratio to it or to each other.
+constexpr uint64_t CORE_PERIOD_PS = 5000;
+constexpr uint64_t LANE_PERIODS_PS[] = {3107, 7919, 4999, 12473, 2003, 6311, 5003, 10007};
+// The core does not see what is between two clocks: it has left this many core cycles after the last that it saw.
+constexpr uint32_t CROSSING_CYCLES = 64;
+constexpr unsigned ALL_LANES = ~0U;
 
 enum control_bits : uint32_t { SOP = 1, EOP = 2, ERROR = 4 };
 
@@ -52,6 +60,7 @@ struct lane {
     cutter cut;
     bool offered = false, listens = true;
     packet leaving;
+    uint64_t next_edge_ps = 0; // of its own clock
 };
 
 struct ring {
@@ -79,6 +88,9 @@ struct sim_model {
     std::vector<lane> lanes;
     ring to_host, from_host;
     uint64_t cycles = 0, invalid = 0;
+    bool lane_clocks = false;  // lanes have clocks of their own
+    uint64_t time_ps = 0;      // then: of the core's last edge
+    uint32_t quiet_cycles = 0; // then: since something was seen in the device
     // To-host packet under way: its first buffer, the one being filled, and how much is in it.
     uint64_t first_buffer = 0, buffer = 0;
     uint32_t received = 0, in_buffer = 0;
@@ -102,11 +114,12 @@ struct sim_model {
         return reinterpret_cast<uint32_t *>(&wide);
     }
 
-    void offer_lanes() {
-        uint8_t valid = 0;
+    // Offer and take: the lanes of a mask, before the edge of their clock.
+    void offer_lanes(unsigned clocked) {
+        auto valid = static_cast<uint8_t>(top->lane_rx_valid_i & ~clocked);
         for (unsigned i = 0; i < lanes.size(); i++) {
             lane &it = lanes[i];
-            if (it.waiting.empty())
+            if (!(clocked >> i & 1) || it.waiting.empty())
                 continue;
             valid = static_cast<uint8_t>(valid | 1U << i);
             if (!it.offered) {
@@ -122,8 +135,9 @@ struct sim_model {
         top->lane_tx_ready_i = ready;
     }
 
-    void take_lanes() {
-        unsigned moved = top->lane_rx_valid_i & top->lane_rx_ready_o;
+    void take_lanes(unsigned clocked) {
+        unsigned moved = top->lane_rx_valid_i & top->lane_rx_ready_o & clocked;
+        quiet_cycles = moved ? 0 : quiet_cycles;
         for (unsigned i = 0; moved != 0; i++, moved >>= 1) {
             if (!(moved & 1))
                 continue;
@@ -135,7 +149,7 @@ struct sim_model {
                 it.cut.offset = 0;
             }
         }
-        moved = top->lane_tx_valid_o & top->lane_tx_ready_i;
+        moved = top->lane_tx_valid_o & top->lane_tx_ready_i & clocked;
         for (unsigned i = 0; moved != 0; i++, moved >>= 1)
             if (moved & 1)
                 leave(i);
@@ -268,12 +282,40 @@ struct sim_model {
         }
     }
 
+    void lane_edge(unsigned index) {
+        unsigned clocked = 1U << index;
+        top->lane_clk_i = static_cast<uint8_t>(top->lane_clk_i & ~clocked);
+        offer_lanes(clocked);
+        top->eval();
+        take_lanes(clocked);
+        top->lane_clk_i = static_cast<uint8_t>(top->lane_clk_i | clocked);
+        top->eval();
+        lanes[index].next_edge_ps += LANE_PERIODS_PS[index];
+    }
+
+    // The edges of the lanes' clocks up to the core's next one, in the order of time.
+    void lane_edges() {
+        time_ps += CORE_PERIOD_PS;
+        for (;;) {
+            auto next = std::min_element(lanes.begin(), lanes.end(),
+                                         [](const lane &a, const lane &b) { return a.next_edge_ps < b.next_edge_ps; });
+            if (next->next_edge_ps >= time_ps)
+                break;
+            lane_edge(static_cast<unsigned>(next - lanes.begin()));
+        }
+        quiet_cycles = top->idle_o ? quiet_cycles + 1 : 0;
+    }
+
     void cycle() {
-        offer_lanes();
+        if (lane_clocks)
+            lane_edges();
+        else
+            offer_lanes(ALL_LANES);
         offer_host();
         top->clk_i = 0;
         top->eval();
-        take_lanes();
+        if (!lane_clocks)
+            take_lanes(ALL_LANES);
         take_host();
         top->clk_i = 1;
         top->eval();
@@ -309,12 +351,16 @@ struct sim_model {
         for (const lane &it : lanes)
             if (!it.waiting.empty())
                 return false;
+        if (lane_clocks && (quiet_cycles < CROSSING_CYCLES || top->lane_tx_valid_o))
+            return false;
         return top->idle_o && !top->to_host_valid_o && !have_sending && from_host.freed == from_host.filled;
     }
 
     bool start() {
         top->rst_i = 1;
-        for (int i = 0; i < 16; i++)
+        top->eval();
+        lane_clocks = top->lane_clocks_o;
+        for (unsigned i = 0; i < RESET_CYCLES; i++)
             cycle();
         top->rst_i = 0;
         cycles = 0;

@@ -4,127 +4,50 @@
 from __future__ import annotations
 
 import ctypes as c
-import ipaddress
 import random
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 import pytest
 import sluice_layouts as L
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scapy.layers.inet import IP, TCP, UDP
-from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
 
-from host.python.device import Action, Device, Received, SluiceError, instruction, load, prefix, set_field
+from host.python.device import Action, Device, SluiceError, load, set_field
 from shell.sim.build import build
+from testing.device import (
+    ANY_MAC,
+    EXACT,
+    HOST,
+    LPM,
+    ROUTER,
+    SMALL,
+    enable,
+    flow,
+    forward,
+    host_packets,
+    lane_packets,
+    noise,
+    route,
+    routed,
+    run,
+    udp,
+)
 
-SIZES = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}
 SEED = 20261120
-ROUTER, HOST, NEXT_HOP, SELF = "02:00:00:00:00:01", "02:00:00:00:00:aa", 0x020000000005, 0x020000000006
-ANY_MAC = 0x800
-LPM, EXACT = L.ELEMENT_LPM, L.ELEMENT_EXACT
-POPULATE = L.INSTRUCTION_POPULATE
 
 
 @pytest.fixture(scope="session")
 def built() -> None:
-    build(SIZES)
+    build(SMALL)
 
 
 @pytest.fixture
 def device(built: None) -> Iterator[Device]:
-    with Device(SIZES) as opened:
+    with Device(SMALL) as opened:
         yield opened
-
-
-def host_packets(device: Device) -> list[Received]:
-    return list(iter(device.receive, None))
-
-
-def lane_packets(device: Device, lane: int) -> list[bytes]:
-    return [data for data, _ in iter(lambda: device.lane_receive(lane), None)]
-
-
-def run(device: Device, sent: Mapping[int, Sequence[bytes]]) -> tuple[list[Received], dict[int, list[bytes]]]:
-    """Send packets into lanes as fast as they take them; what came to the host, and out of each lane."""
-    waiting = {lane: list(packets) for lane, packets in sent.items()}
-    host, out = [], defaultdict(list)
-    while True:
-        for lane, packets in waiting.items():
-            while packets and device.lane_send(lane, packets[0]):
-                packets.pop(0)
-        idle = not any(waiting.values()) and device.library.sluice_device_idle(device.handle)
-        host += host_packets(device)
-        for lane in range(device.lanes):
-            out[lane] += lane_packets(device, lane)
-        if idle:
-            return host, out
-        device.advance(16)
-
-
-def noise(random_: random.Random, size: int) -> bytes:
-    """Bytes that no table looks at: an EtherType of nothing."""
-    data = random_.randbytes(size)
-    return (data[:12] + b"\x88\xb5" + data[14:])[:size]
-
-
-def udp(source: str, destination: str, sport: int = 1000, dport: int = 2000, tags: Sequence[int] = (), payload: int = 18) -> bytes:
-    packet = Ether(src=HOST, dst=ROUTER)
-    for tag in tags:
-        packet /= Dot1Q(vlan=tag)
-    six = ":" in source
-    packet /= IPv6(src=source, dst=destination, hlim=64) if six else IP(src=source, dst=destination, ttl=64)
-    return bytes(packet / UDP(sport=sport, dport=dport) / bytes(i % 251 for i in range(payload)))
-
-
-def forward(lane: int) -> list[Action]:
-    return [
-        set_field(L.FIELD_ETH_DST, NEXT_HOP),
-        set_field(L.FIELD_ETH_SRC, SELF),
-        Action(L.ACTION_SUB),
-        Action(L.ACTION_CHECKSUM),
-        Action(L.ACTION_OUTPUT, lane),
-    ]
-
-
-def routed(data: bytes) -> bytes:
-    """What a router makes of a packet, by scapy: checksums are computed from nothing."""
-    packet = Ether(data)
-    packet.dst, packet.src = "02:00:00:00:00:05", "02:00:00:00:00:06"
-    if IP in packet:
-        packet[IP].ttl -= 1
-        del packet[IP].chksum
-    else:
-        packet[IPv6].hlim -= 1
-    if UDP in packet:
-        del packet[UDP].chksum
-    return bytes(packet)
-
-
-def route(device: Device, text: str, actions: Sequence[Action]) -> int:
-    network = ipaddress.ip_network(text)
-    where = prefix(int(network.network_address), network.prefixlen, network.max_prefixlen)
-    return device.rule(LPM, instruction(POPULATE, int(network.version == 6), actions=actions, **where))
-
-
-def flow(device: Device, data: bytes, actions: Sequence[Action]) -> int:
-    """An exact rule for the 5-tuple of a packet."""
-    packet = Ether(data)
-    six = IPv6 in packet
-    ip, l4 = (packet[IPv6], packet[UDP]) if six else (packet[IP], packet[UDP])
-    source, destination = int(ipaddress.ip_address(ip.src)), int(ipaddress.ip_address(ip.dst))
-    kind = L.FiveTuple6 if six else L.FiveTuple4
-    key = kind(ip_src=source, ip_dst=destination, ip_protocol=17, l4_src=l4.sport, l4_dst=l4.dport).to_int()
-    mask = (1 << kind.BITS) - 1
-    return device.rule(EXACT, instruction(POPULATE, int(six), value=key, mask=mask, actions=actions))
-
-
-def enable(device: Device, required: int, flags: int = ANY_MAC) -> None:
-    for ofu in (LPM, EXACT):
-        device.call("sluice_ofu_init", c.c_uint16(ofu))
-    device.call("sluice_admit_set", required, flags)
 
 
 # Packets without rules.
@@ -471,7 +394,7 @@ def test_time_runs_and_its_words_are_read_as_one(device: Device) -> None:
 
 @pytest.fixture(scope="module")
 def hostile(built: None) -> Iterator[Device]:
-    with Device(SIZES, load()) as opened:
+    with Device(SMALL, load()) as opened:
         enable(opened, 1 << L.TABLE_LPM)
         route(opened, "10.1.0.0/16", forward(3))
         route(opened, "2001:db8:1::/48", forward(3))

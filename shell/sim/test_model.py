@@ -9,8 +9,8 @@ import pytest
 import sluice_layouts as L
 
 from shell.sim.build import build
+from testing.device import SMALL
 
-SIZES = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}  # those of test_device.py: one build
 RING, FROM_HOST, SEED = 16, 1, 20261120
 HEAD = L.BUFFER_META_SIZE + L.BUFFER_KEY_SIZE
 
@@ -60,7 +60,7 @@ class Model:
 
 @pytest.fixture
 def model() -> Iterator[Model]:
-    library = c.CDLL(str(build(SIZES)))
+    library = c.CDLL(str(build(SMALL)))
     library.sim_model_new.restype = c.c_void_p
     library.sim_model_ring_sent.restype = library.sim_model_ring_invalid.restype = c.c_uint64
     made = Model(library)
