@@ -3,6 +3,7 @@
 // word, so that they stay in step. One word a cycle of the slower clock. A word can be read after its write pointer has
 // crossed in gray code: 3 to 4 cycles of `out_clk_i` later, in block RAM one more. Nothing is lost: a full FIFO presses
 // back. Both resets must be on together, for 4 cycles of the slower clock, or pointers disagree and old words may appear.
+// The paths between the clocks need the timing constraints of sl_cdc_fifo.tcl.
 module sl_cdc_fifo #(
   parameter int unsigned Width = 32,  // bits of a word, 1 or more
   parameter int unsigned Depth = 16,  // words, a power of two, 4 or more; 16 keep the rate at any ratio of the clocks

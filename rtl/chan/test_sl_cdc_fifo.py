@@ -2,6 +2,8 @@
 """sl_cdc_fifo between clocks of random periods: every word once, in order, under random stalls; the slower clock's rate."""
 
 import random
+import re
+from pathlib import Path
 
 import cocotb
 import pytest
@@ -9,12 +11,23 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
 
 from testing.cocotb.channel import Sink, Source, stalls
-from testing.simulate import simulate
+from testing.simulate import ROOT, simulate
 
 
 @pytest.mark.parametrize(("style", "depth"), [(0, 16), (1, 64)])
 def test_cdc_fifo(style: int, depth: int) -> None:
     simulate("sl_cdc_fifo", __file__, {"Width": 40, "Depth": depth, "Style": style})
+
+
+def test_the_timing_constraints_name_registers_and_instances_that_are_there() -> None:
+    constraints = Path(__file__).with_name("sl_cdc_fifo.tcl").read_text()
+    sources = "".join((ROOT / "rtl" / name).read_text() for name in ("chan/sl_cdc_fifo.sv", "sync/sl_sync.sv"))
+    pointers = re.findall(r"\w+_gray_q|u_\w+_seen", constraints)
+    registers = [name for name in re.findall(r"(\w+)_reg\b", constraints) if name]
+    assert len(pointers) == 4 and set(registers) == {"chain_q", "memory", "out_data_o"}
+    for name in [*pointers, *registers, "gen_lut"]:
+        assert re.search(rf"\b{name}\b", sources), name
+    assert sources.count("sl_sync ") == len(re.findall("_seen", " ".join(pointers))) + 1, "every synchroniser is constrained"
 
 
 async def begin(dut, in_period, out_period, in_stalls, out_stalls):
