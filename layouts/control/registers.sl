@@ -47,7 +47,7 @@ registers shell_registers {
     ro uint<32> time_high      @ 0x024;
     rw uint<32> tick           @ 0x028; /// microseconds; simulation: written from the capture's timestamps
     rw uint<32> host_share     @ 0x02c; /// of 256, the merge's share for the host; 32 by default
-    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t, bits 31:16 a code of its size
+    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 what there is of it: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, the lane of a QoS element
     ro uint<32> lane_counters[128] @ 0x200; /// lane n at n * 16 words, see lane_counters_t
     ro uint<32> host_counters[16]  @ 0x400; /// see host_counters_t
     ro uint<32> graph_counters[16] @ 0x440; /// see graph_counters_t
@@ -62,7 +62,7 @@ record lane_counters_t {
     uint<32> rx_error;          /// dropped: marked bad by the lane
     uint<32> rx_oversize;       /// dropped: longer than MTU_BYTES
     uint<32> rx_overflow;       /// dropped: the receive FIFO was full
-    uint<32> tx_overflow;       /// dropped: the transmit FIFO was full
+    uint<32> tx_overflow;       /// dropped: the transmit FIFO, or with QoS the packet's queue, was full
     uint<32> tx_error;          /// dropped: marked bad by an element
     uint<32> rx_runt;           /// dropped: shorter than 14 bytes
     uint<32> reserved[2];
@@ -102,6 +102,15 @@ registers admit_registers {
     rw uint<32> tunnel_ipv4    @ 0x00c; /// the device's own address
     rw uint<32> tunnel_ipv6[4] @ 0x010; /// the device's own address, low word first
     rw uint<32> lane_mac[16]   @ 0x040; /// lane n: low 32 bits at 2n, high 16 bits at 2n+1; packets to another address go to the host
+}
+
+/// Window of a lane's QoS element.
+registers qos_registers {
+    ro uint<32> kind           @ 0x000;
+    rw uint<32> control        @ 0x004; /// bit 0: enabled; off: packets pass in order, from when the queues have run empty
+    rw uint<32> strict_from    @ 0x008; /// 0 to 8: queues from this one up go first, the highest before all; 8: none does
+    rw uint<32> quantum[8]     @ 0x040; /// bytes a turn of each other queue, 0 to 65535; at least its largest packet, or the shares are off
+    ro uint<32> drops[8]       @ 0x080; /// packets of each queue that found no room; they wrap
 }
 
 /// Window of an OFU (a rule table element).

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Egress queues of one port, by `meta.queue` of a packet's first flit, in one block RAM with a fixed share for each queue.
 // Whole packets only, in order within a queue. A packet for which its queue has no room is taken back and counted by a
-// pulse; the input never waits. Queues from `strict_from_i` up go first, the highest before all; those below share what is
-// left in proportion to their quanta (deficit round robin that may overdraw by a packet, so that no turn is empty).
+// pulse; the input never waits. With `lossless_i` it waits for room instead, and only a packet larger than its queue is
+// dropped. Queues from `strict_from_i` up go first, the highest before all; those below share what is left in proportion
+// to their quanta (deficit round robin that may overdraw by a packet, so that no turn is empty).
 module sl_queues
   import sluice_pkg::*;
 #(
@@ -12,14 +13,16 @@ module sl_queues
 ) (
   input  logic                    clk_i,
   input  logic                    rst_i,          // synchronous, active high
+  input  logic                    lossless_i,     // 1: a full queue presses back; 0: it drops
   input  logic [QueueBits:0]      strict_from_i,  // 0: all strict; Queues: none
   input  logic [Queues-1:0][15:0] quantum_i,      // bytes a turn; at least the largest packet, or the shares are off
   input  flit_t                   in_data_i,
   input  logic                    in_valid_i,
-  output logic                    in_ready_o,     // always 1
+  output logic                    in_ready_o,     // combinational from in_data_i; always 1 but for lossless_i
   output flit_t                   out_data_o,
   output logic                    out_valid_o,
   input  logic                    out_ready_i,
+  output logic                    empty_o,        // nothing stored, in part or whole
   output logic [Queues-1:0]       drop_o          // pulse: a packet of this queue found no room
 );
   localparam int unsigned AddressBits = $clog2(Flits);
@@ -32,25 +35,32 @@ module sl_queues
   // Write side: one packet comes in at a time.
   logic [QueueBits-1:0] in_queue_q, in_queue;
   logic [AddressBits:0] write_q, write;
-  logic                 overflow_q, overflow;
+  logic                 inside_q, overflow_q, over, full, overflow, move, store;
 
-  assign in_ready_o = 1'b1;
   assign in_queue   = in_data_i.sop ? in_data_i.meta.queue[QueueBits-1:0] : in_queue_q;
   assign write      = in_data_i.sop ? whole_q[in_queue] : write_q;
-  assign overflow   = (!in_data_i.sop && overflow_q) || write == (read_q[in_queue] ^ {1'b1, {AddressBits{1'b0}}});
+  assign full       = write == (read_q[in_queue] ^ {1'b1, {AddressBits{1'b0}}});
+  assign over       = !in_data_i.sop && overflow_q;
+  // Room comes when a packet before this one leaves; without one there is nothing to wait for.
+  assign in_ready_o = !(lossless_i && full && !over && whole_q[in_queue] != read_q[in_queue]);
+  assign move       = in_valid_i && in_ready_o;
+  assign overflow   = over || full;
+  assign store      = move && !overflow;
 
   always_ff @(posedge clk_i) begin
     drop_o <= '0;
-    if (in_valid_i) begin
+    if (move) begin
       in_queue_q <= in_queue;
       overflow_q <= overflow;
       write_q    <= write + 1'b1;
+      inside_q   <= !in_data_i.eop;
       if (in_data_i.eop && !overflow) whole_q[in_queue] <= write + 1'b1;
       if (in_data_i.eop && overflow) drop_o[in_queue] <= 1'b1;
     end
     if (rst_i) begin
-      whole_q <= '0;
-      drop_o  <= '0;
+      whole_q  <= '0;
+      inside_q <= 1'b0;
+      drop_o   <= '0;
     end
   end
 
@@ -62,34 +72,31 @@ module sl_queues
   logic                                    locked_q, any, strict, new_turn;
 
   always_comb begin
-    for (int unsigned i = 0; i < Queues; i++) any_of[i] = whole_q[i] != read_q[i];
-  end
-
-  always_comb begin
-    choice   = turn_q;
-    any      = any_of[turn_q] && !credit_q[turn_q][CreditBits-1] && (QueueBits+1)'(turn_q) < strict_from_i;
+    any_of   = '0;
+    choice   = choice_q;
+    any      = locked_q;  // only whole packets are here
+    strict   = 1'b0;
     new_turn = 1'b0;
-    for (int unsigned i = 1; i <= Queues; i++) begin
-      automatic logic [QueueBits-1:0] queue = turn_q + QueueBits'(i);
-      if (!any && any_of[queue] && (QueueBits+1)'(queue) < strict_from_i) begin
-        choice   = queue;
-        any      = 1'b1;
-        new_turn = 1'b1;
+    if (!locked_q && whole_q != read_q) begin
+      for (int unsigned i = 0; i < Queues; i++) any_of[i] = whole_q[i] != read_q[i];
+      choice = turn_q;
+      any    = any_of[turn_q] && !credit_q[turn_q][CreditBits-1] && (QueueBits+1)'(turn_q) < strict_from_i;
+      for (int unsigned i = 1; i <= Queues; i++) begin
+        automatic logic [QueueBits-1:0] queue = turn_q + QueueBits'(i);
+        if (!any && any_of[queue] && (QueueBits+1)'(queue) < strict_from_i) begin
+          choice   = queue;
+          any      = 1'b1;
+          new_turn = 1'b1;
+        end
       end
-    end
-    strict = 1'b0;
-    for (int unsigned i = 0; i < Queues; i++) begin
-      if (any_of[i] && (QueueBits+1)'(i) >= strict_from_i) begin
-        choice   = QueueBits'(i);
-        any      = 1'b1;
-        new_turn = 1'b0;
-        strict   = 1'b1;
+      for (int unsigned i = 0; i < Queues; i++) begin
+        if (any_of[i] && (QueueBits+1)'(i) >= strict_from_i) begin
+          choice   = QueueBits'(i);
+          any      = 1'b1;
+          new_turn = 1'b0;
+          strict   = 1'b1;
+        end
       end
-    end
-    if (locked_q) begin
-      choice   = choice_q;
-      any      = 1'b1;  // only whole packets are here
-      new_turn = 1'b0;
     end
   end
 
@@ -102,11 +109,15 @@ module sl_queues
 
   assign load  = read_valid_q && free;
   assign fetch = any && (!read_valid_q || load);
+  assign empty_o = whole_q == read_q && !inside_q && !read_valid_q && !out_valid_o;
 
   always_comb begin
-    credit = credit_q[choice];
-    if (new_turn) credit = (credit[CreditBits-1] ? credit : '0) + CreditBits'(quantum_i[choice]);
-    if (credit > MostDebt) credit = credit - CreditBits'(DATA_BYTES) + CreditBits'(empty);
+    credit = '0;
+    if (fetch) begin
+      credit = credit_q[choice];
+      if (new_turn) credit = (credit[CreditBits-1] ? credit : '0) + CreditBits'(quantum_i[choice]);
+      if (credit > MostDebt) credit = credit - CreditBits'(DATA_BYTES) + CreditBits'(empty);
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -131,12 +142,12 @@ module sl_queues
   end
 
   sl_ram_block #(.Width(FLIT_BITS), .Depth(Queues * Flits), .Latency(1)) u_store (
-    .clk_i, .write_valid_i(in_valid_i && !overflow), .write_address_i({in_queue, write[AddressBits-1:0]}),
+    .clk_i, .write_valid_i(store), .write_address_i({in_queue, write[AddressBits-1:0]}),
     .write_data_i(in_data_i), .read_valid_i(fetch), .read_address_i({choice, read_q[choice][AddressBits-1:0]}),
     .read_data_o(word)
   );
   sl_ram_lut #(.Width(EmptyBits + 1), .Depth(Queues * Flits)) u_ends (
-    .clk_i, .write_valid_i(in_valid_i && !overflow), .write_address_i({in_queue, write[AddressBits-1:0]}),
+    .clk_i, .write_valid_i(store), .write_address_i({in_queue, write[AddressBits-1:0]}),
     .write_data_i({in_data_i.eop, in_data_i.eop ? in_data_i.empty : '0}),
     .read_address_i({choice, read_q[choice][AddressBits-1:0]}), .read_data_o({eop, empty})
   );

@@ -20,8 +20,8 @@ module sl_skid #(
 
   always_ff @(posedge clk_i) begin
     if (out_ready_i || !out_valid_o) begin
-      out_data_o  <= spare_valid_q ? spare_q : in_data_i;
-      out_valid_o <= spare_valid_q || in_valid_i;
+      if (spare_valid_q || in_valid_i) out_data_o <= spare_valid_q ? spare_q : in_data_i;
+      out_valid_o   <= spare_valid_q || in_valid_i;
       spare_valid_q <= 1'b0;
     end else if (in_valid_i && in_ready_o) begin
       spare_q       <= in_data_i;

@@ -47,6 +47,7 @@ def packets_of(words: list[int]) -> list[tuple[int, int, int]]:
 
 async def begin(dut, strict_from, quanta, source_stalls, sink_stalls):
     dut.strict_from_i.value = strict_from
+    dut.lossless_i.value = 0
     dut.quantum_i.value = sum(quantum << 16 * i for i, quantum in enumerate(quanta))
     source, sink = Source(dut, "in", source_stalls), Sink(dut, "out", sink_stalls)
     await start(dut)
@@ -99,6 +100,20 @@ async def a_packet_larger_than_its_queue_is_dropped_alone(dut):
     source.send(*flits_of(2, 0, 100), *flits_of(2, 1, 33 * DATA_BYTES), *flits_of(2, 2, 100))
     await settle(dut, source)
     assert packets_of(sink.received) == [(2, 0, 100), (2, 2, 100)] and drops == {2: 1}
+
+
+@cocotb.test()
+async def lossless_presses_back_and_drops_only_what_no_queue_can_hold(dut):
+    source, sink, drops = await begin(dut, 6, [512] * QUEUES, stalls(0.1), stalls(0.6))
+    dut.lossless_i.value = 1
+    sent = defaultdict(list)
+    for number in range(400):
+        queue, size = random.randrange(QUEUES), 33 * DATA_BYTES if number % 100 == 50 else random.randrange(4, 500)
+        source.send(*flits_of(queue, len(sent[queue]), size))
+        sent[queue].append(size)
+    await settle(dut, source)
+    check_order_and_count(sent, packets_of(sink.received), drops)
+    assert drops.total() == 4 and dut.empty_o.value == 1
 
 
 @cocotb.test()

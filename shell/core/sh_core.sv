@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shell: lanes into one stream, the graph, the host's packets merged in, replication, lanes out; registers and counters.
 // Whole packets are dropped in three places only, each with a counter: a lane's receive store, the to-host store, a lane's
-// transmit store. With bit 2 of control (lossless) these press back instead.
+// transmit store or, where its QoS is on, the queues before it. With bit 2 of control (lossless) these press back instead.
 //
 // Fence: with bit 1 of control no packet enters the graph; status bit 1 then says when nothing is in flight between the
 // receive stores, the host, and the merge behind which order is kept. Bit 0 resets the graph (rules too) once that is so.
@@ -9,6 +9,7 @@ module sh_core #(
   parameter int unsigned Lanes = 4,               // 1 to 7
   parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have clocks of their own; 0: all on clk_i
   parameter int unsigned LaneFlits = 512,         // each lane's stores; two packets of the largest size and more
+  parameter int unsigned QueueFlits = 256,        // each of a lane's 8 queues; a power of two, more than the largest packet
   parameter int unsigned LpmEntries4 = 512,
   parameter int unsigned LpmEntries6 = 512,
   parameter int unsigned ExactEntries4 = 4096,
@@ -40,7 +41,10 @@ module sh_core #(
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 
-  localparam int unsigned Windows = 4;
+  // Register windows: the shell, the graph's, and one of each lane's QoS.
+  localparam int unsigned GraphWindows = 3;
+  localparam int unsigned QosWindow    = 1 + GraphWindows;
+  localparam int unsigned Windows      = QosWindow + Lanes;
 
   logic [2:0]  control;
   logic [63:0] cycles;
@@ -93,9 +97,9 @@ module sh_core #(
     .clk_i, .rst_i(graph_rst), .tick_i(tick),
     .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
     .out_data_o(graph_data), .out_valid_o(graph_valid), .out_ready_i(graph_ready),
-    .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[3:1]),
-    .reg_request_ready_o(window_request_ready[3:1]), .reg_response_o(window_response[3:1]),
-    .reg_response_valid_o(window_response_valid[3:1]), .event_o(graph_event)
+    .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[GraphWindows:1]),
+    .reg_request_ready_o(window_request_ready[GraphWindows:1]), .reg_response_o(window_response[GraphWindows:1]),
+    .reg_response_valid_o(window_response_valid[GraphWindows:1]), .event_o(graph_event)
   );
 
   // Out of the graph: to the host, to lanes, or to both.
@@ -160,7 +164,9 @@ module sh_core #(
 
   // Lanes out.
   flit_t            copy_data;
-  logic [Lanes-1:0] copy_valid, copy_ready, tx_packet, tx_error, tx_overflow, tx_idle;
+  flit_t [Lanes-1:0] tx_data;
+  logic [Lanes-1:0] copy_valid, copy_ready, tx_valid, tx_ready, tx_packet, tx_error, tx_overflow, tx_idle;
+  logic [Lanes-1:0] qos_active, qos_empty, qos_drop;
   logic [Lanes-1:0][15:0] tx_length;
 
   el_replicate #(.Ports(Lanes)) u_replicate (
@@ -169,9 +175,19 @@ module sh_core #(
   );
 
   for (genvar i = 0; i < int'(Lanes); i++) begin : gen_tx
-    sh_lane_tx #(.Flits(LaneFlits), .OwnClock(LaneClocks)) u_tx (
-      .clk_i, .rst_i, .lane_clk_i(lane_tx_clk_i[i]), .lossless_i(lossless),
+    el_qos #(.Flits(QueueFlits)) u_qos (
+      .clk_i, .rst_i, .lossless_i(lossless),
       .in_data_i(copy_data), .in_valid_i(copy_valid[i]), .in_ready_o(copy_ready[i]),
+      .out_data_o(tx_data[i]), .out_valid_o(tx_valid[i]), .out_ready_i(tx_ready[i]),
+      .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[QosWindow+i]),
+      .reg_request_ready_o(window_request_ready[QosWindow+i]), .reg_response_o(window_response[QosWindow+i]),
+      .reg_response_valid_o(window_response_valid[QosWindow+i]),
+      .active_o(qos_active[i]), .empty_o(qos_empty[i]), .drop_o(qos_drop[i])
+    );
+
+    sh_lane_tx #(.Flits(LaneFlits), .OwnClock(LaneClocks)) u_tx (
+      .clk_i, .rst_i, .lane_clk_i(lane_tx_clk_i[i]), .lossless_i(lossless || qos_active[i]),
+      .in_data_i(tx_data[i]), .in_valid_i(tx_valid[i]), .in_ready_o(tx_ready[i]),
       .lane_data_o(lane_tx_data_o[i]), .lane_valid_o(lane_tx_valid_o[i]), .lane_ready_i(lane_tx_ready_i[i]),
       .idle_o(tx_idle[i]), .packet_o(tx_packet[i]), .packet_length_o(tx_length[i]),
       .error_o(tx_error[i]), .overflow_o(tx_overflow[i])
@@ -188,7 +204,7 @@ module sh_core #(
   assign graph_idle = in_graph_q == '0 && host_store_idle;
   assign graph_rst  = rst_i || reset_q != '0;
   // Every place where a packet can be, or a packet between two of them would be overlooked.
-  assign idle_o = graph_idle && from_host_idle && !merged_valid && copy_valid == '0 && &tx_idle && &rx_idle
+  assign idle_o = graph_idle && from_host_idle && !merged_valid && copy_valid == '0 && &qos_empty && &tx_idle && &rx_idle
                   && (LaneClocks || lane_rx_valid_i == '0);
 
   always_ff @(posedge clk_i) begin
@@ -212,11 +228,16 @@ module sh_core #(
   logic [31:0]              host_word, graph_word;
   logic [Windows-1:0][31:0] capability;
 
-  assign capability = {{16'(LpmEntries4), 16'(ELEMENT_LPM)}, {16'(ExactEntries4), 16'(ELEMENT_EXACT)},
-                       {16'd0, 16'(ELEMENT_ADMIT)}, {16'(Lanes), 16'(ELEMENT_SHELL)}};
+  always_comb begin
+    capability[QosWindow-1:0] = {
+      {16'($clog2(LpmEntries4)), 16'(ELEMENT_LPM)}, {16'($clog2(ExactEntries4)), 16'(ELEMENT_EXACT)},
+      {16'd0, 16'(ELEMENT_ADMIT)}, {16'(Lanes), 16'(ELEMENT_SHELL)}
+    };
+    for (int unsigned i = 0; i < Lanes; i++) capability[QosWindow+i] = {16'(i), 16'(ELEMENT_QOS)};
+  end
 
   sh_register_router #(.Windows(Windows)) u_router (
-    .clk_i, .rst_i, .window_reset_i({{(Windows - 1){graph_rst}}, 1'b0}),
+    .clk_i, .rst_i, .window_reset_i({Lanes'(0), {GraphWindows{graph_rst}}, 1'b0}),
     .request_i(reg_request_i), .request_valid_i(reg_request_valid_i), .request_ready_o(reg_request_ready_o),
     .response_o(reg_response_o), .response_valid_o(reg_response_valid_o),
     .window_request_o(window_request), .window_request_valid_o(window_request_valid),
@@ -235,7 +256,7 @@ module sh_core #(
   for (genvar i = 0; i < int'(Lanes); i++) begin : gen_counters
     sh_lane_counters u_counters (
       .clk_i, .rst_i, .rx_packet_i(rx_packet[i]), .rx_length_i(rx_length[i]), .rx_drop_i(rx_drop[i]),
-      .tx_packet_i(tx_packet[i]), .tx_length_i(tx_length[i]), .tx_overflow_i(tx_overflow[i]), .tx_error_i(tx_error[i]),
+      .tx_packet_i(tx_packet[i]), .tx_length_i(tx_length[i]), .tx_overflow_i(tx_overflow[i] || qos_drop[i]), .tx_error_i(tx_error[i]),
       .word_i(counter_word), .word_o(lane_word[i])
     );
   end

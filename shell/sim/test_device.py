@@ -357,13 +357,15 @@ def test_identity_and_capabilities(device: Device) -> None:
     assert device.read(L.SHELL_REGISTERS_MAGIC) == L.DEVICE_MAGIC
     assert device.read(L.SHELL_REGISTERS_LANES) == 4
     windows = device.read(L.SHELL_REGISTERS_WINDOWS)
-    kinds = [device.read(L.SHELL_REGISTERS_CAPABILITY + 4 * i) & 0xFFFF for i in range(16)]
-    assert kinds == [L.ELEMENT_SHELL, L.ELEMENT_ADMIT, EXACT, LPM] + [0] * (16 - windows)
+    words = [device.read(L.SHELL_REGISTERS_CAPABILITY + 4 * i) for i in range(16)]
+    graph = [(L.ELEMENT_SHELL, 4), (L.ELEMENT_ADMIT, 0), (EXACT, 6), (LPM, 6)]
+    queues = [(L.ELEMENT_QOS, lane) for lane in range(4)]
+    assert [(word & 0xFFFF, word >> 16) for word in words] == graph + queues + [(0, 0)] * (16 - windows)
 
 
 @pytest.mark.parametrize(
     "address",
-    [0x4000, 0xFF000, 0x000FFFFC, 0x0010_0000, 0xFFFF_FFFC, 0x800, 0x034, 0x002, 0x1800, 0x2800, 0x3FFC, 0x2001],
+    [0xF000, 0xFF000, 0x000FFFFC, 0x0010_0000, 0xFFFF_FFFC, 0x800, 0x034, 0x002, 0x1800, 0x2800, 0x3FFC, 0x2001],
 )  # fmt: skip
 def test_nothing_there_is_an_error_and_the_next_access_is_right(device: Device, address: int) -> None:
     for access in (device.read, lambda at: device.write(at, 1)):

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quality of service of one port: packets wait in queues (`meta.queue`) and leave by strict priority and deficit round robin
+// (README.md). Off, the state after reset, packets pass as if it were not there. On, what takes them must press back when it
+// is full (`active_o`): then a slow port fills the queues, and the full queue drops its own packets alone. A wrong
+// register access answers an error.
+module el_qos
+  import sluice_pkg::*;
+#(
+  parameter int unsigned Flits = 256,  // places of each queue, a power of two, more than a packet of the largest size
+  localparam int unsigned Queues = QOS_REGISTERS_QUANTUM_COUNT
+) (
+  input  logic               clk_i,
+  input  logic               rst_i,                // synchronous, active high
+  input  logic               lossless_i,           // 1: a full queue presses back instead of dropping
+  input  flit_t              in_data_i,
+  input  logic               in_valid_i,
+  output logic               in_ready_o,           // off: combinational from out_ready_i; on: from in_data_i
+  output flit_t              out_data_o,
+  output logic               out_valid_o,
+  input  logic               out_ready_i,
+  /* verilator lint_off UNUSEDSIGNAL */  // the upper address bits chose this window
+  input  register_request_t  reg_request_i,        // window: qos_registers
+  /* verilator lint_on UNUSEDSIGNAL */
+  input  logic               reg_request_valid_i,
+  output logic               reg_request_ready_o,
+  output register_response_t reg_response_o,
+  output logic               reg_response_valid_o, // the cycle after the request
+  output logic               active_o,             // packets come out of the queues
+  output logic               empty_o,              // nothing stored, in part or whole
+  output logic               drop_o                // pulse: a packet found no room
+);
+  localparam int unsigned QueueBits = $clog2(Queues);
+
+  logic                    enabled_q, chosen_q, active_q;
+  logic [QueueBits:0]      strict_from_q;
+  logic [Queues-1:0][15:0] quantum_q;
+  logic [Queues-1:0][31:0] drops_q;
+  logic [Queues-1:0]       drop;
+  flit_t                   queued_data;
+  logic                    queued_valid, queues_ready;
+
+  // A packet keeps the way it was first offered. Off again, packets take the queues until these are empty: none overtakes.
+  assign active_o    = chosen_q ? active_q : enabled_q || !empty_o;
+  assign in_ready_o  = active_o ? queues_ready : out_ready_i;
+  assign out_data_o  = active_o ? queued_data : in_data_i;
+  assign out_valid_o = active_o ? queued_valid : in_valid_i;
+  assign drop_o      = |drop;
+
+  always_ff @(posedge clk_i) begin
+    if (in_valid_i) begin
+      active_q <= active_o;
+      chosen_q <= !(in_ready_o && in_data_i.eop);
+    end
+    if (rst_i) chosen_q <= 1'b0;
+  end
+
+  sl_queues #(.Queues(Queues), .Flits(Flits)) u_queues (
+    .clk_i, .rst_i, .lossless_i, .strict_from_i(strict_from_q), .quantum_i(quantum_q),
+    .in_data_i, .in_valid_i(in_valid_i && active_o), .in_ready_o(queues_ready),
+    .out_data_o(queued_data), .out_valid_o(queued_valid), .out_ready_i(out_ready_i && active_o),
+    .empty_o, .drop_o(drop)
+  );
+
+  logic [11:0]          address;
+  logic [QueueBits-1:0] index;
+  logic [31:0]          data;
+  logic                 write;
+
+  assign address = reg_request_i.address[11:0];
+  assign index   = address[2 +: QueueBits];
+  assign data    = reg_request_i.data;
+  assign write   = reg_request_i.write[0];
+
+  function automatic logic in_array(logic [11:0] at, logic [11:0] base);
+    return at >= base && at < base + 12'(4 * Queues) && at[1:0] == '0;
+  endfunction
+
+  assign reg_request_ready_o = 1'b1;
+
+  always_ff @(posedge clk_i) begin
+    reg_response_valid_o <= reg_request_valid_i && !rst_i;
+    if (reg_request_valid_i) begin
+      reg_response_o <= '0;
+      if (address == QOS_REGISTERS_KIND && !write) begin
+        reg_response_o.data <= 32'(ELEMENT_QOS);
+      end else if (address == QOS_REGISTERS_CONTROL) begin
+        reg_response_o.data <= 32'(enabled_q);
+        if (write) enabled_q <= data[0];
+      end else if (address == QOS_REGISTERS_STRICT_FROM && !(write && data > Queues)) begin
+        reg_response_o.data <= 32'(strict_from_q);
+        if (write) strict_from_q <= data[QueueBits:0];
+      end else if (in_array(address, QOS_REGISTERS_QUANTUM) && !(write && data[31:16] != '0)) begin
+        reg_response_o.data <= 32'(quantum_q[index]);
+        if (write) quantum_q[index] <= data[15:0];
+      end else if (in_array(address, QOS_REGISTERS_DROPS) && !write) begin
+        reg_response_o.data <= drops_q[index];
+      end else begin
+        reg_response_o.error <= 1'b1;
+      end
+    end
+    if (drop_o) begin
+      for (int unsigned i = 0; i < Queues; i++) drops_q[i] <= drops_q[i] + 32'(drop[i]);
+    end
+    if (rst_i) begin
+      enabled_q     <= 1'b0;
+      strict_from_q <= (QueueBits + 1)'(Queues);
+      quantum_q     <= {Queues{16'(MTU_BYTES)}};
+      drops_q       <= '0;
+    end
+  end
+
+  sl_channel_check #(.Width(FLIT_BITS)) u_out_check (
+    .clk_i, .rst_i, .data_i(out_data_o), .valid_i(out_valid_o), .ready_i(out_ready_i)
+  );
+endmodule
