@@ -31,8 +31,10 @@ module cfg_rules #(
   logic        packet_valid, packet_ready, parsed_valid, parsed_ready, admitted_valid, admitted_ready;
   logic        exact_valid, exact_ready, lpm_valid, lpm_ready;
 
+  sl_packet_pkg::own_addresses_t own;
+
   el_parse u_parse (
-    .clk_i, .rst_i, .in_data_i, .in_valid_i, .in_ready_o,
+    .clk_i, .rst_i, .own_i(own), .in_data_i, .in_valid_i, .in_ready_o,
     .out_data_o(packet), .out_valid_o(packet_valid), .out_ready_i(packet_ready),
     .phv_data_o(parsed), .phv_valid_o(parsed_valid), .phv_ready_i(parsed_ready)
   );
@@ -40,7 +42,7 @@ module cfg_rules #(
   el_admit u_admit (
     .clk_i, .rst_i,
     .in_data_i(parsed), .in_valid_i(parsed_valid), .in_ready_o(parsed_ready),
-    .out_data_o(admitted), .out_valid_o(admitted_valid), .out_ready_i(admitted_ready),
+    .out_data_o(admitted), .out_valid_o(admitted_valid), .out_ready_i(admitted_ready), .own_o(own),
     .reg_request_i, .reg_request_valid_i(reg_request_valid_i[0]), .reg_request_ready_o(reg_request_ready_o[0]),
     .reg_response_o(reg_response_o[0]), .reg_response_valid_o(reg_response_valid_o[0])
   );

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission: sets `eligible` and `required` of each header record from the lane's MAC and what the parser saw (README.md).
-// One record a cycle, latency 1. Nothing in a record can stop it; a wrong register access answers an error.
+// Admission: sets `eligible` and `required` of each header record from the lane's MAC and what the parser saw (README.md),
+// and keeps the device's own addresses, which the parser opens tunnels by. One record a cycle, latency 1. Nothing in a record can stop it; a wrong register access answers an error.
 module el_admit
   import sluice_pkg::*;
+  import sl_packet_pkg::*;
 (
   input  logic               clk_i,
   input  logic               rst_i,      // synchronous, active high
@@ -12,6 +13,7 @@ module el_admit
   output phv_record_t        out_data_o,
   output logic               out_valid_o,
   input  logic               out_ready_i,
+  output own_addresses_t     own_o,      // registered
   /* verilator lint_off UNUSEDSIGNAL */  // the upper address bits chose this window
   input  register_request_t  reg_request_i,
   /* verilator lint_on UNUSEDSIGNAL */
@@ -25,14 +27,14 @@ module el_admit
 
   logic [3:0]              required_q;
   logic                    refuse_options_q, refuse_fragments_q, refuse_tags_q, any_mac_q;
-  logic [Lanes-1:0][47:0]  mac_q;
+  own_addresses_t          own_q;
 
   phv_record_t admitted;
   logic        is_ip, mac_matches, refused;
 
   assign is_ip       = in_data_i.info.l3_kind == L3_IPV4 || in_data_i.info.l3_kind == L3_IPV6;
   assign mac_matches = any_mac_q || (in_data_i.ingress_port < 8'(Lanes) &&
-                                     in_data_i.phv.eth_dst == mac_q[in_data_i.ingress_port[LaneBits-1:0]]);
+                                     in_data_i.phv.eth_dst == own_q.lane_mac[in_data_i.ingress_port[LaneBits-1:0]]);
   assign refused     = (refuse_options_q && in_data_i.info.ip_options) ||
                        (refuse_fragments_q && in_data_i.info.is_fragment) ||
                        (refuse_tags_q && in_data_i.info.tags != '0);
@@ -51,12 +53,18 @@ module el_admit
 
   logic [11:0]                       address;
   logic [$clog2(2 * Lanes)-1:0]      mac_word;
-  logic                              is_mac;
+  logic [1:0]                        ipv6_word;
+  logic                              is_mac, is_ipv6;
 
   assign address  = reg_request_i.address[11:0];
   assign mac_word = address[2 +: $clog2(2 * Lanes)];
   assign is_mac   = address >= ADMIT_REGISTERS_LANE_MAC && address < ADMIT_REGISTERS_LANE_MAC + 12'(8 * Lanes) &&
                     address[1:0] == '0;
+
+  assign ipv6_word = address[3:2];
+  assign is_ipv6   = address >= ADMIT_REGISTERS_TUNNEL_IPV6 && address < ADMIT_REGISTERS_TUNNEL_IPV6 + 12'd16 &&
+                     address[1:0] == '0;
+  assign own_o     = own_q;
 
   assign reg_request_ready_o = 1'b1;
 
@@ -65,10 +73,19 @@ module el_admit
     if (reg_request_valid_i) begin
       reg_response_o <= '0;
       if (is_mac) begin
-        if (mac_word[0]) reg_response_o.data <= 32'(mac_q[mac_word[LaneBits:1]][47:32]);
-        else             reg_response_o.data <= mac_q[mac_word[LaneBits:1]][31:0];
-        if (reg_request_i.write && mac_word[0])  mac_q[mac_word[LaneBits:1]][47:32] <= reg_request_i.data[15:0];
-        if (reg_request_i.write && !mac_word[0]) mac_q[mac_word[LaneBits:1]][31:0]  <= reg_request_i.data;
+        if (mac_word[0]) reg_response_o.data <= 32'(own_q.lane_mac[mac_word[LaneBits:1]][47:32]);
+        else             reg_response_o.data <= own_q.lane_mac[mac_word[LaneBits:1]][31:0];
+        if (reg_request_i.write && mac_word[0])  own_q.lane_mac[mac_word[LaneBits:1]][47:32] <= reg_request_i.data[15:0];
+        if (reg_request_i.write && !mac_word[0]) own_q.lane_mac[mac_word[LaneBits:1]][31:0]  <= reg_request_i.data;
+      end else if (is_ipv6) begin
+        reg_response_o.data <= own_q.ipv6[32 * ipv6_word +: 32];
+        if (reg_request_i.write) own_q.ipv6[32 * ipv6_word +: 32] <= reg_request_i.data;
+      end else if (address == ADMIT_REGISTERS_TUNNEL_IPV4) begin
+        reg_response_o.data <= own_q.ipv4;
+        if (reg_request_i.write) own_q.ipv4 <= reg_request_i.data;
+      end else if (address == ADMIT_REGISTERS_TUNNEL_CONTROL) begin
+        reg_response_o.data <= 32'({own_q.open_ipv6, own_q.open_ipv4});
+        if (reg_request_i.write) {own_q.open_ipv6, own_q.open_ipv4} <= reg_request_i.data[1:0];
       end else if (address == ADMIT_REGISTERS_CONTROL) begin
         reg_response_o.data <= {20'd0, any_mac_q, refuse_tags_q, refuse_fragments_q, refuse_options_q, 4'd0, required_q};
         if (reg_request_i.write) begin
@@ -84,7 +101,7 @@ module el_admit
     if (rst_i) begin
       required_q <= '0;
       {any_mac_q, refuse_tags_q, refuse_fragments_q, refuse_options_q} <= '0;
-      mac_q      <= '0;
+      own_q      <= '0;
     end
   end
 

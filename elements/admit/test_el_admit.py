@@ -9,6 +9,9 @@ from sluice_layouts import (
     ADMIT_REGISTERS_CONTROL,
     ADMIT_REGISTERS_KIND,
     ADMIT_REGISTERS_LANE_MAC,
+    ADMIT_REGISTERS_TUNNEL_CONTROL,
+    ADMIT_REGISTERS_TUNNEL_IPV4,
+    ADMIT_REGISTERS_TUNNEL_IPV6,
     ElementKind,
     L3Kind,
     PhvRecord,
@@ -98,8 +101,14 @@ async def answers_every_register_access(dut):
     assert await access(dut, ADMIT_REGISTERS_KIND) == RegisterResponse(data=ElementKind.ELEMENT_ADMIT)
     values = {ADMIT_REGISTERS_CONTROL: 0xF0F}
     values |= {ADMIT_REGISTERS_LANE_MAC + 4 * n: random.getrandbits(16) for n in range(2 * LANES)}
+    ipv6 = [random.getrandbits(32) for _ in range(4)]
+    values |= {ADMIT_REGISTERS_TUNNEL_IPV6 + 4 * n: word for n, word in enumerate(ipv6)}
+    values |= {ADMIT_REGISTERS_TUNNEL_CONTROL: 2, ADMIT_REGISTERS_TUNNEL_IPV4: random.getrandbits(32)}
     for address, value in values.items():
         assert not (await access(dut, 0x2000 + address, value)).error
+    macs = sum(values[ADMIT_REGISTERS_LANE_MAC + 4 * n] << 48 * (n // 2) + 32 * (n % 2) for n in range(2 * LANES))
+    own = macs << 162 | sum(word << 34 + 32 * n for n, word in enumerate(ipv6)) | values[ADMIT_REGISTERS_TUNNEL_IPV4] << 2
+    assert int(dut.own_o.value) == own | 2, "IPv6 opens, IPv4 does not"
     for address in [*range(0, 0x100, 4), 0x42, 0xFFC]:
         response = await access(dut, address)
         if address in values:

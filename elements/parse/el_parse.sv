@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Staged parser: the packet goes through unchanged, one record of its headers leaves beside it (README.md says exactly
-// what is read). One flit and one record a cycle; a record leaves PARSE_LATENCY + 4 cycles after the last flit of its
-// window. A malformed packet gives a record with a fault, never a stop. A receiver must take the first WINDOW_FLITS
-// flits of a packet before it waits for the packet's record; a stopped `phv` stops `in` when the credits are used up.
+// what is read): the inner ones where it is a tunnel to the device itself. One flit and one record a cycle; a record
+// leaves PARSE_LATENCY + 4 cycles after the last flit of its window. A malformed packet gives a record with a fault,
+// never a stop. A receiver must take the first WINDOW_FLITS flits of a packet before it waits for the packet's record; a
+// stopped `phv` stops `in` when the credits are used up.
 module el_parse
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 (
-  input  logic        clk_i,
-  input  logic        rst_i,        // synchronous, active high
-  input  flit_t       in_data_i,    // packets, meta.length known
-  input  logic        in_valid_i,
-  output logic        in_ready_o,   // from registers
-  output flit_t       out_data_o,   // the same packets
-  output logic        out_valid_o,
-  input  logic        out_ready_i,
-  output phv_record_t phv_data_o,   // one record a packet, in order
-  output logic        phv_valid_o,
-  input  logic        phv_ready_i
+  input  logic           clk_i,
+  input  logic           rst_i,        // synchronous, active high
+  input  own_addresses_t own_i,        // tunnels to these are opened; from registers, may change at any time
+  input  flit_t          in_data_i,    // packets, meta.length known
+  input  logic           in_valid_i,
+  output logic           in_ready_o,   // from registers
+  output flit_t          out_data_o,   // the same packets
+  output logic           out_valid_o,
+  input  logic           out_ready_i,
+  output phv_record_t    phv_data_o,   // one record a packet, in order
+  output logic           phv_valid_o,
+  input  logic           phv_ready_i
 );
   logic    skid_ready, window_ready;
   logic    window_valid, gate_ready;
@@ -38,50 +40,76 @@ module el_parse
     .window_o(window), .meta_o(meta), .window_valid_o(window_valid), .window_ready_i(gate_ready)
   );
 
-  // Index 0: from the gate; n: after n parts.
-  localparam int unsigned Parts = 2 + MAX_EXTENSIONS;
-  window_t [Parts:0]      part_window;
-  parse_state_t [Parts:1] part_state;
-  logic [Parts:0]         part_valid;
-  meta_t                  part_meta;
-  logic                   record_valid;
-  phv_record_t            record;
+  logic         enter, outer_valid, open, opened, late, record_valid;
+  meta_t        outer_meta, inner_meta;
+  window_t      outer_window, tunnel_window, open_window, unused_window;
+  pointer_t     open_words;
+  logic [15:0]  open_length;
+  tunnel_t      open_tunnel, tunnel;
+  phv_record_t  outer, record;
+  /* verilator lint_off UNUSEDSIGNAL */  // the record is what is left at the end of a row
+  parse_state_t tunnel_state, inner;
+  /* verilator lint_on UNUSEDSIGNAL */
 
   sl_pipe_gate #(
     .InWidth(WINDOW_BITS + META_BITS), .OutWidth(PHV_RECORD_BITS), .Latency(PARSE_LATENCY)
   ) u_gate (
     .clk_i, .rst_i,
     .in_data_i({meta, window}), .in_valid_i(window_valid), .in_ready_o(gate_ready),
-    .stage_valid_o(part_valid[0]), .stage_data_o({part_meta, part_window[0]}),
+    .stage_valid_o(enter), .stage_data_o({outer_meta, outer_window}),
     .stage_valid_i(record_valid), .stage_data_i(record),
     .out_data_o(phv_data_o), .out_valid_o(phv_valid_o), .out_ready_i(phv_ready_i)
   );
 
-  sl_parse_ethernet u_ethernet (
+  sl_parse_stack u_outer (
     .clk_i, .rst_i,
-    .valid_i(part_valid[0]), .window_i(part_window[0]), .meta_i(part_meta),
-    .valid_o(part_valid[1]), .window_o(part_window[1]), .state_o(part_state[1])
+    .valid_i(enter), .window_i(outer_window), .words_i(pointer_t'(WINDOW_WORDS)), .meta_i(outer_meta), .own_i,
+    .valid_o(outer_valid), .window_o(tunnel_window), .state_o(tunnel_state)
   );
 
-  sl_parse_network u_network (
-    .clk_i, .rst_i,
-    .valid_i(part_valid[1]), .window_i(part_window[1]), .state_i(part_state[1]),
-    .valid_o(part_valid[2]), .window_o(part_window[2]), .state_o(part_state[2])
+  // The outer record waits beside. A packet that opens nothing leaves the second row as it is.
+  sl_delay #(.Width(PHV_RECORD_BITS), .Cycles(TUNNEL_LATENCY + STACK_LATENCY)) u_beside (
+    .clk_i, .rst_i, .valid_i(outer_valid), .data_i(tunnel_state.record), .valid_o(record_valid), .data_o(outer)
   );
 
-  for (genvar i = 2; i < Parts; i++) begin : gen_extension
-    sl_parse_extension u_extension (
-      .clk_i, .rst_i,
-      .valid_i(part_valid[i]), .window_i(part_window[i]), .state_i(part_state[i]),
-      .valid_o(part_valid[i+1]), .window_o(part_window[i+1]), .state_o(part_state[i+1])
-    );
+  sl_parse_tunnel u_tunnel (
+    .clk_i, .rst_i,
+    .valid_i(outer_valid), .window_i(tunnel_window), .state_i(tunnel_state),
+    .valid_o(open), .window_o(open_window), .words_o(open_words), .length_o(open_length), .tunnel_o(open_tunnel)
+  );
+
+  sl_delay #(.Width($bits(tunnel_t)), .Cycles(STACK_LATENCY)) u_tunnels (
+    .clk_i, .rst_i, .valid_i(open), .data_i(open_tunnel), .valid_o(opened), .data_o(tunnel)
+  );
+
+  always_comb begin
+    inner_meta        = '0;
+    inner_meta.length = open_length;
   end
 
-  sl_parse_transport u_transport (
+  sl_parse_stack u_inner (
     .clk_i, .rst_i,
-    .valid_i(part_valid[Parts]), .window_i(part_window[Parts]), .state_i(part_state[Parts]),
-    .valid_o(record_valid), .record_o(record)
+    .valid_i(open), .window_i(open_window), .words_i(open_words), .meta_i(inner_meta), .own_i('0),
+    .valid_o(late), .window_o(unused_window), .state_o(inner)
   );
+
+  always_comb begin
+    record = outer;
+    if (opened) begin
+      record.phv               = inner.record.phv;
+      record.phv.tunnel_kind   = tunnel.kind;
+      record.phv.tunnel_id     = tunnel.id;
+      record.phv.outer_src     = outer.phv.ip_src[63:0];
+      record.phv.outer_dst     = outer.phv.ip_dst[63:0];
+      record.info              = inner.record.info;
+      record.info.outer_length = tunnel.outer_length;
+      record.edits.tags        = inner.record.edits.tags;
+      record.fault             = inner.record.fault;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, late, unused_window};
 
   sl_channel_check #(.Width(FLIT_BITS)) u_out_check (
     .clk_i, .rst_i, .data_i(out_data_o), .valid_i(out_valid_o), .ready_i(out_ready_i)

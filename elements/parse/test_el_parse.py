@@ -5,10 +5,11 @@ import random
 
 import cocotb
 from cocotb.triggers import RisingEdge
-from sluice_layouts import Fault, Flit, L3Kind, L4Kind, PhvRecord
+from sluice_layouts import Fault, Flit, L3Kind, L4Kind, PhvRecord, TunnelKind
 
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.models.packet import from_flits, parse, to_flits
+from testing.models import tunnels
+from testing.models.packet import Own, from_flits, parse, to_flits
 from testing.models.traffic import malformed, meta_of, mutated, truncated, well_formed
 from testing.simulate import simulate
 
@@ -27,8 +28,26 @@ def test_traffic_has_every_fault_and_every_kind() -> None:
     assert {parse(p, meta_of(p)).fault for p in malformed()} - {Fault.FAULT_NONE} == set(Fault) - {Fault.FAULT_NONE}
 
 
-async def check(dut, packets: list[bytes], stall: float = 0.3) -> None:
+def test_tunnels_have_every_kind_and_every_fault() -> None:
+    random.seed(1)
+    records = {make: [parse(p, meta_of(p), tunnels.OWN) for p in make()] for make in (tunnels.opened, tunnels.closed)}
+    assert {record.phv.tunnel_kind for record in records[tunnels.opened]} == set(TunnelKind) - {TunnelKind.TUNNEL_NONE}
+    assert not any(record.info.outer_length for record in records[tunnels.closed])
+    inside = [parse(p, meta_of(p), tunnels.OWN) for p in tunnels.malformed_inside()]
+    assert {record.fault for record in inside} == set(Fault) and all(record.info.outer_length for record in inside)
+    assert max(record.info.outer_length for record in inside) == 126
+
+
+def packed(own: Own) -> int:
+    """`own_addresses_t`."""
+    macs = sum(mac << 48 * lane for lane, mac in enumerate(own.lane_mac))
+    opens = (own.ipv6 is not None) << 1 | (own.ipv4 is not None)
+    return macs << 162 | (own.ipv6 or 0) << 34 | (own.ipv4 or 0) << 2 | opens
+
+
+async def check(dut, packets: list[bytes], stall: float = 0.3, own: Own = tunnels.OWN) -> None:
     """Send packets; every record and every packet must be the model's, in order."""
+    dut.own_i.value = packed(own)
     source = Source(dut, "in", stalls(stall))
     out, phv = Sink(dut, "out", stalls(stall)), Sink(dut, "phv", stalls(stall))
     await start(dut)
@@ -37,7 +56,7 @@ async def check(dut, packets: list[bytes], stall: float = 0.3) -> None:
     source.send(*(f.to_int() for f in flits))
     records = await phv.wait_for(len(packets))
     for packet, meta, word in zip(packets, metas, records, strict=True):
-        expected = parse(packet, meta)
+        expected = parse(packet, meta, own)
         assert PhvRecord.from_int(word) == expected, f"{packet.hex()}:\n{PhvRecord.from_int(word)}\n{expected}"
     received = from_flits(Flit.from_int(w) for w in await out.wait_for(len(flits)))
     assert [(r.data, r.meta) for r in received] == list(zip(packets, metas, strict=True))
@@ -68,11 +87,41 @@ async def survives_random_bytes(dut):
 
 
 @cocotb.test()
+async def opens_tunnels(dut):
+    packets = tunnels.opened() + tunnels.closed() + tunnels.malformed_inside()
+    packets += random.choices(well_formed(), k=len(packets))
+    random.shuffle(packets)
+    await check(dut, packets)
+
+
+@cocotb.test()
+async def survives_truncation_of_tunnels_at_every_byte(dut):
+    await check(dut, tunnels.truncated(), stall=0.1)
+
+
+@cocotb.test()
+async def survives_headers_in_any_order(dut):
+    packets = [tunnels.any_order() for _ in range(700)]
+    packets += [tunnels.mutated(random.choice(packets)) for _ in range(300)]
+    sound = tunnels.opened()
+    await check(dut, packets + [tunnels.mutated(random.choice(sound)) for _ in range(500)], stall=0.1)
+
+
+@cocotb.test()
+async def opens_only_what_is_its_own(dut):
+    mac, four, six = tunnels.OWN.lane_mac, tunnels.OWN.ipv4, tunnels.OWN.ipv6
+    for own in (Own(mac, four), Own(mac, None, six), Own(mac), Own((0, mac[0], 5, mac[0]), four, six), Own(mac, four, six ^ 1 << 127)):
+        await check(dut, tunnels.opened()[:50], stall=0, own=own)
+
+
+@cocotb.test()
 async def takes_a_flit_every_cycle(dut):
+    dut.own_i.value = packed(tunnels.OWN)
     source, out, phv = Source(dut, "in", stalls(0)), Sink(dut, "out", stalls(0)), Sink(dut, "phv", stalls(0))
     await start(dut)
-    for size, count in ((60, 2000), (65, 1000), (129, 600), (193, 400), (1514, 60)):
-        packet = random.choice(well_formed())[:60].ljust(size, b"\0")
+    tunnel = next(p for p in tunnels.opened() if len(p) >= 60 and not parse(p, meta_of(p), tunnels.OWN).fault)
+    for size, count in ((0, 600), (60, 2000), (65, 1000), (129, 600), (193, 400), (1514, 60)):
+        packet = random.choice(well_formed())[:60].ljust(size, b"\0") if size else tunnel
         words = [f.to_int() for f in to_flits(packet, meta_of(packet))] * count
         out.received.clear()
         phv.received.clear()
@@ -83,5 +132,5 @@ async def takes_a_flit_every_cycle(dut):
             cycles += 1
         await out.wait_for(len(words))
         await phv.wait_for(count)
-        dut._log.info(f"{size} bytes: {len(words) / cycles:.4f} flits a cycle")
+        dut._log.info(f"{len(packet)} bytes: {len(words) / cycles:.4f} flits a cycle")
         assert len(words) / cycles >= 0.99

@@ -34,7 +34,7 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
 uint64_t check_flow(const uint8_t *packet, uint32_t size) {
     struct sluice_phv_record record;
     uint64_t hash = 14695981039346656037ULL;
-    sluice_parse(packet, size, &record);
+    sluice_parse(packet, size, NULL, &record);
     hash = mix(hash, packet, size < 12 ? size : 12);
     if (record.fault)
         return hash;

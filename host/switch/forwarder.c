@@ -266,7 +266,7 @@ static int decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size
     decision->route = -1;
     decision->acl = -1;
     decision->edit_data = sluice_rules_edit_data(sw->rules, &decision->edit_count);
-    sluice_parse(packet, size, record);
+    sluice_parse(packet, size, NULL, record);
     record->ingress_port = lane;
     uint64_t mac = sw->rules->lane_mac[lane];
     int is_ip = record->info.l3_kind == SLUICE_L3_IPV4 || record->info.l3_kind == SLUICE_L3_IPV6;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parser in software: elements/parse/README.md, field by field. Nothing in a packet makes it read outside the
-// packet or stop: what is malformed gets a fault, and the fields of the headers before it stay.
+// packet or stop: what is malformed gets a fault, and the fields of the headers before it stay. A tunnel to the device
+// itself is opened: what is inside is parsed once more, as a packet of its own.
 
 #include "switch.h"
+
+#define MAX_OUTER 126U // bytes before an inner Ethernet header
 
 // A packet on its way through the parser. The functions below answer a fault; FAULT_NONE goes on.
 struct cursor {
     const uint8_t *packet;
     uint32_t length; // of the packet
+    uint32_t window; // bytes of it that are read
     uint32_t limit;  // end of what the headers so far say belongs to them
     uint32_t at;     // next header
     struct sluice_phv_record *record;
@@ -32,7 +36,7 @@ static void reverse(uint8_t *to, const uint8_t *from, unsigned size) {
 static uint8_t need(const struct cursor *c, uint32_t end) {
     if (end > c->limit)
         return SLUICE_FAULT_TRUNCATED;
-    return end > SLUICE_WINDOW_BYTES ? SLUICE_FAULT_WINDOW : SLUICE_FAULT_NONE;
+    return end > c->window ? SLUICE_FAULT_WINDOW : SLUICE_FAULT_NONE;
 }
 
 static uint8_t parse_tags(struct cursor *c, uint16_t *type) {
@@ -229,22 +233,105 @@ static uint8_t parse_network(struct cursor *c, uint16_t type) {
     }
 }
 
-void sluice_parse(const uint8_t *packet, uint32_t size, struct sluice_phv_record *record) {
-    uint32_t length = size < 0xffff ? size : 0xffff;
-    struct cursor c = {.packet = packet, .length = length, .limit = length, .at = 14, .record = record};
-    memset(record, 0, sizeof *record);
-    record->length = (uint16_t)length;
-    record->fault = need(&c, 14);
+// Reads one stack of headers. What its record is to keep of before stays in it.
+static void parse_stack(struct cursor *c) {
+    struct sluice_phv_record *record = c->record;
+    record->fault = need(c, 14);
     if (record->fault)
         return;
-    record->phv.eth_dst = be48(packet);
-    record->phv.eth_src = be48(packet + 6);
-    uint16_t type = be16(packet + 12);
-    record->fault = parse_tags(&c, &type);
+    record->phv.eth_dst = be48(c->packet);
+    record->phv.eth_src = be48(c->packet + 6);
+    uint16_t type = be16(c->packet + 12);
+    c->at = 14;
+    record->fault = parse_tags(c, &type);
     record->phv.eth_type = type >= 0x0600 ? type : 0;
-    record->info.l3_offset = (uint8_t)c.at;
-    record->info.header_length = (uint8_t)c.at;
+    record->info.l3_offset = (uint8_t)c->at;
+    record->info.header_length = record->info.l3_offset;
     record->edits.tags = record->info.tags;
     if (!record->fault)
-        record->fault = parse_network(&c, type);
+        record->fault = parse_network(c, type);
+}
+
+static int is_own(const struct sluice_own *own, const struct sluice_phv_record *record) {
+    if (record->phv.eth_dst != own->mac)
+        return 0;
+    if (record->info.l3_kind == SLUICE_L3_IPV4)
+        return own->has_ipv4 && memcmp(record->phv.ip_dst, own->ipv4, 4) == 0;
+    return record->info.l3_kind == SLUICE_L3_IPV6 && own->has_ipv6 && memcmp(record->phv.ip_dst, own->ipv6, 16) == 0;
+}
+
+// A tunnel header.
+struct tunnel {
+    uint8_t kind;
+    uint32_t id;
+    uint32_t start; // of the inner Ethernet header
+    uint32_t end;   // of what the tunnel carries
+};
+
+// `header` is at `at`, and `room` bytes are left from there. 1 where it is sound.
+static int read_tunnel(const struct sluice_phv_record *outer, const uint8_t *header, uint32_t room,
+                       struct tunnel *tunnel) {
+    int is_udp = outer->info.l4_kind == SLUICE_L4_UDP, has_sum = header[0] >> 7, has_key = header[0] >> 5 & 1;
+    uint32_t key = 4, size;
+    if (is_udp && outer->phv.l4_dst == SLUICE_VXLAN_PORT) {
+        tunnel->kind = SLUICE_TUNNEL_VXLAN;
+        size = (header[0] & 0x08) ? 8 : room + 1;
+    } else if (is_udp && outer->phv.l4_dst == SLUICE_GENEVE_PORT) {
+        int is_sound = (header[0] & 0xc0) == 0 && (header[1] & 0xc0) == 0 && be16(header + 2) == 0x6558;
+        tunnel->kind = SLUICE_TUNNEL_GENEVE;
+        size = is_sound ? 8 + 4 * (header[0] & 0x3fU) : room + 1;
+    } else if (!is_udp && outer->phv.ip_protocol == 47) {
+        int is_sound = (header[0] & 0x4c) == 0 && (header[1] & 7) == 0 && be16(header + 2) == 0x6558;
+        tunnel->kind = has_key ? SLUICE_TUNNEL_NVGRE : SLUICE_TUNNEL_GRE;
+        key = has_key ? 4 + 4 * (uint32_t)has_sum : 0;
+        size = is_sound ? 4 + 4 * (uint32_t)(has_sum + has_key + (header[0] >> 4 & 1)) : room + 1;
+    } else {
+        return 0;
+    }
+    if (size > room)
+        return 0;
+    tunnel->id = key ? (uint32_t)header[key] << 16 | be16(header + key + 1) : 0;
+    tunnel->start += size;
+    return tunnel->start <= MAX_OUTER;
+}
+
+// The sound tunnel header behind an outer stack: 1, or 0 where there is none.
+static int find_tunnel(const struct cursor *c, struct tunnel *tunnel) {
+    const struct sluice_phv_record *outer = c->record;
+    int is_udp = outer->info.l4_kind == SLUICE_L4_UDP;
+    if (outer->fault || outer->info.is_fragment)
+        return 0;
+    tunnel->start = is_udp ? c->at + 8 : c->at;
+    tunnel->end = is_udp ? c->at + be16(c->packet + c->at + 4) : c->limit;
+    return tunnel->start + (is_udp ? 8 : 4) <= tunnel->end &&
+           read_tunnel(outer, c->packet + tunnel->start, tunnel->end - tunnel->start, tunnel);
+}
+
+void sluice_parse(const uint8_t *packet, uint32_t size, const struct sluice_own *own,
+                  struct sluice_phv_record *record) {
+    uint32_t length = size < 0xffff ? size : 0xffff;
+    struct cursor c = {
+        .packet = packet, .length = length, .window = SLUICE_WINDOW_BYTES, .limit = length, .record = record};
+    struct tunnel tunnel;
+    memset(record, 0, sizeof *record);
+    record->length = (uint16_t)length;
+    parse_stack(&c);
+    if (!own || !is_own(own, record) || !find_tunnel(&c, &tunnel))
+        return;
+    uint64_t outer_src, outer_dst;
+    memcpy(&outer_src, record->phv.ip_src, 8);
+    memcpy(&outer_dst, record->phv.ip_dst, 8);
+    memset(record, 0, sizeof *record);
+    record->length = (uint16_t)length;
+    record->info.outer_length = (uint8_t)tunnel.start;
+    record->phv.tunnel_kind = tunnel.kind;
+    record->phv.tunnel_id = tunnel.id;
+    record->phv.outer_src = outer_src;
+    record->phv.outer_dst = outer_dst;
+    struct cursor inner = {.packet = packet + tunnel.start,
+                           .length = tunnel.end - tunnel.start,
+                           .limit = tunnel.end - tunnel.start,
+                           .window = SLUICE_WINDOW_BYTES - tunnel.start,
+                           .record = record};
+    parse_stack(&inner);
 }

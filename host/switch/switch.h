@@ -25,9 +25,18 @@ extern "C" {
 
 // ---- Packets -------------------------------------------------------------------------------------------------------
 
-// The record of a packet, as elements/parse/README.md says. `ingress_port`, `mark` and `queue` are 0; `length` is
-// `size`, at most 65535. Addresses have their lowest byte first. Reads nothing outside of `packet`.
-void sluice_parse(const uint8_t *packet, uint32_t size, struct sluice_phv_record *record);
+// The router's own addresses on a lane: tunnels to them are opened. Addresses have their lowest byte first.
+struct sluice_own {
+    uint64_t mac;
+    uint8_t has_ipv4, has_ipv6;
+    uint8_t ipv4[4];
+    uint8_t ipv6[16];
+};
+
+// The record of a packet, as elements/parse/README.md says. `own` NULL: no tunnel is opened. `ingress_port`, `mark` and
+// `queue` are 0; `length` is `size`, at most 65535. Addresses have their lowest byte first. Reads nothing outside of
+// `packet`.
+void sluice_parse(const uint8_t *packet, uint32_t size, const struct sluice_own *own, struct sluice_phv_record *record);
 
 // Executes an action set on the record of a packet that hit, as rtl/action/README.md says. `edit_count` 0: SET_LONG
 // does nothing.

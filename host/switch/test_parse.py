@@ -7,14 +7,14 @@ from sluice_layouts import Fault, Meta
 
 from host.switch.testing import binding
 from testing.models import packet as model
-from testing.models import traffic
+from testing.models import traffic, tunnels
 
 SEED = 1
 
 
-def check(packet: bytes) -> Fault:
-    expected = model.parse(packet, Meta(length=len(packet)))
-    assert binding.parse(packet) == expected, packet.hex()
+def check(packet: bytes, own: model.Own = tunnels.OWN) -> Fault:
+    expected = model.parse(packet, Meta(length=len(packet)), own)
+    assert binding.parse(packet, binding.Own(own.lane_mac[0], own.ipv4, own.ipv6)) == expected, packet.hex()
     return Fault(expected.fault)
 
 
@@ -46,6 +46,31 @@ def test_reads_random_bytes_behind_every_ethertype() -> None:
     starts = [b"\x08\x00\x45", b"\x08\x00\x4f", b"\x86\xdd\x60", b"\x08\x06", b"\x81\x00\0\1\x08\x00\x45", b"\x88\xa8\0\1\x81\0"]
     for _ in range(2000):
         check(random.randbytes(12) + random.choice(starts) + random.randbytes(random.randrange(200)))
+
+
+def test_opens_tunnels_to_its_own_addresses_only() -> None:
+    random.seed(SEED)
+    mac, four, six = tunnels.OWN.lane_mac, tunnels.OWN.ipv4, tunnels.OWN.ipv6
+    for packet in tunnels.opened() + tunnels.closed() + tunnels.malformed_inside():
+        for own in (tunnels.OWN, model.Own(mac, four), model.Own(mac, None, six), model.Own((1,), four, six)):
+            check(packet, own)
+        assert binding.parse(packet).info.outer_length == 0, "without addresses none"
+
+
+def test_reads_tunnels_cut_at_every_byte() -> None:
+    random.seed(SEED)
+    for packet in tunnels.truncated():
+        check(packet)
+
+
+def test_reads_headers_in_any_order() -> None:
+    random.seed(SEED)
+    sound = tunnels.opened()
+    for _ in range(1000):
+        packet = tunnels.any_order()
+        check(packet)
+        check(tunnels.mutated(packet))
+        check(tunnels.mutated(random.choice(sound)))
 
 
 def test_reads_the_captures() -> None:

@@ -11,22 +11,49 @@ package sl_packet_pkg;
   localparam int unsigned FIRST_WORD   = (14 + 20 - 2) / 4;  // the first that can follow an IP header
   localparam int unsigned POINTER_BITS = $clog2(WINDOW_WORDS + 1);
 
-  // Cycles of each part of the parser, and of all of it.
+  // A tunnel is opened where its inner Ethernet header starts at a byte from MIN_OUTER to MAX_OUTER: behind the shortest
+  // headers, and where tags and an IP header still fit into the window.
+  localparam int unsigned MIN_OUTER  = 14 + 20 + 4;
+  localparam int unsigned MAX_OUTER  = 126;
+  localparam int unsigned FIRST_OPEN = (MIN_OUTER - 2) / 4;  // as words
+  localparam int unsigned LAST_OPEN  = (MAX_OUTER - 2) / 4;
+
+  // Cycles of each part of the parser, of a row of parts that reads one stack of headers, and of all of it.
   localparam int unsigned ETHERNET_LATENCY  = 1;
   localparam int unsigned NETWORK_LATENCY   = 2;
   localparam int unsigned EXTENSION_LATENCY = 2;
   localparam int unsigned TRANSPORT_LATENCY = 2;
-  localparam int unsigned PARSE_LATENCY =
+  localparam int unsigned STACK_LATENCY =
     ETHERNET_LATENCY + NETWORK_LATENCY + MAX_EXTENSIONS * EXTENSION_LATENCY + TRANSPORT_LATENCY;
+  localparam int unsigned TUNNEL_LATENCY    = 4;
+  localparam int unsigned PARSE_LATENCY     = STACK_LATENCY + TUNNEL_LATENCY + STACK_LATENCY;
 
   typedef logic [WINDOW_BITS-1:0]  window_t;  // byte 0 of the packet in bits 7:0
   typedef logic [POINTER_BITS-1:0] pointer_t; // word n: bytes 4n + 2 to 4n + 5
+
+  // The device's own addresses, that tunnels to it are opened by.
+  typedef struct packed {
+    logic [ADMIT_REGISTERS_LANE_MAC_COUNT/2-1:0][47:0] lane_mac;
+    logic [127:0] ipv6;
+    logic [31:0]  ipv4;
+    logic         open_ipv6;
+    logic         open_ipv4;
+  } own_addresses_t;
+
+  // What a packet was opened from.
+  typedef struct packed {
+    tunnel_kind_t kind;
+    logic [23:0]  id;
+    logic [7:0]   outer_length;
+  } tunnel_t;
 
   // What one part of the parser hands to the next. `record.fault` other than 0 or `done`: nothing more is read.
   typedef struct packed {
     phv_record_t record;
     logic        done;
     logic        chain;    // IPv6: extension headers may follow
+    logic        own;      // sent to the device's own MAC address and to an address that tunnels are opened at
+    pointer_t    words;    // of the window
     pointer_t    pointer;  // next header to read
     logic [15:0] limit;    // bytes: where the IP packet ends
   } parse_state_t;
@@ -120,10 +147,13 @@ package sl_packet_pkg;
            next_header == IP_PROTOCOL_DESTINATION || next_header == IP_PROTOCOL_MOBILITY;
   endfunction
 
-  // Fault of a header that starts at word `pointer` with `remaining` bytes of the packet left, and has `words` words.
-  function automatic fault_t header_fault(logic [15:0] remaining, pointer_t pointer, logic [9:0] words);
+  // Fault of a header that starts at word `pointer` of a window of `window_words` with `remaining` bytes of the packet
+  // left, and has `words` words.
+  function automatic fault_t header_fault(
+    logic [15:0] remaining, pointer_t window_words, pointer_t pointer, logic [9:0] words
+  );
     if ({4'd0, words, 2'd0} > remaining) return FAULT_TRUNCATED;
-    if (11'(pointer) + 11'(words) > 11'(WINDOW_WORDS)) return FAULT_WINDOW;
+    if (11'(pointer) + 11'(words) > 11'(window_words)) return FAULT_WINDOW;
     return FAULT_NONE;
   endfunction
 endpackage

@@ -9,13 +9,14 @@ module sl_parse_ethernet
   input  logic         rst_i,     // synchronous, active high
   input  logic         valid_i,
   input  window_t      window_i,
+  input  pointer_t     words_i,   // of the window
   input  meta_t        meta_i,    // of the first flit
   output logic         valid_o,   // ETHERNET_LATENCY cycles after valid_i
   output window_t      window_o,
   output parse_state_t state_o
 );
   /* verilator lint_off UNUSEDSIGNAL */  // only some metadata goes into the record
-  function automatic parse_state_t parse(window_t window, meta_t meta);
+  function automatic parse_state_t parse(window_t window, pointer_t words, meta_t meta);
     parse_state_t s;
     logic [15:0]  ethertype [MAX_TAGS + 1];
     logic [15:0]  last_type;
@@ -26,6 +27,7 @@ module sl_parse_ethernet
     s.record.mark         = meta.mark;
     s.record.queue        = meta.queue;
     s.limit               = meta.length;
+    s.words               = words;
     s.pointer             = pointer_t'(3);
     for (int unsigned i = 0; i <= MAX_TAGS; i++) ethertype[i] = swap16(window[8 * (12 + 4 * i) +: 16]);
     if (meta.length < 16'd14) begin
@@ -65,7 +67,7 @@ module sl_parse_ethernet
     valid_o <= valid_i && !rst_i;
     if (valid_i) begin
       window_o <= window_i;
-      state_o  <= parse(window_i, meta_i);
+      state_o  <= parse(window_i, words_i, meta_i);
     end
   end
 endmodule

@@ -31,8 +31,8 @@ module sl_parse_extension
       IP_PROTOCOL_AH:       words = 10'(word[23:16]) + 10'd2;
       default:              words = {1'b0, word[23:16], 1'b0} + 10'd2;
     endcase
-    s.record.fault = header_fault(remaining, s.pointer, 10'd2);
-    if (s.record.fault == FAULT_NONE) s.record.fault = header_fault(remaining, s.pointer, words);
+    s.record.fault = header_fault(remaining, s.words, s.pointer, 10'd2);
+    if (s.record.fault == FAULT_NONE) s.record.fault = header_fault(remaining, s.words, s.pointer, words);
     if (s.record.fault == FAULT_NONE) begin
       if (s.record.phv.ip_protocol == IP_PROTOCOL_FRAGMENT) begin
         s.record.phv.ip_fragment = {2'd0, word[0], word[15:3]};

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Second part of the parser: the IPv4 or IPv6 header without what follows, or ARP. Latency 2, never stalls: the first
 // cycle moves the header to a fixed place, the second checks it. A header that fails sets the record's fault and no field.
+// Also says whether the packet was sent to one of the device's own addresses.
 module sl_parse_network
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 (
-  input  logic         clk_i,
-  input  logic         rst_i,     // synchronous, active high
-  input  logic         valid_i,
-  input  window_t      window_i,
-  input  parse_state_t state_i,
-  output logic         valid_o,   // NETWORK_LATENCY cycles after valid_i
-  output window_t      window_o,
-  output parse_state_t state_o
+  input  logic           clk_i,
+  input  logic           rst_i,     // synchronous, active high
+  input  logic           valid_i,
+  input  window_t        window_i,
+  input  parse_state_t   state_i,
+  input  own_addresses_t own_i,
+  output logic           valid_o,   // NETWORK_LATENCY cycles after valid_i
+  output window_t        window_o,
+  output parse_state_t   state_o
 );
   logic         valid_q;
   window_t      window_q;
   parse_state_t state_q;
   logic [319:0] header_q;     // the 40 bytes at l3_offset, byte 0 highest
+  logic         own_mac_q;    // the destination is the lane's own address
   logic [15:0]  available_q;  // bytes from l3_offset to the end of the packet
 
   /* verilator lint_off UNUSEDSIGNAL */  // only the places where the header can stand
@@ -40,6 +43,7 @@ module sl_parse_network
     else if (h.version != 4'd4)      s.record.fault = FAULT_VERSION;
     else if (h.ihl < 4'd5)           s.record.fault = FAULT_HEADER_SIZE;
     else if (size > available)       s.record.fault = FAULT_TRUNCATED;
+    else if (7'(s.pointer) + 7'(h.ihl) > 7'(s.words)) s.record.fault = FAULT_WINDOW;
     else if (h.total_length < size || h.total_length > available) s.record.fault = FAULT_LENGTH;
     else begin
       s.record.info.l3_kind       = L3_IPV4;
@@ -103,6 +107,20 @@ module sl_parse_network
     return s;
   endfunction
 
+  /* verilator lint_off UNUSEDSIGNAL */  // only the destination addresses
+  function automatic logic is_own(own_addresses_t own, logic [15:0] eth_type, logic [319:0] header);
+    ipv4_t h4;
+    ipv6_t h6;
+    h4 = ipv4_t'(header[319 -: 160]);
+    h6 = ipv6_t'(header);
+    return (own.open_ipv4 && eth_type == ETHERTYPE_IPV4 && h4.destination == own.ipv4) ||
+           (own.open_ipv6 && eth_type == ETHERTYPE_IPV6 && h6.destination == own.ipv6);
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  logic [7:0] port;  // that the packet came from
+  assign port = state_i.record.ingress_port;
+
   always_ff @(posedge clk_i) begin
     valid_q <= valid_i && !rst_i;
     valid_o <= valid_q && !rst_i;
@@ -110,11 +128,14 @@ module sl_parse_network
       window_q    <= window_i;
       state_q     <= state_i;
       header_q    <= align(window_i, state_i.record.info.tags);
+      own_mac_q   <= port < 8'($size(own_i.lane_mac)) &&
+                     state_i.record.phv.eth_dst == own_i.lane_mac[port[$clog2($size(own_i.lane_mac))-1:0]];
       available_q <= state_i.limit - 16'(state_i.record.info.l3_offset);
     end
     if (valid_q) begin
       window_o <= window_q;
       state_o  <= parse(state_q, header_q, available_q);
+      state_o.own <= own_mac_q && is_own(own_i, state_q.record.phv.eth_type, header_q);
     end
   end
 endmodule

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Last part of the parser: TCP, UDP, ICMP, ICMPv6 or SCTP. Latency 2, never stalls: the first cycle selects the header's
-// words, the second checks them and finishes the record. A header that fails sets the record's fault and no field.
+// Last part of a row of the parser: TCP, UDP, ICMP, ICMPv6 or SCTP. Latency 2, never stalls: the first cycle selects the
+// header's words, the second checks them and finishes the record. A header that fails sets the record's fault and no
+// field. The window goes on only where a tunnel may be in it.
 module sl_parse_transport
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -11,12 +12,12 @@ module sl_parse_transport
   input  window_t      window_i,
   input  parse_state_t state_i,
   output logic         valid_o,   // TRANSPORT_LATENCY cycles after valid_i
-  output phv_record_t  record_o
+  output window_t      window_o,  // where state_o.own
+  output parse_state_t state_o    // the pointer is still before the transport header
 );
   logic         valid_q, overlong_q;
-  /* verilator lint_off UNUSEDSIGNAL */  // the end of the chain
+  window_t      window_q;
   parse_state_t state_q;
-  /* verilator lint_on UNUSEDSIGNAL */
   l4_kind_t     kind_q;
   logic [31:0]  word_q [5];   // of the header; word 2 is not read
   logic [15:0]  remaining_q;  // bytes from the pointer to the end of the IP packet
@@ -37,7 +38,7 @@ module sl_parse_transport
 
   /* verilator lint_off UNUSEDSIGNAL */  // only some fields of the header are read
   function automatic phv_record_t parse(
-    phv_record_t record, l4_kind_t l4_kind, pointer_t pointer, logic [15:0] remaining,
+    phv_record_t record, l4_kind_t l4_kind, pointer_t window_words, pointer_t pointer, logic [15:0] remaining,
     logic [31:0] first, logic [31:0] second, logic [31:0] fourth, logic [31:0] fifth
   );
     phv_record_t r;
@@ -54,8 +55,8 @@ module sl_parse_transport
       default: checksum = first[15:0];
     endcase
     words       = l4_kind == L4_TCP ? 10'(fourth[31:28]) : least;
-    fault       = header_fault(remaining, pointer, least);
-    fault_whole = header_fault(remaining, pointer, words);
+    fault       = header_fault(remaining, window_words, pointer, least);
+    fault_whole = header_fault(remaining, window_words, pointer, words);
     if (fault == FAULT_NONE && l4_kind == L4_TCP) fault = words < least ? FAULT_HEADER_SIZE : fault_whole;
     if (fault == FAULT_NONE && l4_kind == L4_UDP &&
         (second[31:16] < 16'd8 || (!r.info.is_fragment && second[31:16] > remaining))) fault = FAULT_LENGTH;
@@ -83,6 +84,7 @@ module sl_parse_transport
     valid_q <= valid_i && !rst_i;
     valid_o <= valid_q && !rst_i;
     if (valid_i) begin
+      if (state_i.own) window_q <= window_i;
       state_q     <= state_i;
       remaining_q <= state_i.limit - {8'd0, 8'({state_i.pointer, 2'b10})};
       kind_q      <= state_i.done || state_i.record.fault != FAULT_NONE ? L4_NONE : kind(state_i.record);
@@ -90,10 +92,12 @@ module sl_parse_transport
       for (int unsigned i = 0; i < 5; i++) word_q[i] <= window_word(window_i, state_i.pointer + pointer_t'(i));
     end
     if (valid_q) begin
-      record_o <= state_q.record;
-      if (overlong_q) record_o.fault <= FAULT_CHAIN;
+      if (state_q.own) window_o <= window_q;
+      state_o <= state_q;
+      if (overlong_q) state_o.record.fault <= FAULT_CHAIN;
       else if (kind_q != L4_NONE) begin
-        record_o <= parse(state_q.record, kind_q, state_q.pointer, remaining_q, word_q[0], word_q[1], word_q[3], word_q[4]);
+        state_o.record <= parse(state_q.record, kind_q, state_q.words, state_q.pointer, remaining_q,
+                                word_q[0], word_q[1], word_q[3], word_q[4]);
       end
     end
   end

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import sluice_layouts as layout
-from sluice_layouts import DATA_BYTES, Fault, Flit, HeaderInfo, L3Kind, L4Kind, Meta, Phv, PhvRecord, Verdict
+from sluice_layouts import DATA_BYTES, Fault, Flit, HeaderInfo, L3Kind, L4Kind, Meta, Phv, PhvRecord, TunnelKind, Verdict
 
 TAG_TYPES = (0x8100, 0x88A8, 0x9100)
 EXTENSIONS = (0, 43, 44, 51, 60, 135)
+MAX_OUTER = 126
 
 
 class _Stop(Exception):
@@ -23,13 +24,40 @@ class _Stop(Exception):
         self.fault = fault
 
 
+@dataclass(frozen=True)
+class Own:
+    """The device's own addresses: tunnels to them are opened. `lane_mac`: lane n at n; None: of that version nothing is."""
+
+    lane_mac: tuple[int, ...] = ()
+    ipv4: int | None = None
+    ipv6: int | None = None
+
+    def has(self, record: PhvRecord) -> bool:
+        """A packet was sent to the device itself."""
+        lane, phv = record.ingress_port, record.phv
+        address = {L3Kind.L3_IPV4: self.ipv4, L3Kind.L3_IPV6: self.ipv6}.get(L3Kind(record.info.l3_kind))
+        return lane < len(self.lane_mac) and phv.eth_dst == self.lane_mac[lane] and phv.ip_dst == address
+
+
+@dataclass(frozen=True)
+class _Tunnel:
+    """A sound tunnel header: where its inner Ethernet header starts, and where what it carries ends."""
+
+    kind: TunnelKind
+    id: int
+    start: int
+    end: int
+
+
 class _Parser:
     """One packet on its way through the parser."""
 
-    def __init__(self, packet: bytes, meta: Meta) -> None:
+    def __init__(self, packet: bytes, meta: Meta, window: int = layout.WINDOW_BYTES) -> None:
         self.packet = packet
         self.length = meta.length
         self.limit = meta.length
+        self.window = window
+        self.at = 0  # the header behind the network headers
         self.phv = Phv()
         self.info = HeaderInfo()
         self.record = PhvRecord(
@@ -50,7 +78,7 @@ class _Parser:
     def need(self, end: int) -> None:
         if end > self.limit:
             raise _Stop(Fault.FAULT_TRUNCATED)
-        if end > layout.WINDOW_BYTES:
+        if end > self.window:
             raise _Stop(Fault.FAULT_WINDOW)
 
     def ethernet(self) -> None:
@@ -149,6 +177,7 @@ class _Parser:
 
     def transport(self, at: int) -> None:
         phv, info = self.phv, self.info
+        self.at = at
         if phv.ip_fragment & 0x1FFF:
             return
         over_ipv4 = info.l3_kind == L3Kind.L3_IPV4
@@ -186,14 +215,54 @@ class _Parser:
         phv.l4_length, info.l4_offset, info.header_length = available, at, at + size
 
 
-def parse(packet: bytes, meta: Meta) -> PhvRecord:
+    def run(self) -> None:
+        """Read one stack of headers."""
+        try:
+            self.ethernet()
+        except _Stop as stop:
+            self.record.fault = stop.fault
+
+    def tunnel(self) -> _Tunnel | None:
+        """The tunnel header behind this stack, if there is a sound one."""
+        at, limit, is_udp = self.at, self.limit, self.info.l4_kind == L4Kind.L4_UDP
+        if self.record.fault or self.info.is_fragment:
+            return None
+        if is_udp:
+            limit = at + self.be(at + 4, 2)
+            at += 8
+        if at + (8 if is_udp else 4) > limit:
+            return None
+        first, key = self.be(at, 4), at + 4
+        if is_udp and self.phv.l4_dst == layout.VXLAN_PORT:
+            found, start, sound = TunnelKind.TUNNEL_VXLAN, at + 8, first & 0x0800_0000 != 0
+        elif is_udp and self.phv.l4_dst == layout.GENEVE_PORT:
+            found, start, sound = TunnelKind.TUNNEL_GENEVE, at + 8 + 4 * (first >> 24 & 0x3F), first & 0xC0C0_FFFF == 0x6558
+        elif not is_udp and self.phv.ip_protocol == 47:
+            has_sum, has_key, has_sequence = (first >> n & 1 for n in (31, 29, 28))
+            found = TunnelKind.TUNNEL_NVGRE if has_key else TunnelKind.TUNNEL_GRE
+            start, key = at + 4 * (1 + has_sum + has_key + has_sequence), at + 4 + 4 * has_sum if has_key else 0
+            sound = first & 0x4C07_FFFF == 0x6558
+        else:
+            return None
+        if not sound or start > limit or start > MAX_OUTER:
+            return None
+        return _Tunnel(found, self.be(key, 3) if key else 0, start, limit)
+
+
+def parse(packet: bytes, meta: Meta, own: Own = Own()) -> PhvRecord:
     """The record that the parser sends for a packet; `meta.length` is believed."""
-    parser = _Parser(packet, meta)
-    try:
-        parser.ethernet()
-    except _Stop as stop:
-        parser.record.fault = stop.fault
-    return parser.record
+    outer = _Parser(packet, meta)
+    outer.run()
+    tunnel = outer.tunnel() if own.has(outer.record) else None
+    if not tunnel:
+        return outer.record
+    inside = replace(meta, length=tunnel.end - tunnel.start)
+    inner = _Parser(packet[tunnel.start :], inside, layout.WINDOW_BYTES - tunnel.start)
+    inner.run()
+    inner.phv.tunnel_kind, inner.phv.tunnel_id = tunnel.kind, tunnel.id
+    inner.phv.outer_src, inner.phv.outer_dst = (a & (1 << 64) - 1 for a in (outer.phv.ip_src, outer.phv.ip_dst))
+    inner.info.outer_length, inner.record.length = tunnel.start, meta.length
+    return inner.record
 
 
 def to_flits(packet: bytes, meta: Meta, error: bool = False) -> list[Flit]:

@@ -42,6 +42,22 @@ class ActionSet(ctypes.Structure):
         return layouts.ActionSet.from_int(sum((s.opcode << 24 | s.operand) << 32 * n for n, s in enumerate(self.slots)))
 
 
+class Own(ctypes.Structure):
+    """`struct sluice_own`."""
+
+    _fields_ = (
+        ("mac", ctypes.c_uint64),
+        ("has_ipv4", ctypes.c_uint8),
+        ("has_ipv6", ctypes.c_uint8),
+        ("ipv4", ctypes.c_uint8 * 4),
+        ("ipv6", ctypes.c_uint8 * 16),
+    )
+
+    def __init__(self, mac: int, ipv4: int | None, ipv6: int | None) -> None:
+        four, six = ((ctypes.c_uint8 * n)(*(address or 0).to_bytes(n, "little")) for n, address in ((4, ipv4), (16, ipv6)))
+        super().__init__(mac, ipv4 is not None, ipv6 is not None, four, six)
+
+
 class Route(ctypes.Structure):
     """`struct sluice_route`."""
 
@@ -128,10 +144,10 @@ def cause_name(cause: int) -> str:
     return bytes(library().sluice_cause_name(ctypes.c_uint32(cause))).decode()
 
 
-def parse(packet: bytes) -> layouts.PhvRecord:
+def parse(packet: bytes, own: Own | None = None) -> layouts.PhvRecord:
     """sluice_parse."""
     out = ctypes.create_string_buffer((layouts.PhvRecord.BITS + 7) // 8)
-    library().sluice_bytes_parse(packet, len(packet), out)
+    library().sluice_bytes_parse(packet, len(packet), ctypes.byref(own) if own else None, out)
     return layouts.PhvRecord.unpack(out.raw)
 
 

@@ -4,16 +4,16 @@
 
 #include "switch.h"
 
-void sluice_bytes_parse(const uint8_t *packet, uint32_t size, uint8_t *record_bytes);
+void sluice_bytes_parse(const uint8_t *packet, uint32_t size, const struct sluice_own *own, uint8_t *record_bytes);
 void sluice_bytes_execute(uint8_t *record_bytes, const uint8_t *action_bytes,
                           const uint8_t (*edit_data)[SLUICE_EDIT_DATA_BYTES], uint32_t edit_count);
 int sluice_bytes_deparse(const uint8_t *record_bytes, const uint8_t *packet, uint32_t size, uint8_t *out,
                          uint32_t capacity);
 
 // As sluice_parse; `record_bytes` holds SLUICE_PHV_RECORD_BYTES.
-void sluice_bytes_parse(const uint8_t *packet, uint32_t size, uint8_t *record_bytes) {
+void sluice_bytes_parse(const uint8_t *packet, uint32_t size, const struct sluice_own *own, uint8_t *record_bytes) {
     struct sluice_phv_record record;
-    sluice_parse(packet, size, &record);
+    sluice_parse(packet, size, own, &record);
     sluice_phv_record_pack(&record, record_bytes);
 }
 
