@@ -8,8 +8,9 @@
 module sl_forward_ram #(
   parameter int unsigned Width   = 32,    // bits of a word
   parameter int unsigned Entries = 1024,  // words, 2 or more
-  parameter int unsigned IndexBits = $clog2(Entries),  // of the addresses, enough for Entries or more
-  localparam int unsigned AddressBits = $clog2(Entries)
+  parameter int unsigned IndexBits = $clog2(Entries),  // of the addresses; fewer or more than Entries needs
+  localparam int unsigned AddressBits = $clog2(Entries),
+  localparam int unsigned CompareBits = (IndexBits > AddressBits ? IndexBits : AddressBits) + 1
 ) (
   input  logic                   clk_i,
   input  logic                   rst_i,            // synchronous, active high
@@ -30,7 +31,7 @@ module sl_forward_ram #(
   logic                   early_hit_q, late_hit_q, inside_q2;
 
   function automatic logic is_inside(logic [IndexBits-1:0] index);
-    return 32'(index) < Entries;
+    return CompareBits'(index) < CompareBits'(Entries);
   endfunction
 
   assign ready_o         = reset_done_q;

@@ -1,0 +1,520 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A scheduled element as one SystemVerilog module (`docs/design/compiler.md`, the shape of a generated element).
+
+Values keep the names that they have in the source, with the source line behind; a value of stage k that is used in stage n is
+`name_sn` there. The pipeline stands still as a whole while an output has no room; wide registers are written under their valid.
+With SLUICE_TRACE defined the module also prints its choices, messages and, at the end, its state, for the differential tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from compiler.backends.sv_expressions import expression, literal
+from compiler.ir.ir import ElementIr, Memory, Node
+from compiler.schedule.pipeline import effect_nodes
+from compiler.schedule.schedule import READ_LATENCY, Schedule
+
+ONE = "1'b1"
+SIGNAL_WORD = 33  # bits of the signal chain: last, and 32 of data
+
+
+class BackendError(Exception):
+    """What the RTL back end cannot express yet, said to the user."""
+
+
+def module_name(element: ElementIr) -> str:
+    """`el_NAME` in lower case with underscores."""
+    return "el_" + re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", element.name)).strip("_").lower()
+
+
+def generate(schedule: Schedule) -> str:
+    """The module's text."""
+    return _Module(schedule).text()
+
+
+class _Module:
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        self.pipeline = schedule.pipeline
+        self.element = schedule.pipeline.element
+        self.stage = schedule.stage
+        self.names = _names(schedule)
+        self.last_use = self._last_uses()
+        self.lines: list[str] = []
+
+    # References
+
+    def ref(self, node: Node, stage: int) -> str:
+        """The name that the value has in `stage`, or the constant."""
+        if node.op == "const":
+            return literal(node.value, node.width)
+        name = self.names[node]
+        return name if stage == self.stage[node] else f"{name}_s{stage}"
+
+    def _last_uses(self) -> dict[Node, int]:
+        last: dict[Node, int] = {node: self.stage[node] for node in self.pipeline.nodes}
+
+        def use(node: Node, stage: int) -> None:
+            last[node] = max(last[node], stage)
+
+        for node in self.pipeline.nodes:
+            for argument in node.args:
+                use(argument, self.stage[node] - (READ_LATENCY if node.op == "read" else 0))
+        for node, stage in self._effects():
+            use(node, stage)
+        return last
+
+    def _effects(self) -> Iterable[tuple[Node, int]]:
+        schedule, pipeline = self.schedule, self.pipeline
+        for port, put in pipeline.puts.items():
+            yield put.enable, schedule.port[port]
+            yield put.data, schedule.port[port]
+        for name, node in pipeline.next.items():
+            yield node, schedule.register[name]
+        for write in pipeline.writes:
+            for node in (write.enable, write.index, write.data):
+                yield node, schedule.memory[write.memory]
+        for n, message in enumerate(pipeline.messages):
+            for node in (message.enable, *message.arguments):
+                yield node, schedule.other[("message", n)]
+        for n, assertion in enumerate(pipeline.assertions):
+            for node in (assertion.enable, assertion.condition):
+                yield node, schedule.other[("assertion", n)]
+        if pipeline.result is not None:
+            yield pipeline.result, schedule.other[("result",)]
+
+    @property
+    def depth(self) -> int:
+        """Stages that a valid bit must reach."""
+        return max([0, *(stage for _, stage in self._effects()), *(self.last_use[node] for node in self.pipeline.nodes)])
+
+    @property
+    def has_signals(self) -> bool:
+        return bool(self.element.signals)
+
+    @property
+    def has_now(self) -> bool:
+        return any(node.op == "choice" and node.name == "now" for node in self.pipeline.nodes)
+
+    # Text
+
+    def text(self) -> str:
+        self._head()
+        self._declare()
+        for stage in range(self.depth + 1):
+            self._stage(stage)
+        self._control()
+        self._registers()
+        self._memories()
+        self._outputs()
+        self._unused()
+        self._trace()
+        self.lines.append("endmodule\n")
+        return "\n".join(self.lines)
+
+    def _head(self) -> None:
+        element, schedule = self.element, self.schedule
+        place = f"{element.span.source.name}:{element.span.line}"
+        ports = ["  input  logic clk_i", "  input  logic rst_i  /* synchronous, active high */"]
+        if self.has_now:
+            ports.append("  input  logic [63:0] now_i")
+        for port in element.inputs:
+            ports += [
+                f"  input  logic [{port.width - 1}:0] {port.name}_data_i",
+                f"  input  logic {port.name}_valid_i",
+                f"  output logic {port.name}_ready_o",
+            ]
+        for port in element.outputs:
+            ports += [
+                f"  output logic [{port.width - 1}:0] {port.name}_data_o",
+                f"  output logic {port.name}_valid_o",
+                f"  input  logic {port.name}_ready_i",
+            ]
+        if self.has_signals:
+            ports += [
+                f"  input  logic [{SIGNAL_WORD - 1}:0] signal_data_i",
+                "  input  logic signal_valid_i",
+                "  output logic signal_ready_o",
+                f"  output logic [{SIGNAL_WORD - 1}:0] signal_data_o",
+                "  output logic signal_valid_o",
+                "  input  logic signal_ready_i",
+            ]
+        parameter = (
+            " #(\n  parameter logic [15:0] Instance = 16'd0  // its number on the signal chain\n)" if self.has_signals else ""
+        )
+        self.lines += [
+            "// SPDX-License-Identifier: Apache-2.0",
+            f"// Element {element.name}, generated from {place}.",
+            f"// II = {schedule.interval}, {self.depth + 1} stages for {schedule.clock:g} ns.",
+            f"module {module_name(element)}{parameter} (",
+            ",\n".join(ports),
+            ");",
+        ]
+
+    def _declare(self) -> None:
+        """What several stages refer to."""
+        lines, element = self.lines, self.element
+        lines += [f"  logic {port.name}_room;  // the output can take a token" for port in element.outputs]
+        lines += [f"  logic {instance}_ready;" for instance, _ in self._read_ports()]
+        lines += [
+            "  logic advance, start, start_handler;",
+            f"  logic [{max(self.depth, 1)}:0] valid;  // bit n: an iteration in stage n",
+        ]
+        if self.has_signals:
+            arguments = max([1, *(sum(width for _, width in signal.arguments) for signal in element.signals)])
+            lines += [
+                "  logic start_signal, signal_pending, is_handler_iteration;",
+                "  logic [7:0] signal_kind;",
+                f"  logic [{arguments - 1}:0] signal_arguments;",
+            ]
+        for name in self._live_registers():
+            register = element.registers[name]
+            lines.append(f"  logic [{register.width - 1}:0] {_register_name(name)};  // {register.label or name}")
+        for node in self.pipeline.nodes:
+            if node.op == "register":
+                lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
+                lines.append(f"  assign {self.names[node]} = {_register_name(node.name)};")
+            elif node.op == "read":
+                lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
+
+    def _live_registers(self) -> list[str]:
+        read = {node.name for node in self.pipeline.nodes if node.op == "register"}
+        return [name for name in self.element.registers if name in read or name in self.pipeline.next]
+
+    def _control(self) -> None:
+        """Who may begin, and the valid bits."""
+        lines, schedule, pipeline = self.lines, self.schedule, self.pipeline
+        lines.append("\n  // Who may begin")
+        rooms = [f"{port.name}_room" for port in self.element.outputs]
+        memories = [f"{instance}_ready" for instance, _ in self._read_ports()]
+        if self.has_signals:
+            self._signal_control()
+        lines.append(f"  assign advance = {' && '.join(rooms) or ONE};")
+        conditions = [*memories]
+        if schedule.interval > 1:
+            bits = (schedule.interval - 1).bit_length()
+            lines += [
+                f"  logic [{bits - 1}:0] wait_q;  // stages until the next iteration may begin",
+                "  always_ff @(posedge clk_i) begin",
+                f"    if (advance) wait_q <= start ? {bits}'d{schedule.interval - 1} : wait_q == '0 ? '0 : wait_q - 1'b1;",
+                "    if (rst_i) wait_q <= '0;",
+                "  end",
+            ]
+            conditions.append("wait_q == '0")
+        signal_start = [*conditions, "signal_pending"]
+        for name, node in pipeline.needs.items():
+            if not (node.op == "const" and node.value == 0):
+                conditions.append(f"{name}_valid_i" if _one(node) else f"(!{self.ref(node, 0)} || {name}_valid_i)")
+        if pipeline.any_of is not None and not _one(pipeline.any_of):
+            conditions.append(self.ref(pipeline.any_of, 0))
+        if self.has_signals:
+            conditions.append("!signal_pending")
+        lines.append(f"  assign start_handler = {' && '.join(conditions) or ONE};")
+        if self.has_signals:
+            lines.append(f"  assign start_signal = {' && '.join(signal_start)};")
+            lines.append("  assign start = start_handler || start_signal;")
+        else:
+            lines.append("  assign start = start_handler;")
+        for port in self.element.inputs:
+            take = pipeline.takes.get(port.name)
+            if take is None or (take.op == "const" and take.value == 0):
+                lines.append(f"  assign {port.name}_ready_o = 1'b0;")
+            else:
+                extra = "" if _one(take) else f" && {self.ref(take, 0)}"
+                lines.append(f"  assign {port.name}_ready_o = advance && start_handler{extra};")
+        lines.append("  assign valid[0] = start;")
+        if self.depth:
+            lines += [
+                "  always_ff @(posedge clk_i) begin",
+                f"    if (advance) valid[{self.depth}:1] <= valid[{self.depth - 1}:0];",
+                f"    if (rst_i) valid[{self.depth}:1] <= '0;",
+                "  end",
+            ]
+        else:
+            lines.append("  assign valid[1] = 1'b0;")
+
+    def _signal_control(self) -> None:
+        signals = self.element.signals
+        arguments = max([1, *(sum(width for _, width in signal.arguments) for signal in signals)])
+        result = self.pipeline.result.width if self.pipeline.result is not None else 1
+        stage = self.schedule.other.get(("result",), 0)
+        enable = f"advance && valid[{stage}] && !{self._kind_at(stage)}"
+        self.lines += [
+            f"\n  sl_signal_node #(.Signals({len(signals)}), .ArgumentBits({arguments}), .ResultBits({result})) u_signals (",
+            "    .clk_i, .rst_i, .instance_i(Instance),",
+            "    .in_data_i(signal_data_i), .in_valid_i(signal_valid_i), .in_ready_o(signal_ready_o),",
+            "    .out_data_o(signal_data_o), .out_valid_o(signal_valid_o), .out_ready_i(signal_ready_i),",
+            "    .pending_o(signal_pending), .kind_o(signal_kind), .arguments_o(signal_arguments),",
+            "    .take_i(advance && start_signal),",
+            f"    .result_valid_i({enable}), .result_i({self._result(stage)})",
+            "  );",
+        ]
+
+    def _kind_at(self, stage: int) -> str:
+        return "is_handler_iteration" if stage == 0 else f"is_handler_iteration_s{stage}"
+
+    def _result(self, stage: int) -> str:
+        return self.ref(self.pipeline.result, stage) if self.pipeline.result is not None else "1'b0"
+
+    def _stage(self, stage: int) -> None:
+        """What is computed in a stage, and what the next stage needs of it."""
+        here = [node for node in self.pipeline.nodes if node.op != "const" and self.stage[node] == stage]
+        self.lines.append(f"\n  // Stage {stage}")
+        if self.has_signals and stage == 0:
+            self.lines.append("  assign is_handler_iteration = !signal_pending;")
+        for node in here:
+            if node.op not in ("read", "register"):
+                self._value(node, stage)
+        onward = [node for node in self.pipeline.nodes if node.op != "const" and self.stage[node] <= stage < self.last_use[node]]
+        if self.has_signals and stage < self.schedule.other.get(("result",), 0):
+            self.lines.append(f"  logic {self._kind_at(stage + 1)};")
+        for node in onward:
+            self.lines.append(f"  logic [{node.width - 1}:0] {self.ref(node, stage + 1)};")
+        moved = [f"{self.ref(node, stage + 1)} <= {self.ref(node, stage)};" for node in onward]
+        if self.has_signals and stage < self.schedule.other.get(("result",), 0):
+            moved.append(f"{self._kind_at(stage + 1)} <= {self._kind_at(stage)};")
+        if moved:
+            self.lines.append(f"  always_ff @(posedge clk_i) if (advance && valid[{stage}]) begin")
+            self.lines += [f"    {line}" for line in moved]
+            self.lines.append("  end")
+
+    def _value(self, node: Node, stage: int) -> None:
+        name, width = self.names[node], node.width
+        match node.op:
+            case "head":
+                need = self.pipeline.needs.get(node.name)
+                data = f"{node.name}_data_i"
+                text = data if need is not None and _one(need) else f"{node.name}_valid_i ? {data} : '0"
+            case "available":
+                text = f"{node.name}_valid_i"
+            case "kind":
+                text = "is_handler_iteration" if node.value == 0 else f"!is_handler_iteration && signal_kind == 8'd{node.value - 1}"
+            case "argument":
+                text = self._argument(node)
+            case "choice":
+                if node.name != "now":
+                    raise BackendError(f"the choice '{node.name}' has no hardware")
+                text = "now_i"
+            case _:
+                text = expression(node, [self.ref(argument, stage) for argument in node.args])
+        comment = f"  // {node.span.source.name}:{node.span.line}" if node.span is not None else ""
+        self.lines.append(f"  logic [{width - 1}:0] {name};{comment}\n  assign {name} = {text};")
+
+    def _argument(self, node: Node) -> str:
+        for signal in self.element.signals:
+            low = 0
+            for name, width in signal.arguments:
+                if f"{signal.name}.{name}" == node.name:
+                    return f"signal_arguments[{low + width - 1}:{low}]"
+                low += width
+        raise BackendError(f"there is no signal argument '{node.name}'")
+
+    def _registers(self) -> None:
+        """State registers, each written in its stage."""
+        for name in self._live_registers():
+            target, register = _register_name(name), self.element.registers[name]
+            following = self.pipeline.next.get(name)
+            self.lines.append("\n  always_ff @(posedge clk_i) begin")
+            if following is not None:
+                stage = self.schedule.register[name]
+                self.lines.append(f"    if (advance && valid[{stage}]) {target} <= {self.ref(following, stage)};")
+            self.lines += [f"    if (rst_i) {target} <= {literal(register.reset, register.width)};", "  end"]
+
+    def _read_ports(self) -> list[tuple[str, Node]]:
+        """Name and node of every read of a memory."""
+        return [(f"u_{self.names[node]}", node) for node in self.pipeline.nodes if node.op == "read"]
+
+    def _memories(self) -> None:
+        for instance, node in self._read_ports():
+            self._memory(instance, node, self.element.memories[node.name])
+
+    def _memory(self, instance: str, node: Node, memory: Memory) -> None:
+        name, stage = self.names[node], self.stage[node]
+        index = node.args[0]
+        asked = stage - READ_LATENCY
+        writes = [write for write in self.pipeline.writes if write.memory == memory.name]
+        write = self._write_port(memory, writes, index.width)
+        address = max(1, (memory.entries - 1).bit_length())
+        self.lines += [
+            f"\n  logic [{address - 1}:0] {instance}_reset_address;",
+            f"  sl_forward_ram #(.Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})) {instance} (",
+            f"    .clk_i, .rst_i, .ready_o({instance}_ready), .reset_address_o({instance}_reset_address),",
+            f"    .reset_data_i({self._reset_word(memory, instance)}), .advance_i(advance),",
+            f"    .read_valid_i(valid[{asked}]), .read_index_i({_widen(self.ref(index, asked), index.width, write[3])}),",
+            f"    .read_data_o({name}),",
+            f"    .write_valid_i({write[0]}), .write_index_i({write[1]}), .write_data_i({write[2]})",
+            "  );",
+        ]
+
+    def _reset_word(self, memory: Memory, instance: str) -> str:
+        text = "'0"
+        for index, value in memory.reset.items():
+            text = f"{instance}_reset_address == {index} ? {literal(value, memory.width)} : {text}"
+        return text
+
+    def _write_port(self, memory: Memory, writes: list, least: int) -> tuple[str, str, str, int]:  # type: ignore[type-arg]
+        """Valid, index, data and the bits of an index; exclusive writes share the port."""
+        bits = max([least, *(write.index.width for write in writes)])
+        if not writes:
+            return "1'b0", f"{bits}'d0", f"{memory.width}'d0", bits
+        stage = self.schedule.memory[memory.name]
+        enables = [self.ref(write.enable, stage) for write in writes]
+        index = _widen(self.ref(writes[-1].index, stage), writes[-1].index.width, bits)
+        data = self.ref(writes[-1].data, stage)
+        for write in writes[-2::-1]:
+            place = writes.index(write)
+            later = " || ".join(enables[place + 1 :])
+            index = f"({later}) ? {index} : {_widen(self.ref(write.index, stage), write.index.width, bits)}"
+            data = f"({later}) ? {data} : {self.ref(write.data, stage)}"
+        return f"valid[{stage}] && ({' || '.join(enables)})", index, data, bits
+
+    def _outputs(self) -> None:
+        for port in self.element.outputs:
+            put = self.pipeline.puts.get(port.name)
+            if put is None:
+                valid, data = "1'b0", f"{port.width}'d0"
+            else:
+                stage = self.schedule.port[port.name]
+                enable = "" if _one(put.enable) else f" && {self.ref(put.enable, stage)}"
+                valid, data = f"advance && valid[{stage}]{enable}", self.ref(put.data, stage)
+            self.lines.append("")
+            if port.is_packet and put is not None:
+                guarded = f"{port.name}_guarded"
+                self.lines += [
+                    f"  logic [{port.width - 1}:0] {guarded}_data;",
+                    f"  logic {guarded}_valid;",
+                    f"  sl_packet_guard u_{port.name}_guard (",
+                    f"    .clk_i, .rst_i, .in_data_i({data}), .in_valid_i({valid}),",
+                    f"    .out_data_o({guarded}_data), .out_valid_o({guarded}_valid)",
+                    "  );",
+                ]
+                valid, data = f"{guarded}_valid", f"{guarded}_data"
+            self.lines += [
+                f"  sl_skid #(.Width({port.width})) u_{port.name}_skid (",
+                f"    .clk_i, .rst_i, .in_data_i({data}), .in_valid_i({valid}), .in_ready_o({port.name}_room),",
+                f"    .out_data_o({port.name}_data_o), .out_valid_o({port.name}_valid_o), .out_ready_i({port.name}_ready_i)",
+                "  );",
+            ]
+
+    def _unused(self) -> None:
+        """Bits that nobody reads are said to be so."""
+        used = self._used_bits()
+        partly = [
+            f"{port.name}_data_i"
+            for port in self.element.inputs
+            if not any(n.op == "head" and n.name == port.name for n in self.pipeline.nodes)
+        ]
+        partly += [f"{port.name}_valid_i" for port in self.element.inputs if not self._valid_is_used(port.name)]
+        for node in self.pipeline.nodes:
+            if node.op != "const" and used.get(node, 0) != (1 << node.width) - 1:
+                partly += [self.ref(node, stage) for stage in range(self.stage[node], self.last_use[node] + 1)]
+                if node.op == "head":
+                    partly.append(f"{node.name}_data_i")
+        partly += [
+            f"{instance}_reset_address" for instance, node in self._read_ports() if not self.element.memories[node.name].reset
+        ]
+        if self.depth == 0 or not self._uses_last_valid():
+            partly.append(f"valid[{max(self.depth, 1)}]")
+        if self.has_signals:
+            partly += ["signal_kind", "signal_arguments"]
+        self.lines += [
+            "\n  logic unused;",
+            f"  assign unused = &{{1'b0, {', '.join(partly)}}};" if partly else "  assign unused = 1'b0;",
+        ]
+
+    def _uses_last_valid(self) -> bool:
+        return any(stage == self.depth for _, stage in self._effects())
+
+    def _valid_is_used(self, port: str) -> bool:
+        need = self.pipeline.needs.get(port)
+        if need is not None and not (need.op == "const" and need.value == 0):
+            return True
+        return any(node.op in ("available", "head") and node.name == port for node in self.pipeline.nodes)
+
+    def _used_bits(self) -> dict[Node, int]:
+        """Of every node, which bits something reads."""
+        used: dict[Node, int] = {}
+        for node in self.pipeline.nodes:
+            for argument in node.args:
+                bits = (1 << node.width) - 1 << node.low if node.op == "extract" else (1 << argument.width) - 1
+                used[argument] = used.get(argument, 0) | bits
+        for node in effect_nodes(self.pipeline):
+            used[node] = (1 << node.width) - 1
+        return used
+
+    def _trace(self) -> None:
+        """For the differential tests: the log of choices, messages, and the state at the end."""
+        choices = [node for node in self.pipeline.nodes if node.op in ("available", "choice")]
+        lines = [
+            "\n`ifdef SLUICE_TRACE",
+            "  int unsigned iteration_q = 0, cycle_q = 0, last_q = 0;",
+            "  always_ff @(posedge clk_i) cycle_q <= rst_i ? 0 : cycle_q + 1;",
+            "  always_ff @(posedge clk_i) if (!rst_i && advance && start) begin",
+        ]
+        lines += ["    iteration_q <= iteration_q + 1;", "    last_q <= cycle_q;"]
+        if choices or self.has_signals:
+            available = ", ".join(f"{port.name}_valid_i" for port in reversed(self.element.inputs)) or "1'b0"
+            kind = "start_signal ? int'(signal_kind) + 1 : 0" if self.has_signals else "0"
+            arguments = "signal_arguments" if self.has_signals else "1'b0"
+            now = "now_i" if self.has_now else "64'd0"
+            select = "-1"
+            for taken in self.pipeline.selects:
+                select = f"{self.ref(taken.enable, 0)} ? int'({self.ref(taken.index, 0)}) : {select}"
+            only = "" if choices or self.pipeline.selects else "if (start_signal) "
+            lines.append(f'    {only}$display("@choice %m %0d %0d %0h %0h %0d %0d", iteration_q, {kind},')
+            lines.append(f"      {{{available}}}, {arguments}, {now}, {select});")
+        lines.append("  end")
+        for n, message in enumerate(self.pipeline.messages):
+            stage = self.schedule.other[("message", n)]
+            text = message.text.replace("%", "%%").replace("{}", "%0d").replace('"', '\\"')
+            shown = [
+                f"$signed({self.ref(a, stage)})" if s else self.ref(a, stage)
+                for a, s in zip(message.arguments, message.signed, strict=True)
+            ]
+            lines.append(f"  always_ff @(posedge clk_i) if (advance && valid[{stage}] && {self.ref(message.enable, stage)})")
+            lines.append(f'    $display("@print %m {text}"{"".join(", " + name for name in shown)});')
+        for n, assertion in enumerate(self.pipeline.assertions):
+            stage = self.schedule.other[("assertion", n)]
+            condition = f"valid[{stage}] && {self.ref(assertion.enable, stage)} && !{self.ref(assertion.condition, stage)}"
+            lines.append(f'  always_ff @(posedge clk_i) if (advance && {condition}) $display("@assert %m {assertion.text}");')
+        lines += ["  final begin", '    $display("@iterations %m %0d %0d", iteration_q, last_q);']
+        lines += [f'    $display("@register %m {name} %0h", {_register_name(name)});' for name in self._live_registers()]
+        for name, instance in {node.name: instance for instance, node in self._read_ports()}.items():
+            entries = max(self.element.memories[name].entries, 2)
+            lines.append(f"    for (int i = 0; i < {entries}; i++) if ({instance}.u_ram.memory[i] != '0)")
+            lines.append(f'      $display("@memory %m {name} %0d %0h", i, {instance}.u_ram.memory[i]);')
+        lines += ["  end", "`endif"]
+        self.lines += lines
+
+
+def _one(node: Node) -> bool:
+    return node.op == "const" and node.value == 1
+
+
+def _widen(name: str, width: int, wanted: int) -> str:
+    return name if width == wanted else f"{{{wanted - width}'d0, {name}}}"
+
+
+def _register_name(name: str) -> str:
+    return re.sub(r"\W+", "_", name).strip("_") + "_q"
+
+
+def _names(schedule: Schedule) -> dict[Node, str]:
+    """A name for every node, from its label; unique, and none of the module's own."""
+    taken: dict[str, int] = {}
+    names: dict[Node, str] = {}
+    for node in schedule.pipeline.nodes:
+        if node.op == "const":
+            continue
+        base = (
+            re.sub(r"\W+", "_", node.label or (f"{node.name}_head" if node.op == "head" else node.name) or node.op)
+            .strip("_")
+            .lower()
+        )
+        base = "v_" + (base or node.op)
+        number = taken.get(base, 0)
+        taken[base] = number + 1
+        names[node] = base if number == 0 else f"{base}_{number}"
+    return names

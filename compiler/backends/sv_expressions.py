@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One IR node as a SystemVerilog expression over names; widths are exact, so nothing is extended or cut by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from compiler.ir.ir import Node
+
+INFIX = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^", "eq": "==", "ult": "<"}
+
+
+def literal(value: int, width: int) -> str:
+    """A sized constant."""
+    return f"{width}'d{value}" if value < 10 else f"{width}'h{value:x}"
+
+
+def expression(node: Node, args: Sequence[str]) -> str:
+    """The value of `node`, its arguments being the names `args`."""
+    match node.op:
+        case "add" | "sub" | "mul" | "and" | "or" | "xor" | "eq" | "ult":
+            return f"{args[0]} {INFIX[node.op]} {args[1]}"
+        case "slt":
+            return f"$signed({args[0]}) < $signed({args[1]})"
+        case "not":
+            return f"~{args[0]}"
+        case "mux":
+            return f"{args[0]} ? {args[1]} : {args[2]}"
+        case "concat":
+            return f"{{{', '.join(args)}}}"
+        case "extract":
+            return _extract(node, args[0])
+        case "zext" | "sext":
+            return _extend(node, args[0])
+        case "shl":
+            return f"{args[0]} << {args[1]}"
+        case "lshr":
+            return f"{args[0]} >> {args[1]}"
+        case "ashr":
+            return f"$unsigned($signed({args[0]}) >>> {args[1]})"
+        case "udiv":
+            return f"{args[1]} == '0 ? '1 : {args[0]} / {args[1]}"
+        case "urem":
+            return f"{args[1]} == '0 ? {args[0]} : {args[0]} % {args[1]}"
+        case "sdiv":
+            quotient = f"$unsigned($signed({args[0]}) / $signed({args[1]}))"
+            return f"{args[1]} == '0 ? '1 : {args[1]} == '1 ? -{args[0]} : {quotient}"
+        case "srem":
+            remainder = f"$unsigned($signed({args[0]}) % $signed({args[1]}))"
+            return f"{args[1]} == '0 ? {args[0]} : {args[1]} == '1 ? '0 : {remainder}"
+    raise ValueError(f"no expression for {node.op}")
+
+
+def _extract(node: Node, name: str) -> str:
+    if node.args[0].width == node.width:
+        return name
+    high = node.low + node.width - 1
+    return f"{name}[{high}]" if node.width == 1 else f"{name}[{high}:{node.low}]"
+
+
+def _extend(node: Node, name: str) -> str:
+    source = node.args[0].width
+    if source == node.width:
+        return name
+    if node.op == "zext":
+        return f"{{{node.width - source}'d0, {name}}}"
+    sign = name if source == 1 else f"{name}[{source - 1}]"
+    return f"{{{{{node.width - source}{{{sign}}}}}, {name}}}"

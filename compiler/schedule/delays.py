@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long an operation takes on a target: a table of nanoseconds by operator and width (`delays/*.toml`).
+
+An entry is {base, log, linear}: base + log * log2(width) + linear * width. The tables are fitted from place and route of single
+operations between registers; the command is in the file.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from compiler.ir.ir import Node
+
+FOLDER = Path(__file__).parent / "delays"
+WIRES = frozenset({"const", "extract", "concat", "zext", "sext", "register", "head", "available", "argument", "choice", "kind"})
+
+
+@dataclass(frozen=True)
+class Delays:
+    """The table of one target. `overhead`: clock to output plus set-up, ns, taken from every cycle."""
+
+    target: str
+    overhead: float
+    table: dict[str, dict[str, float]]
+
+    def of(self, node: Node) -> float:
+        """Nanoseconds through a node; wiring costs nothing."""
+        if node.op in WIRES:
+            return 0.0
+        width = max((argument.width for argument in node.args), default=node.width)
+        if node.op in ("shl", "lshr", "ashr"):
+            if node.args[1].op == "const":
+                return 0.0
+            width = min(node.args[0].width, 1 << min(node.args[1].width, 12))
+        entry = self.table[node.op]
+        return entry["base"] + entry.get("log", 0.0) * math.log2(max(width, 1)) + entry.get("linear", 0.0) * width
+
+
+@functools.cache
+def delays(target: str) -> Delays:
+    """The table `delays/TARGET.toml`."""
+    data = tomllib.loads((FOLDER / f"{target}.toml").read_text())
+    return Delays(target, data["overhead"], data["operators"])

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The handler and the signals of an element as one graph, since all of them run through one pipeline.
+
+An iteration is of exactly one kind; the node `kind(n)` says which: 0 the handler, n the n-th signal. Effects of a kind are enabled
+by it; a register that a kind does not write keeps its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from compiler.ir.build import Builder
+from compiler.ir.ir import Assertion, ElementIr, MemoryWrite, Message, Node, Put, Select, Transition
+from compiler.ir.rewrite import order, rewrite_transition, roots, same
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """All effects of an iteration of any kind. Nodes with op `kind` have `value` n, the number of the kind, and 1 bit."""
+
+    element: ElementIr
+    needs: dict[str, Node]  # of the handler
+    any_of: Node | None  # of the handler
+    takes: dict[str, Node]
+    puts: dict[str, Put]
+    next: dict[str, Node]
+    writes: tuple[MemoryWrite, ...]
+    messages: tuple[Message, ...]
+    assertions: tuple[Assertion, ...]
+    selects: tuple[Select, ...]
+    result: Node | None  # what a signal answers, right-aligned
+    nodes: tuple[Node, ...]  # everything reachable, arguments before users
+
+
+def merge(element: ElementIr) -> Pipeline:
+    """The pipeline's graph of an element."""
+    kinds = [element.handler, *map(_own_arguments, element.signals)]
+    is_kind = [Node("kind", (), 1, value=n, label="is_" + kind.name.replace(" ", "_")) for n, kind in enumerate(kinds)]
+    kinds = _share_reads(kinds, is_kind)
+    several = len(kinds) > 1
+    registers: dict[str, Node] = {}
+    for transition in kinds:
+        for node in order(roots(transition)):
+            if node.op == "register":
+                registers.setdefault(node.name, node)
+
+    def gate(kind: int, enable: Node) -> Node:
+        if not several:
+            return enable
+        return is_kind[kind] if _is_one(enable) else Node("and", (is_kind[kind], enable), 1, span=enable.span)
+
+    following: dict[str, Node] = {}
+    for name, register in element.registers.items():
+        if not any(name in transition.next for transition in kinds):
+            continue
+        old = registers.get(name) or Node("register", (), register.width, name=name, label=register.label)
+        value = old
+        for kind, transition in enumerate(kinds):
+            if name in transition.next and transition.next[name] is not old:
+                new = transition.next[name]
+                value = Node("mux", (is_kind[kind], new, value), register.width, label=new.label, span=new.span) if several else new
+        following[name] = value
+
+    handler = kinds[0]
+    pipeline = Pipeline(
+        element=element,
+        needs=handler.needs,
+        any_of=handler.any_of,
+        takes=handler.takes,
+        puts={port: Put(gate(0, put.enable), put.data) for port, put in handler.puts.items()},
+        next=following,
+        writes=tuple(
+            MemoryWrite(write.memory, gate(kind, write.enable), write.index, write.data)
+            for kind, transition in enumerate(kinds)
+            for write in transition.writes
+        ),
+        messages=tuple(
+            Message(gate(kind, message.enable), message.text, message.arguments, message.signed)
+            for kind, transition in enumerate(kinds)
+            for message in transition.messages
+        ),
+        assertions=tuple(
+            Assertion(gate(kind, assertion.enable), assertion.condition, assertion.text)
+            for kind, transition in enumerate(kinds)
+            for assertion in transition.assertions
+        ),
+        selects=tuple(Select(select.ports, gate(0, select.enable), select.index) for select in handler.selects),
+        result=_result(kinds, is_kind),
+        nodes=(),
+    )
+    return _once(pipeline)
+
+
+def _once(pipeline: Pipeline) -> Pipeline:
+    """Equal nodes once, over all kinds."""
+    builder, made = Builder(), dict[Node, Node]()
+    for node in order(effect_nodes(pipeline)):
+        builder.span, builder.label = node.span, node.label
+        args = [made[argument] for argument in node.args]
+        made[node] = builder.exact(node.op, args, node.width, value=node.value, low=node.low, name=node.name)
+    new = made.__getitem__
+    single = replace(
+        pipeline,
+        needs={port: new(node) for port, node in pipeline.needs.items()},
+        any_of=None if pipeline.any_of is None else new(pipeline.any_of),
+        takes={port: new(node) for port, node in pipeline.takes.items()},
+        puts={port: Put(new(put.enable), new(put.data)) for port, put in pipeline.puts.items()},
+        next={name: new(node) for name, node in pipeline.next.items()},
+        writes=tuple(MemoryWrite(w.memory, new(w.enable), new(w.index), new(w.data)) for w in pipeline.writes),
+        messages=tuple(replace(m, enable=new(m.enable), arguments=tuple(map(new, m.arguments))) for m in pipeline.messages),
+        assertions=tuple(Assertion(new(a.enable), new(a.condition), a.text) for a in pipeline.assertions),
+        selects=tuple(Select(s.ports, new(s.enable), new(s.index)) for s in pipeline.selects),
+        result=None if pipeline.result is None else new(pipeline.result),
+    )
+    return replace(single, nodes=tuple(order(effect_nodes(single))))
+
+
+def _share_reads(kinds: list[Transition], is_kind: list[Node]) -> list[Transition]:
+    """One read port where kinds read the same memory, since an iteration is of one kind only. A read whose index needs another
+    read keeps a port of its own."""
+    simple: dict[str, list[list[Node]]] = {}
+    for transition in kinds:
+        reads = [node for node in order(roots(transition)) if node.op == "read"]
+        alone = [node for node in reads if not any(below.op == "read" for below in order([node.args[0]]))]
+        for name in {node.name for node in alone}:
+            simple.setdefault(name, [[] for _ in kinds])[kinds.index(transition)] = [n for n in alone if n.name == name]
+    shared: dict[Node, Node] = {}
+    for groups in simple.values():
+        for place in range(max(len(group) for group in groups)):
+            users = [(kind, group[place]) for kind, group in enumerate(groups) if place < len(group)]
+            if len(users) < 2:
+                continue
+            width = max(node.args[0].width for _, node in users)
+            index: Node | None = None
+            for kind, node in users:
+                wide = node.args[0] if node.args[0].width == width else Node("zext", (node.args[0],), width)
+                index = wide if index is None else Node("mux", (is_kind[kind], wide, index), width)
+            first = users[0][1]
+            assert index is not None
+            read = Node("read", (index,), first.width, name=first.name, label=first.label, span=first.span)
+            shared.update({node: read for _, node in users})
+    if not shared:
+        return kinds
+
+    def remake(builder: Builder, node: Node, args: Sequence[Node]) -> Node:
+        return shared.get(node) or same(builder, node, args)
+
+    return [rewrite_transition(transition, remake) for transition in kinds]
+
+
+def _own_arguments(transition: Transition) -> Transition:
+    """Arguments named `SIGNAL.ARGUMENT`, so that those of several signals differ."""
+
+    def remake(builder: Builder, node: Node, args: Sequence[Node]) -> Node:
+        if node.op == "argument":
+            return builder.exact("argument", (), node.width, name=f"{transition.name}.{node.name}")
+        return same(builder, node, args)
+
+    return rewrite_transition(transition, remake)
+
+
+def _result(kinds: list[Transition], is_kind: list[Node]) -> Node | None:
+    results = [(kind, transition.result) for kind, transition in enumerate(kinds) if transition.result is not None]
+    if not results:
+        return None
+    width = max(node.width for _, node in results)
+    value: Node | None = None
+    for kind, node in results:
+        wide = node if node.width == width else Node("zext", (node,), width, label=node.label)
+        value = wide if value is None else Node("mux", (is_kind[kind], wide, value), width, label="result")
+    return value
+
+
+def _is_one(node: Node) -> bool:
+    return node.op == "const" and node.value == 1
+
+
+def effect_nodes(pipeline: Pipeline) -> list[Node]:
+    """Every node that an effect uses directly."""
+    found = [*pipeline.needs.values(), *pipeline.takes.values(), *pipeline.next.values()]
+    found += [node for select in pipeline.selects for node in (select.enable, select.index)]
+    found += [node for put in pipeline.puts.values() for node in (put.enable, put.data)]
+    found += [node for write in pipeline.writes for node in (write.enable, write.index, write.data)]
+    found += [node for message in pipeline.messages for node in (message.enable, *message.arguments)]
+    found += [node for assertion in pipeline.assertions for node in (assertion.enable, assertion.condition)]
+    found += [node for node in (pipeline.any_of, pipeline.result) if node is not None]
+    return found

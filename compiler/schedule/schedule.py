@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pipeline stages by a system of difference constraints, solved as a linear program (HiGHS); its solutions are integral.
+
+Variables are stages: of every node, of every output port, register and memory, and the last stage in which a value is used.
+A value is not used before its stage; two nodes whose path is longer than the clock are a stage apart; the firing condition is
+in stage 0; a memory is asked READ_LATENCY stages before its word is there. With the initiation interval II, a state is read at
+most II - 1 stages before it is written: with II = 1 in the very stage (Cong and Zhang, DAC 2006; the back edges as in XLS).
+The aim is the fewest register bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+
+from compiler.ir.ir import Node
+from compiler.ir.rewrite import order
+from compiler.schedule.delays import Delays
+from compiler.schedule.pipeline import Pipeline
+
+READ_LATENCY = 2  # of sl_forward_ram
+MAX_INTERVAL = 256
+LATENCY_WEIGHT = 0.5  # register bits that a stage of latency is worth
+
+
+class ScheduleError(Exception):
+    """No interval up to MAX_INTERVAL fits."""
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """Why the interval is more than 1: from reading `state` to writing it takes `excess` stages too many, along `path`."""
+
+    state: str
+    excess: int
+    path: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`stage[node]`; `port`, `register`, `memory`: the stage of each; `depth`: stages, the last one included."""
+
+    pipeline: Pipeline
+    interval: int
+    depth: int
+    stage: dict[Node, int]
+    port: dict[str, int]
+    register: dict[str, int]
+    memory: dict[str, int]
+    other: dict[Hashable, int]  # ("message", n), ("assertion", n), ("result",)
+    recurrences: tuple[Recurrence, ...]
+    clock: float  # ns asked for
+    estimate: float  # ns of the slowest stage
+
+
+class _Problem:
+    """Difference constraints `x[b] - x[a] >= k` and a linear cost."""
+
+    def __init__(self) -> None:
+        self.index: dict[Hashable, int] = {}
+        self.upper: list[float] = []
+        self.cost: list[float] = []
+        self.rows: list[tuple[int, int, int, str]] = []  # a, b, k, state whose recurrence it is
+
+    def variable(self, key: Hashable, upper: float = np.inf) -> int:
+        if key not in self.index:
+            self.index[key] = len(self.upper)
+            self.upper.append(upper)
+            self.cost.append(0.0)
+        return self.index[key]
+
+    def add(self, first: Hashable, second: Hashable, distance: int, state: str = "") -> None:
+        """`second` is at least `distance` stages behind `first`."""
+        self.rows.append((self.variable(first), self.variable(second), distance, state))
+
+    def pay(self, first: Hashable, second: Hashable, weight: float) -> None:
+        self.cost[self.variable(second)] += weight
+        self.cost[self.variable(first)] -= weight
+
+    def solve(self, slack: bool = False) -> tuple[list[float], dict[str, float]] | None:
+        """Values by index and the slack of each recurrence; None where there is none."""
+        names = sorted({row[3] for row in self.rows if row[3]}) if slack else []
+        place = {name: len(self.upper) + n for n, name in enumerate(names)}
+        columns = len(self.upper) + len(names)
+        starts, columns_of, values, lower = [0], [], [], []
+        for first, second, distance, state in self.rows:
+            if first == second:
+                if distance > 0 and not (slack and state):
+                    return None
+                continue
+            columns_of += [first, second]
+            values += [-1.0, 1.0]
+            if slack and state:
+                columns_of.append(place[state])
+                values.append(1.0)
+            starts.append(len(columns_of))
+            lower.append(float(distance))
+        program = highspy.HighsLp()
+        program.num_col_, program.num_row_ = columns, len(lower)
+        program.col_cost_ = np.array([*([0.0] * len(self.cost) if slack else self.cost), *([1.0] * len(names))])
+        program.col_lower_ = np.zeros(columns)
+        program.col_upper_ = np.array([*self.upper, *([np.inf] * len(names))])
+        program.row_lower_, program.row_upper_ = np.array(lower), np.full(len(lower), np.inf)
+        program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        program.a_matrix_.start_ = np.array(starts, dtype=np.int32)
+        program.a_matrix_.index_ = np.array(columns_of, dtype=np.int32)
+        program.a_matrix_.value_ = np.array(values)
+        solver = highspy.Highs()  # type: ignore[no-untyped-call]
+        solver.setOptionValue("output_flag", False)
+        solver.setOptionValue("solver", "simplex")
+        solver.setOptionValue("threads", 1)
+        solver.passModel(program)
+        solver.run()
+        if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        found = list(solver.getSolution().col_value)
+        return found, {name: found[at] for name, at in place.items()}
+
+
+def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0) -> Schedule:
+    """Stages for a clock of `clock` ns; the smallest interval that fits, or `interval`. Raises ScheduleError."""
+    apart = _too_far(pipeline, table, clock - table.overhead)
+    recurrences: tuple[Recurrence, ...] = ()
+    tried = interval or 1
+    while tried <= MAX_INTERVAL:
+        problem = _constraints(pipeline, apart, tried)
+        solution = problem.solve()
+        if solution is not None:
+            return _result(pipeline, problem, solution[0], tried, recurrences, table, clock)
+        if not recurrences:
+            recurrences = _explain(pipeline, problem, apart)
+        if interval:
+            break
+        tried = (
+            max(tried + 1, tried + max((recurrence.excess for recurrence in recurrences), default=0)) if tried == 1 else tried + 1
+        )
+    raise ScheduleError(f"{pipeline.element.name}: no interval up to {interval or MAX_INTERVAL} fits {clock} ns")
+
+
+def _firing(pipeline: Pipeline) -> list[Node]:
+    """What decides whether an iteration begins, and what is logged of it: stage 0."""
+    found = [*pipeline.needs.values(), *pipeline.takes.values()]
+    found += [node for select in pipeline.selects for node in (select.enable, select.index)]
+    return found + ([pipeline.any_of] if pipeline.any_of is not None else [])
+
+
+def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Node, Node]]:
+    """Pairs of nodes whose path, both included, takes longer than `budget` ns; only the shortest such paths."""
+    firing = set(order(_firing(pipeline)))
+    reach: dict[Node, dict[Node, float]] = {}
+    pairs: list[tuple[Node, Node]] = []
+    for node in pipeline.nodes:
+        if node.op == "const":
+            continue
+        longest: dict[Node, float] = {}
+        for argument in () if node.op == "read" else node.args:
+            for origin, delay in reach.get(argument, {}).items():
+                longest[origin] = max(longest.get(origin, 0.0), delay)
+        own = table.of(node)
+        kept: dict[Node, float] = {}
+        for origin, delay in longest.items():
+            if delay + own > budget and own > 0 and node not in firing:
+                pairs.append((origin, node))
+            else:
+                kept[origin] = delay + own
+        kept[node] = own
+        reach[node] = kept
+    return pairs
+
+
+def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node]], interval: int) -> _Problem:
+    problem = _Problem()
+    for node in pipeline.nodes:
+        if node.op != "const":
+            problem.variable(node, 0.0 if node.op in ("head", "available", "argument", "choice", "kind") else np.inf)
+    for node in pipeline.nodes:
+        for argument in node.args:
+            _use(problem, argument, node, READ_LATENCY if node.op == "read" else 0)
+    for first, second in apart:
+        problem.add(first, second, 1)
+    for node in _firing(pipeline):
+        if node.op != "const":
+            problem.upper[problem.variable(node)] = 0.0
+    for port, put in pipeline.puts.items():
+        _use(problem, put.enable, ("port", port), 0)
+        _use(problem, put.data, ("port", port), 0)
+    for n, message in enumerate(pipeline.messages):
+        for node in (message.enable, *message.arguments):
+            _use(problem, node, ("message", n), 0)
+    for n, assertion in enumerate(pipeline.assertions):
+        for node in (assertion.enable, assertion.condition):
+            _use(problem, node, ("assertion", n), 0)
+    if pipeline.result is not None:
+        _use(problem, pipeline.result, ("result",), 0)
+    _states(problem, pipeline, interval)
+    problem.variable("depth")
+    for key in [key for key in problem.index if key != "depth" and not (isinstance(key, tuple) and key[0] == "last")]:
+        problem.add(key, "depth", 0)
+    problem.cost[problem.index["depth"]] += LATENCY_WEIGHT
+    return problem
+
+
+def _states(problem: _Problem, pipeline: Pipeline, interval: int) -> None:
+    for name, node in pipeline.next.items():
+        _use(problem, node, ("register", name), 0)
+        problem.cost[problem.variable(("register", name))] += 1e-3
+    for write in pipeline.writes:
+        for node in (write.enable, write.index, write.data):
+            _use(problem, node, ("memory", write.memory), 0)
+        problem.cost[problem.variable(("memory", write.memory))] += 1e-3
+    for node in pipeline.nodes:
+        if node.op in ("register", "read"):
+            kind = "register" if node.op == "register" else "memory"
+            if (kind, node.name) in problem.index:
+                problem.add(node, (kind, node.name), 0)
+                problem.add((kind, node.name), node, 1 - interval, node.name)
+
+
+def _use(problem: _Problem, value: Node, user: Hashable, latency: int) -> None:
+    """`user` needs `value` `latency` stages before its own; registers are paid for from the value's stage to its last use."""
+    if value.op == "const":
+        return
+    problem.add(value, user, latency)
+    if value.op == "register":  # an II of 1 keeps it in the stage of its state, where reading is free
+        problem.variable(value)
+    last = ("last", value)
+    if last not in problem.index:
+        problem.variable(last)
+        problem.add(value, last, 0)
+        problem.pay(value, last, value.width)
+    problem.add(user, last, -latency)
+
+
+def _explain(pipeline: Pipeline, problem: _Problem, apart: list[tuple[Node, Node]]) -> tuple[Recurrence, ...]:
+    """The states whose way from read to write is too long, by the least total slack."""
+    del apart
+    solution = problem.solve(slack=True)
+    if solution is None:
+        return ()
+    found = []
+    for state, slack in solution[1].items():
+        if slack > 0.5:
+            found.append(Recurrence(state, round(slack), _path(pipeline, state)))
+    return tuple(found)
+
+
+def _path(pipeline: Pipeline, state: str) -> tuple[Node, ...]:
+    """The longest chain of nodes from a read of the state to its next value."""
+    targets = [pipeline.next[state]] if state in pipeline.next else []
+    targets += [node for write in pipeline.writes if write.memory == state for node in (write.enable, write.index, write.data)]
+    best: dict[Node, tuple[Node, ...]] = {}
+    for node in order(targets):
+        chains = [best[argument] for argument in node.args if argument in best]
+        if node.op in ("register", "read") and node.name == state:
+            best[node] = max([(node,), *((*chain, node) for chain in chains)], key=len)
+        elif chains:
+            best[node] = (*max(chains, key=len), node)
+    return max((best[target] for target in targets if target in best), key=len, default=())
+
+
+def _result(
+    pipeline: Pipeline,
+    problem: _Problem,
+    values: list[float],
+    interval: int,
+    recurrences: tuple[Recurrence, ...],
+    table: Delays,
+    clock: float,
+) -> Schedule:
+    at = {key: round(values[place]) for key, place in problem.index.items()}
+    stage = {node: at.get(node, 0) for node in pipeline.nodes}
+    named: dict[str, dict[str, int]] = {"port": {}, "register": {}, "memory": {}}
+    other: dict[Hashable, int] = {}
+    for key, value in at.items():
+        if isinstance(key, tuple) and key[0] in named:
+            named[key[0]][key[1]] = value
+        elif isinstance(key, tuple) and key[0] in ("message", "assertion", "result"):
+            other[key] = value
+    depth = 1 + max([*stage.values(), *(value for group in named.values() for value in group.values()), *other.values()], default=0)
+    estimate = table.overhead + _slowest(pipeline, stage, table)
+    return Schedule(
+        pipeline, interval, depth, stage, named["port"], named["register"], named["memory"], other, recurrences, clock, estimate
+    )
+
+
+def _slowest(pipeline: Pipeline, stage: dict[Node, int], table: Delays) -> float:
+    """The longest path inside a stage, ns."""
+    ends: dict[Node, float] = {}
+    for node in pipeline.nodes:
+        before = [ends[argument] for argument in node.args if node.op != "read" and stage[argument] == stage[node]]
+        ends[node] = max(before, default=0.0) + table.of(node)
+    return max(ends.values(), default=0.0)

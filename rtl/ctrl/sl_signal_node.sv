@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an element meets the signal chain (ClickNP's CmdHub as a daisy chain). A message is words of 32 bits, bit 32 on the last: a header
+// {instance 31:16, reply 15, status 14:8, signal 7:0}, then the arguments, low word first. A request for this instance becomes an iteration,
+// and its reply (the header with `reply`, the result, low word first) takes its place on the chain; everything else passes.
+// A request of another length or for a signal that is not there is answered with STATUS_EINVAL and changes nothing.
+module sl_signal_node #(
+  parameter int unsigned Signals      = 1,   // kinds of the element, up to 256
+  parameter int unsigned ArgumentBits = 32,  // of the signal with the most; all requests have as many words
+  parameter int unsigned ResultBits   = 32
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_i,          // synchronous, active high
+  input  logic [15:0]             instance_i,
+  input  logic [32:0]             in_data_i,
+  input  logic                    in_valid_i,
+  output logic                    in_ready_o,     // combinational from the state and the room of a register
+  output logic [32:0]             out_data_o,
+  output logic                    out_valid_o,
+  input  logic                    out_ready_i,
+  output logic                    pending_o,      // a signal waits to be an iteration
+  output logic [7:0]              kind_o,
+  output logic [ArgumentBits-1:0] arguments_o,    // of the signal that waits
+  input  logic                    take_i,         // it has become one
+  input  logic                    result_valid_i, // its end
+  input  logic [ResultBits-1:0]   result_i
+);
+  localparam int unsigned ArgumentWords = (ArgumentBits + 31) / 32;
+  localparam int unsigned ResultWords   = (ResultBits + 31) / 32;
+  localparam int unsigned CountBits     = $clog2((ArgumentWords > ResultWords ? ArgumentWords : ResultWords) + 2);
+  localparam logic [6:0]  Invalid       = 7'd22;  // STATUS_EINVAL
+
+  typedef enum logic [2:0] {Idle, Pass, Take, Pending, Wait, Reply} state_t;
+
+  state_t                          state_q;
+  logic [CountBits-1:0]            count_q;      // argument words taken; result words to go
+  logic [ArgumentWords-1:0][31:0]  arguments_q;
+  logic [ResultWords-1:0][31:0]    result_q;
+  logic [6:0]                      status_q;
+  logic                            mine, pass, refuse, answer, skid_ready, skid_valid;
+  logic [32:0]                     skid_data;
+
+  assign refuse      = in_valid_i && in_data_i[32] && ((state_q == Idle && mine) ||
+    (state_q == Take && (count_q != CountBits'(ArgumentWords - 1) || 32'(kind_o) >= Signals || status_q != '0)));
+  assign answer      = result_valid_i && (state_q == Wait || (state_q == Pending && take_i));
+  assign mine        = in_data_i[31:16] == instance_i && !in_data_i[15];
+  assign pass        = state_q == Pass || (state_q == Idle && !mine);
+  assign in_ready_o  = pass ? skid_ready : state_q == Idle || state_q == Take;
+  assign pending_o   = state_q == Pending;
+  assign arguments_o = ArgumentBits'(arguments_q);
+  assign skid_valid  = pass ? in_valid_i : state_q == Reply;
+
+  always_comb begin
+    skid_data = in_data_i;
+    if (state_q == Reply) begin
+      skid_data = count_q == CountBits'(ResultWords + 1)
+        ? {status_q != '0, instance_i, 1'b1, status_q, kind_o} : {count_q == CountBits'(1), result_q[0]};
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    unique case (state_q)
+      Idle: if (in_valid_i && mine) begin
+        kind_o   <= in_data_i[7:0];
+        count_q  <= '0;
+        status_q <= '0;
+        state_q  <= Take;
+      end else if (in_valid_i && skid_ready && !in_data_i[32]) begin
+        state_q <= Pass;
+      end
+      Pass: if (in_valid_i && skid_ready && in_data_i[32]) state_q <= Idle;
+      Take: if (in_valid_i) begin
+        if (count_q != CountBits'(ArgumentWords)) begin
+          arguments_q[count_q] <= in_data_i[31:0];
+          count_q              <= count_q + 1'b1;
+        end else begin
+          status_q <= Invalid;
+        end
+        if (in_data_i[32]) state_q <= Pending;
+      end
+      Pending: if (take_i) state_q <= Wait;
+      Reply: if (skid_ready) begin
+        if (count_q != CountBits'(ResultWords + 1)) begin
+          for (int unsigned i = 0; i + 1 < ResultWords; i++) result_q[i] <= result_q[i+1];
+        end
+        count_q <= count_q - 1'b1;
+        if (skid_data[32]) state_q <= Idle;
+      end
+      default: ;  // Wait
+    endcase
+    if (refuse) status_q <= Invalid;
+    if (answer) result_q <= (32 * ResultWords)'(result_i);
+    if (refuse || answer) begin
+      count_q <= CountBits'(ResultWords + 1);
+      state_q <= Reply;
+    end
+    if (rst_i) state_q <= Idle;
+  end
+
+  logic unused;
+  assign unused = &{1'b0, arguments_q};  // the last word may have bits over
+
+  sl_skid #(.Width(33)) u_skid (
+    .clk_i, .rst_i, .in_data_i(skid_data), .in_valid_i(skid_valid), .in_ready_o(skid_ready),
+    .out_data_o, .out_valid_o, .out_ready_i
+  );
+endmodule

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps packets whole behind an element whose program cannot be shown to do so: what leaves is well-formed, whatever comes. A flit that
+// breaks a packet (a first flit inside a packet, unused bytes before the last) ends it with `error`; what follows up to the next first
+// flit is discarded. In the way of a word, combinational; the state moves with `in_valid_i`.
+module sl_packet_guard
+  import sluice_pkg::*;
+(
+  input  logic  clk_i,
+  input  logic  rst_i,       // synchronous, active high
+  input  flit_t in_data_i,
+  input  logic  in_valid_i,  // the word moves in this cycle
+  output flit_t out_data_o,
+  output logic  out_valid_o
+);
+  logic inside_q, breaks;
+
+  assign out_valid_o = in_valid_i && (inside_q || in_data_i.sop);
+  assign breaks      = (inside_q && in_data_i.sop) || (in_data_i.empty != '0 && !in_data_i.eop);
+
+  always_comb begin
+    out_data_o = in_data_i;
+    if (breaks) begin
+      out_data_o.sop   = !inside_q;
+      out_data_o.eop   = 1'b1;
+      out_data_o.error = 1'b1;
+      out_data_o.empty = '0;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (out_valid_o) inside_q <= !out_data_o.eop;
+    if (rst_i) inside_q <= 1'b0;
+  end
+endmodule
