@@ -62,7 +62,72 @@ class Call:
     span: Span
 
 
-Expression = Number | Reference | Unary | Binary | Conditional | Call
+# In programs only
+
+
+@dataclass(frozen=True)
+class Text:
+    """A string, for `print`."""
+
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True)
+class Member:
+    """`a.name` or `a->name`."""
+
+    operand: Expression
+    name: Name
+    span: Span
+
+
+@dataclass(frozen=True)
+class Index:
+    operand: Expression
+    index: Expression
+    span: Span
+
+
+@dataclass(frozen=True)
+class Invoke:
+    """`table.lookup(key, value)`."""
+
+    operand: Expression
+    method: Name
+    arguments: tuple[Expression, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
+class Cast:
+    """`(type) a`, or `(type *) a`."""
+
+    type: Type
+    is_view: bool
+    operand: Expression
+    span: Span
+
+
+@dataclass(frozen=True)
+class TypeValue:
+    """A type where a value stands: an argument of `bits()` or of an element's parameters."""
+
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class Braces:
+    """`{a, b}`, what a struct or array is made from."""
+
+    parts: tuple[Expression, ...]
+    span: Span
+
+
+Expression = (
+    Number | Reference | Unary | Binary | Conditional | Call | Text | Member | Index | Invoke | Cast | TypeValue | Braces
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -7,15 +7,14 @@ error was reported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.frontend import ast
-from compiler.frontend.parser import C_TYPES
+from compiler.frontend.constants import MAX_BITS, Bad, ConstantEvaluator
+from compiler.frontend.parse_expression import C_TYPES
 from compiler.frontend.source import Diagnostics, Note, Span, closest
 
-MAX_BITS = 1 << 16
-MAX_VALUE_BITS = 1024  # of any value on the way; Python prints such numbers, larger ones it may refuse
 MAX_ENUM_BITS = 64
 # Keywords of the generated languages: a layout with such a name would not compile there.
 RESERVED_WORDS = """
@@ -110,20 +109,16 @@ class Layouts:
     files: Mapping[str, tuple[str, tuple[Item, ...]]]
 
 
-class _Bad(Exception):
-    """An error was reported; what depends on it is left out."""
-
-
 Named = ast.Constant | ast.Enum | ast.Aggregate | ast.Registers
 
 
-class Checker:
+class Checker(ConstantEvaluator):
     """Resolves declarations on demand, so that their order does not matter; a cycle is an error."""
 
     def __init__(self, files: Sequence[ast.File], overrides: Mapping[str, int], diagnostics: Diagnostics) -> None:
         self.files = files
         self.overrides = overrides
-        self.diagnostics = diagnostics
+        super().__init__(diagnostics)
         self.named: dict[str, Named] = {}
         self.members: dict[str, ast.Enum] = {}
         self.done: dict[str, Item | None] = {}
@@ -151,10 +146,6 @@ class Checker:
             if not isinstance(self.named.get(name), ast.Constant):
                 self.diagnostics.error("E0310", f"there is no constant '{name}' to set", None, "see layouts/ for the names")
         return Layouts(tuple(self.order), files)
-
-    def _error(self, code: str, text: str, span: Span, hint: str = "", notes: tuple[Note, ...] = ()) -> _Bad:
-        self.diagnostics.error(code, text, span, hint, notes)
-        return _Bad()
 
     def _collect(self) -> None:
         seen: dict[str, Span] = {}
@@ -187,7 +178,7 @@ class Checker:
     def _item_or_none(self, name: str) -> Item | None:
         try:
             return self._item(name)
-        except _Bad:
+        except Bad:
             return None
         except RecursionError:
             self._too_deep(self.named[name].name.span)
@@ -201,18 +192,18 @@ class Checker:
         if name in self.done:
             found = self.done[name]
             if found is None:
-                raise _Bad
+                raise Bad
             return found
         declaration = self.named[name]
         if name in self.open:
             cycle = " -> ".join([*self.open[self.open.index(name) :], name])
-            raise self._error("E0303", f"'{name}' depends on itself: {cycle}", declaration.name.span, "break the cycle")
+            raise self.error("E0303", f"'{name}' depends on itself: {cycle}", declaration.name.span, "break the cycle")
         self.open.append(name)
         self.done[name] = None
         try:
             del self.done[name]
             item = self._check(declaration)
-        except _Bad:
+        except Bad:
             self.done[name] = None
             raise
         finally:
@@ -227,7 +218,7 @@ class Checker:
                 found = self.overrides[name.text] if name.text in self.overrides else self.value(value)
                 if not 0 <= found < 1 << 64:
                     hint = "0 to 2**64 - 1"
-                    raise self._error("E0304", f"'{name.text}' is {found}, which is no 64-bit unsigned number", value.span, hint)
+                    raise self.error("E0304", f"'{name.text}' is {found}, which is no 64-bit unsigned number", value.span, hint)
                 return ConstantValue(name.text, found, doc)
             case ast.Enum():
                 return self._enum(declaration)
@@ -239,7 +230,7 @@ class Checker:
     def _enum(self, declaration: ast.Enum) -> EnumType:
         width, _ = self._type(declaration.type)
         if width > MAX_ENUM_BITS:
-            raise self._error("E0317", f"an enum cannot have {width} bits", declaration.type.span, f"1 to {MAX_ENUM_BITS}")
+            raise self.error("E0317", f"an enum cannot have {width} bits", declaration.type.span, f"1 to {MAX_ENUM_BITS}")
         members: list[Member] = []
         following = 0
         for member in declaration.members:
@@ -250,7 +241,7 @@ class Checker:
             members.append(Member(member.name.text, value, member.doc))
             following = value + 1
         if not members:
-            raise self._error("E0306", f"enum '{declaration.name.text}' has no member", declaration.name.span, "give it one")
+            raise self.error("E0306", f"enum '{declaration.name.text}' has no member", declaration.name.span, "give it one")
         return EnumType(declaration.name.text, width, tuple(members), declaration.doc)
 
     def _aggregate(self, declaration: ast.Aggregate) -> AggregateType:
@@ -261,18 +252,18 @@ class Checker:
             if field.name.text in fields:
                 self.diagnostics.error("E0307", f"'{name.text}' has two fields '{field.name.text}'", field.name.span, "rename one")
             width, type_name = self._type(field.type)
-            count = 1 if field.count is None else self._positive(field.count, "an array size")
+            count = 1 if field.count is None else self.positive(field.count, "an array size")
             fields[field.name.text] = FieldType(field.name.text, width, count, field.count is not None, type_name, field.doc)
             if declaration.kind == "record" and width % 8:
                 hint = "fields of a record are whole bytes; use a struct for bits"
                 self.diagnostics.error("E0308", f"'{field.name.text}' has {width} bits", field.name.span, hint)
         bits = sum(field.bits for field in fields.values())
         if not fields:
-            raise self._error("E0306", f"{declaration.kind} '{name.text}' has no field", name.span, "give it one")
+            raise self.error("E0306", f"{declaration.kind} '{name.text}' has no field", name.span, "give it one")
         if bits > MAX_BITS:
-            raise self._error("E0309", f"'{name.text}' has {bits} bits; the most is {MAX_BITS}", name.span, "split it")
+            raise self.error("E0309", f"'{name.text}' has {bits} bits; the most is {MAX_BITS}", name.span, "split it")
         if declaration.kind != "struct" and bits % 8:
-            raise self._error("E0308", f"{declaration.kind} '{name.text}' has {bits} bits", name.span, "it must be whole bytes")
+            raise self.error("E0308", f"{declaration.kind} '{name.text}' has {bits} bits", name.span, "it must be whole bytes")
         return AggregateType(declaration.kind, name.text, tuple(fields.values()), bits, declaration.doc)
 
     def _registers(self, declaration: ast.Registers) -> RegistersType:
@@ -281,7 +272,7 @@ class Checker:
         for register in declaration.registers:
             width, _ = self._type(register.type)
             offset = self.value(register.offset)
-            count = 1 if register.count is None else self._positive(register.count, "an array size")
+            count = 1 if register.count is None else self.positive(register.count, "an array size")
             if width != 32:
                 self.diagnostics.error("E0311", f"'{register.name.text}' has {width} bits", register.type.span, "registers have 32")
             if offset % 4 or not 0 <= offset <= 4096 - 4 * count:
@@ -306,7 +297,7 @@ class Checker:
             if isinstance(condition, ast.Binary):
                 text += f": {self.value(condition.left)} {condition.operator} {self.value(condition.right)}"
             self.diagnostics.error("E0314", text, condition.span, "mend the declaration that it is about")
-        except _Bad:
+        except Bad:
             return
         except RecursionError:
             self._too_deep(declaration.span)
@@ -319,46 +310,23 @@ class Checker:
             case ast.IntegerType(name=name, width=None):
                 return C_TYPES[name], ""
             case ast.IntegerType(width=expression) if expression is not None:
-                width = self._positive(expression, "a width")
+                width = self.positive(expression, "a width")
                 if width > 1024 and width > MAX_BITS:
-                    raise self._error("E0315", f"{width} bits are too many", expression.span, f"at most {MAX_BITS}")
+                    raise self.error("E0315", f"{width} bits are too many", expression.span, f"at most {MAX_BITS}")
                 return width, ""
         assert isinstance(node, ast.NamedType)
-        return self._size(node.name, node.span), node.name
+        return self.size(node.name, node.span), node.name
 
-    def _size(self, name: str, span: Span) -> int:
+    def size(self, name: str, span: Span) -> int:
         if isinstance(self.named.get(name), ast.Enum | ast.Aggregate):
             item = self._item(name)
             assert isinstance(item, EnumType | AggregateType)
             return item.width if isinstance(item, EnumType) else item.bits
         types = [n for n, d in self.named.items() if isinstance(d, ast.Enum | ast.Aggregate)]
         near = closest(name, [*types, *C_TYPES])
-        raise self._error("E0316", f"there is no type '{name}'", span, f"did you mean '{near}'?" if near else "declare it")
+        raise self.error("E0316", f"there is no type '{name}'", span, f"did you mean '{near}'?" if near else "declare it")
 
-    def _positive(self, node: ast.Expression, what: str) -> int:
-        value = self.value(node)
-        if not 1 <= value <= MAX_BITS:
-            raise self._error("E0317", f"{what} cannot be {value}", node.span, f"1 to {MAX_BITS}")
-        return value
-
-    def value(self, node: ast.Expression) -> int:
-        """The value of a constant expression."""
-        match node:
-            case ast.Number(value=value):
-                return value
-            case ast.Reference(name=name, span=span):
-                return self._constant(name, span)
-            case ast.Unary(operator=operator, operand=operand):
-                inner = self.value(operand)
-                return {"-": -inner, "~": ~inner, "!": int(not inner)}[operator]
-            case ast.Conditional(condition=condition, then=then, otherwise=otherwise):
-                return self.value(then) if self.value(condition) else self.value(otherwise)
-            case ast.Call():
-                return self._call(node)
-            case ast.Binary():
-                return self._binary(node)
-
-    def _constant(self, name: str, span: Span) -> int:
+    def constant(self, name: str, span: Span) -> int:
         if isinstance(self.named.get(name), ast.Constant):
             item = self._item(name)
             assert isinstance(item, ConstantValue)
@@ -369,42 +337,7 @@ class Checker:
             return next(m.value for m in enum.members if m.name == name)
         constants = [n for n, d in self.named.items() if isinstance(d, ast.Constant)]
         near = closest(name, [*constants, *self.members])
-        raise self._error("E0318", f"there is no constant '{name}'", span, f"did you mean '{near}'?" if near else "declare it")
-
-    def _call(self, node: ast.Call) -> int:
-        if len(node.arguments) != 1 or node.function.text not in ("bits", "bytes", "clog2"):
-            raise self._error(
-                "E0319", f"'{node.function.text}' is no function here", node.span, "bits(type), bytes(type), clog2(n)"
-            )
-        argument = node.arguments[0]
-        if node.function.text == "clog2":
-            value = self.value(argument)
-            if value < 1:
-                raise self._error("E0317", f"clog2 of {value}", argument.span, "1 or more")
-            return (value - 1).bit_length()
-        if not isinstance(argument, ast.Reference):
-            raise self._error("E0319", f"'{node.function.text}' takes a type", argument.span, f"{node.function.text}(name_t)")
-        size = self._size(argument.name, argument.span)
-        return size if node.function.text == "bits" else (size + 7) // 8
-
-    def _binary(self, node: ast.Binary) -> int:
-        left, right = self.value(node.left), self.value(node.right)
-        if node.operator in ("/", "%") and right == 0:
-            raise self._error("E0320", "division by zero", node.right.span, "the divisor must not be 0")
-        if node.operator in ("<<", ">>") and not 0 <= right <= 1024:
-            raise self._error("E0317", f"a shift cannot be by {right}", node.right.span, "0 to 1024")
-        operations: dict[str, Callable[[], int]] = {
-            "||": lambda: int(bool(left or right)), "&&": lambda: int(bool(left and right)), "|": lambda: left | right,
-            "^": lambda: left ^ right, "&": lambda: left & right, "==": lambda: int(left == right),
-            "!=": lambda: int(left != right), "<": lambda: int(left < right), ">": lambda: int(left > right),
-            "<=": lambda: int(left <= right), ">=": lambda: int(left >= right), "<<": lambda: left << right,
-            ">>": lambda: left >> right, "+": lambda: left + right, "-": lambda: left - right,
-            "*": lambda: left * right, "/": lambda: left // right, "%": lambda: left % right,
-        }  # fmt: skip
-        value = operations[node.operator]()
-        if value.bit_length() > MAX_VALUE_BITS:
-            raise self._error("E0317", "this number is too large", node.span, f"at most {MAX_VALUE_BITS} bits")
-        return value
+        raise self.error("E0318", f"there is no constant '{name}'", span, f"did you mean '{near}'?" if near else "declare it")
 
 
 def check(files: Sequence[ast.File], overrides: Mapping[str, int], diagnostics: Diagnostics) -> Layouts:

@@ -57,11 +57,11 @@ class Token:
         return self.kind.value if self.kind is Kind.END else f"'{self.text if len(self.text) <= 40 else self.text[:37] + '...'}'"
 
 
-PUNCTUATION = sorted(
-    ("{ } ( ) [ ] < > ; , : @ = + - * / % & | ^ ~ ! ? . == != <= >= << >> && || -> => += -= *= /= ++ --").split(),  # noqa: SIM905
-    key=len,
-    reverse=True,
-)
+_MARKS = """
+{ } ( ) [ ] < > ; , : @ = + - * / % & | ^ ~ ! ? . :: == != <= >= << >> && || -> =>
++= -= *= /= %= &= |= ^= <<= >>= ++ --
+"""
+PUNCTUATION = sorted(_MARKS.split(), key=len, reverse=True)
 _PATTERN = re.compile(
     r"(?P<space>[ \t\r\n\f\v]+)"
     r"|(?P<line>//[^\n]*)"

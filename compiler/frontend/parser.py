@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tokens to a syntax tree, by recursive descent. An error is reported once and parsing goes on at the next declaration or
+"""Layouts to a syntax tree, by recursive descent. An error is reported once and parsing goes on at the next declaration or
 member, so that one run shows the errors of the whole file."""
 
 from __future__ import annotations
@@ -8,85 +8,18 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from compiler.frontend import ast
-from compiler.frontend.lexer import Kind, Token, lex
-from compiler.frontend.source import Diagnostics, Source, Span, closest
+from compiler.frontend.lexer import Kind, Token
+from compiler.frontend.parse_expression import ExpressionParser, Recover
+from compiler.frontend.source import Diagnostics, Source, closest
 
 AGGREGATES = ("struct", "header", "record")
 DECLARATIONS = ("import", "constexpr", "enum", *AGGREGATES, "registers", "static_assert")
 ACCESSES = ("ro", "wo", "rw")
-C_TYPES = {"bool": 1, "uchar": 8, "ushort": 16, "uint": 32, "ulong": 64, "int": 32}
-PRECEDENCE = (
-    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"), ("*", "/", "%"),
-)  # fmt: skip
-MAX_NESTING = 32  # an expression in parentheses takes 13 Python frames
 T = TypeVar("T")
 
 
-class _Recover(Exception):
-    """Raised after an error was reported; caught where parsing can go on."""
-
-
-class Parser:
+class Parser(ExpressionParser):
     """Parses one source into a `File`."""
-
-    def __init__(self, source: Source, diagnostics: Diagnostics) -> None:
-        self.source = source
-        self.diagnostics = diagnostics
-        self.tokens = lex(source, diagnostics)
-        self.index = 0
-        self.nesting = 0
-
-    @property
-    def token(self) -> Token:
-        return self.tokens[self.index]
-
-    def next(self) -> Token:
-        """Take the current token; the end of the file is never passed."""
-        token = self.token
-        if token.kind is not Kind.END:
-            self.index += 1
-        return token
-
-    def at(self, *texts: str) -> bool:
-        return self.token.kind in (Kind.PUNCTUATION, Kind.NAME) and self.token.text in texts
-
-    def at_end(self) -> bool:
-        return self.token.kind is Kind.END
-
-    def accept(self, text: str) -> Token | None:
-        return self.next() if self.at(text) else None
-
-    def fail(self, wanted: str, hint: str = "", code: str = "E0201") -> _Recover:
-        """Report that something else was expected here."""
-        text, hint = f"expected {wanted}, found {self.token.describe()}", hint or f"write {wanted} here"
-        self.diagnostics.error(code, text, self.token.span, hint)
-        return _Recover()
-
-    def expect(self, text: str, hint: str = "") -> Token:
-        if self.at(text):
-            return self.next()
-        if text == ">" and self.at(">>"):
-            return self._split_shift()
-        if text == ";" and self.index > 0:
-            before = self.tokens[self.index - 1].span
-            place = Span(self.source, before.end, before.end)
-            self.diagnostics.error("E0202", f"expected ';' before {self.token.describe()}", place, hint or "end it with ';'")
-            raise _Recover
-        raise self.fail(f"'{text}'", hint)
-
-    def _split_shift(self) -> Token:
-        """Take the first half of '>>' where two '>' were meant."""
-        token = self.token
-        first = Span(self.source, token.span.start, token.span.start + 1)
-        second = Span(self.source, token.span.start + 1, token.span.end)
-        self.tokens[self.index] = Token(token.kind, ">", second, (), token.trailing)
-        return Token(token.kind, ">", first, token.leading)
-
-    def name(self, what: str) -> ast.Name:
-        if self.token.kind is not Kind.NAME:
-            raise self.fail(what)
-        token = self.next()
-        return ast.Name(token.text, token.span)
 
     # Declarations
 
@@ -100,7 +33,7 @@ class Parser:
             try:
                 item = self.declaration()
                 (imports if isinstance(item, ast.Import) else declarations).append(item)  # type: ignore[arg-type]
-            except _Recover:
+            except Recover:
                 self._skip_declaration(start)
         return ast.File(self.source, doc, tuple(imports), tuple(declarations), tuple(self.tokens))
 
@@ -185,7 +118,7 @@ class Parser:
             start = self.index
             try:
                 members.append(parse())
-            except _Recover:
+            except Recover:
                 self._skip_member(start)
         return tuple(members), self.expect("}")
 
@@ -236,75 +169,6 @@ class Parser:
         offset = self.expression()
         end = self.expect(";")
         return ast.Register(access.text, kind, name, count, offset, self._doc(doc, end), access.span.to(end.span))
-
-    # Types and expressions
-
-    def type(self) -> ast.Type:
-        """A type name, with its width where it has one."""
-        name = self.name("a type")
-        if name.text in ("uint", "int") and self.accept("<"):
-            width = self._binary(PRECEDENCE.index(("<<", ">>")) + 1)
-            end = self.expect(">")
-            return ast.IntegerType(name.text, width, name.span.to(end.span))
-        if name.text in C_TYPES:
-            return ast.IntegerType(name.text, None, name.span)
-        return ast.NamedType(name.text, name.span)
-
-    def expression(self) -> ast.Expression:
-        """Any constant expression."""
-        condition = self._binary(0)
-        if not self.accept("?"):
-            return condition
-        self.nesting += 1
-        try:
-            if self.nesting > MAX_NESTING:
-                raise self.fail("a simpler expression", f"at most {MAX_NESTING} levels", "E0203")
-            then = self.expression()
-            self.expect(":")
-            otherwise = self.expression()
-        finally:
-            self.nesting -= 1
-        return ast.Conditional(condition, then, otherwise, condition.span.to(otherwise.span))
-
-    def _binary(self, level: int) -> ast.Expression:
-        if level == len(PRECEDENCE):
-            return self._unary()
-        left = self._binary(level + 1)
-        while self.token.kind is Kind.PUNCTUATION and self.token.text in PRECEDENCE[level]:
-            operator = self.next().text
-            right = self._binary(level + 1)
-            left = ast.Binary(operator, left, right, left.span.to(right.span))
-        return left
-
-    def _unary(self) -> ast.Expression:
-        self.nesting += 1
-        try:
-            if self.nesting > MAX_NESTING:
-                raise self.fail("a simpler expression", f"at most {MAX_NESTING} levels", "E0203")
-            if self.at("-", "~", "!"):
-                operator = self.next()
-                operand = self._unary()
-                return ast.Unary(operator.text, operand, operator.span.to(operand.span))
-            return self._primary()
-        finally:
-            self.nesting -= 1
-
-    def _primary(self) -> ast.Expression:
-        if self.token.kind is Kind.NUMBER:
-            token = self.next()
-            return ast.Number(token.value, token.span, token.text)
-        if self.accept("("):
-            inner = self.expression()
-            self.expect(")")
-            return inner
-        name = self.name("a value")
-        if not self.accept("("):
-            return ast.Reference(name.text, name.span)
-        arguments = [] if self.at(")") else [self.expression()]
-        while self.accept(","):
-            arguments.append(self.expression())
-        end = self.expect(")")
-        return ast.Call(name, tuple(arguments), name.span.to(end.span))
 
 
 def parse(source: Source, diagnostics: Diagnostics) -> ast.File:

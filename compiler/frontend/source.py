@@ -80,12 +80,13 @@ class Diagnostic:
     span: Span | None
     hint: str = ""
     notes: tuple[Note, ...] = ()
+    severity: str = "error"
 
     def render(self) -> str:
         """As people read it: place, message, line, caret, related places, hint."""
         if self.span is None:
-            return f"error[{self.code}]: {self.text}\n" + (f"  hint: {self.hint}\n" if self.hint else "")
-        out = f"{self.span}: error[{self.code}]: {self.text}\n{_excerpt(self.span)}"
+            return f"{self.severity}[{self.code}]: {self.text}\n" + (f"  hint: {self.hint}\n" if self.hint else "")
+        out = f"{self.span}: {self.severity}[{self.code}]: {self.text}\n{_excerpt(self.span)}"
         for note in self.notes:
             out += f"{note.span}: note: {note.text}\n{_excerpt(note.span)}"
         return out + (f"  hint: {self.hint}\n" if self.hint else "")
@@ -94,6 +95,7 @@ class Diagnostic:
         """As tools read it."""
         return {
             "code": self.code,
+            "severity": self.severity,
             "message": self.text,
             **_place(self.span),
             "hint": self.hint,
@@ -125,22 +127,33 @@ class Diagnostics:
 
     errors: list[Diagnostic] = field(default_factory=list)
     suppressed: int = 0
+    warnings: list[Diagnostic] = field(default_factory=list)
     _seen: set[tuple[str, str, int]] = field(default_factory=set)
 
     def error(self, code: str, text: str, span: Span | None, hint: str = "", notes: tuple[Note, ...] = ()) -> None:
         """Report; a second error of the same code at the same place is dropped."""
-        key = (code, span.source.name if span else text, span.start if span else -1)
-        if key in self._seen:
+        if not self._is_new(code, text, span):
             return
-        self._seen.add(key)
         if len(self.errors) >= MAX_ERRORS:
             self.suppressed += 1
         else:
             self.errors.append(Diagnostic(code, text, span, hint, notes))
 
+    def warning(self, code: str, text: str, span: Span, hint: str = "", notes: tuple[Note, ...] = ()) -> None:
+        """Report what is allowed, and surely not meant."""
+        if self._is_new(code, text, span) and len(self.warnings) < MAX_ERRORS:
+            self.warnings.append(Diagnostic(code, text, span, hint, notes, "warning"))
+
+    def _is_new(self, code: str, text: str, span: Span | None) -> bool:
+        key = (code, span.source.name if span else text, span.start if span else -1)
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
     def sorted(self) -> list[Diagnostic]:
-        """By file and position; errors without a place come first."""
-        return sorted(self.errors, key=lambda e: (e.span.source.name, e.span.start) if e.span else ("", -1))
+        """Errors and warnings by file and position; those without a place come first."""
+        return sorted([*self.errors, *self.warnings], key=lambda e: (e.span.source.name, e.span.start) if e.span else ("", -1))
 
     def __bool__(self) -> bool:
         return bool(self.errors)

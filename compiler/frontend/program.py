@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program from its file: parse, read what it imports, elaborate, check.
+
+`load(path, diagnostics)` gives the typed tree, or None where an error was reported.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+from compiler.frontend import ast, typed
+from compiler.frontend import ast_element as tree
+from compiler.frontend.check import ConstantValue, Layouts, check
+from compiler.frontend.constants import Bad
+from compiler.frontend.elements import ElementBuilder, mangled
+from compiler.frontend.graph import GraphBuilder, Parameters
+from compiler.frontend.parse_program import parse_program
+from compiler.frontend.resolve import LayoutScope
+from compiler.frontend.scope import ElementName, FunctionName, Pending, Scope, TypeName
+from compiler.frontend.source import Diagnostics, Note, Source, Span
+from compiler.frontend.statements import Statements
+from compiler.layouts import LAYOUTS, ROOT, read
+
+LIBRARY = ROOT / "elements"
+
+
+@lru_cache(1)
+def _layouts() -> Layouts:
+    """Everything of `layouts/`; it is right, or nothing works."""
+    diagnostics = Diagnostics()
+    layouts = check(read(LAYOUTS, diagnostics), {}, diagnostics)
+    if diagnostics:
+        raise ValueError(f"layouts/ is broken:\n{diagnostics.sorted()[0].render()}")
+    return layouts
+
+
+class Loader:
+    """Reads one program; each file is parsed once."""
+
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self.diagnostics = diagnostics
+        self.root = LayoutScope(_layouts())
+        self.files: dict[Path, tuple[tree.ProgramFile, Scope]] = {}
+        self.elements: dict[tuple[ElementName, str], typed.Element] = {}
+        self.broken: set[tuple[ElementName, str]] = set()
+        self.names: set[str] = set()
+
+    # Files
+
+    def read(self, path: Path) -> Source | None:
+        """A file's text; what cannot be read is reported by the caller."""
+        try:
+            return Source(shown(path), path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError):
+            return None
+
+    def file(self, path: Path) -> tuple[tree.ProgramFile, Scope] | None:
+        """A file's syntax tree and its scope."""
+        path = path.resolve()
+        if path not in self.files:
+            source = self.read(path)
+            if source is None:
+                return None
+            self.enter(source, path)
+        return self.files[path]
+
+    def enter(self, source: Source, path: Path) -> tuple[tree.ProgramFile, Scope]:
+        """Parse a source and declare its names."""
+        file = parse_program(source, self.diagnostics)
+        imported = Scope(self.root)
+        scope = Scope(imported)
+        self.files[path] = (file, scope)
+        for item in file.imports:
+            self._import(item, path, imported)
+        names = Statements(self.diagnostics, scope)
+        for declaration in file.items:
+            if isinstance(declaration, tree.Element | tree.Group):
+                names.declare(declaration.name, ElementName(declaration, scope))
+            elif isinstance(declaration, tree.Function):
+                names.declare(declaration.name, FunctionName(declaration, scope))
+            elif isinstance(declaration, ast.Constant | ast.Aggregate | ast.Enum):
+                names.declare(declaration.name, Pending(declaration, scope))
+                if isinstance(declaration, ast.Enum):
+                    for member in declaration.members:
+                        names.declare(member.name, Pending(declaration, scope))
+        return self.files[path]
+
+    def _import(self, item: tree.Import, path: Path, imported: Scope) -> None:
+        for folder in (path.parent, LIBRARY, LAYOUTS):
+            candidate = (folder / item.path).resolve()
+            if candidate.is_file() and LAYOUTS in candidate.parents:
+                return  # layouts are always visible
+            found = self.file(candidate) if candidate.is_file() else None
+            if found is None:
+                continue
+            if item.namespace:
+                imported.namespaces[item.namespace.text] = found[1]
+                return
+            for name, binding in found[1].names.items():
+                if imported.names.setdefault(name, binding) is not binding:
+                    note = (Note("the other one", imported.places[name]),) if name in imported.places else ()
+                    hint = 'import one of the files into a namespace: import "file.sl" as other;'
+                    self.diagnostics.error("E0402", f"'{name}' comes from two imports", item.span, hint, note)
+                imported.places.setdefault(name, found[1].places[name])
+            return
+        hint = "a file beside this one, or below elements/"
+        self.diagnostics.error("E0609", f"there is no file '{item.path}'", item.span, hint)
+
+    # Elements
+
+    def find_element(self, path: tuple[ast.Name, ...], scope: Scope) -> ElementName | None:
+        """An element by its name: of the file, of an import, or of the library."""
+        for name in path[:-1]:
+            inner = next((s.namespaces[name.text] for s in scope.chain() if name.text in s.namespaces), None)
+            if inner is None:
+                return None
+            scope = inner
+        name = path[-1]
+        found = scope.find(name.text)
+        if isinstance(found, ElementName):
+            return found
+        if found is not None or len(path) > 1:
+            return None
+        lower = name.text.lower()
+        file = self.file(LIBRARY / lower / f"{lower}.sl")
+        own = file[1].names.get(name.text) if file else None
+        return own if isinstance(own, ElementName) else None
+
+    def instantiate(self, found: ElementName, parameters: Parameters) -> typed.Element:
+        """An element with parameters, built once for each set of values."""
+        assert isinstance(found.declaration, tree.Element)
+        name = mangled(found.declaration, parameters)
+        key = (found, name)
+        if key in self.broken:
+            raise Bad
+        if key not in self.elements:
+            before = len(self.diagnostics.errors) + self.diagnostics.suppressed
+            unique, number = name, 2
+            while unique in self.names:
+                unique, number = f"{name}_{number}", number + 1
+            self.names.add(unique)
+            with suppress(Bad):
+                self.elements[key] = ElementBuilder(found.declaration, parameters, found.scope, self.diagnostics).build(unique)
+            if len(self.diagnostics.errors) + self.diagnostics.suppressed > before:
+                self.broken.add(key)
+                if key not in self.elements:
+                    raise Bad
+        return self.elements[key]
+
+    # Programs
+
+    def program(self, source: Source, path: Path) -> typed.Program:
+        """Everything; only to be used where no error was reported."""
+        file, scope = self.enter(source, path)
+        packet = self.root.find("packet")
+        assert isinstance(packet, TypeName)
+        graph = GraphBuilder(scope, self.find_element, self.instantiate, packet, self.diagnostics)
+        self._check_items(file, scope, graph)
+        instances, channels, lanes = graph.build(file.connections, self._most_flits())
+        return typed.Program(tuple(self.elements.values()), tuple(instances), tuple(channels), lanes)
+
+    def _check_items(self, file: tree.ProgramFile, scope: Scope, graph: GraphBuilder) -> None:
+        """What can be checked without being used: types, functions, elements whose parameters all have values."""
+        bare = Statements(self.diagnostics, scope)
+        for item in file.items:
+            try:
+                if isinstance(item, tree.Element):
+                    if all(parameter.default for parameter in item.parameters):
+                        self.instantiate(_name_of(scope, item), graph.parameters_of(item, (), item.span))
+                elif isinstance(item, tree.Function):
+                    name = scope.names[item.name.text]
+                    if isinstance(name, FunctionName):
+                        bare.function(name, item.span)
+                elif isinstance(item, ast.StaticAssert):
+                    bare.static_assert(item)
+                elif not isinstance(item, tree.Group):
+                    bare.find(item.name.text, item.name.span)
+            except Bad:
+                continue
+
+    def _most_flits(self) -> int:
+        """The largest packet in flits."""
+        values = {item.name: item.value for item in _layouts().items if isinstance(item, ConstantValue)}
+        return -(-values["MTU_BYTES"] // values["DATA_BYTES"])
+
+
+def _name_of(scope: Scope, node: tree.Element) -> ElementName:
+    """The binding of an element's declaration; one that is hidden by an error has none."""
+    found = scope.names[node.name.text]
+    return found if isinstance(found, ElementName) and found.declaration is node else ElementName(node, scope)
+
+
+def shown(path: Path) -> str:
+    """A path as messages show it: from the checkout, or from here."""
+    path = path.resolve()
+    for folder in (Path.cwd(), ROOT):
+        if folder in path.parents:
+            return str(path.relative_to(folder))
+    return str(path)
+
+
+def load(path: Path, diagnostics: Diagnostics) -> typed.Program | None:
+    """The program of a file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        diagnostics.error("E0105", f"{path} cannot be read: {error}", None, "a program is a text file in UTF-8")
+        return None
+    return _load(Source(shown(path), text), path.resolve(), diagnostics)
+
+
+def load_text(text: str, name: str, diagnostics: Diagnostics) -> typed.Program | None:
+    """The program of a text; imports are looked for in the current folder."""
+    return _load(Source(name, text), (Path.cwd() / name).resolve(), diagnostics)
+
+
+def _load(source: Source, path: Path, diagnostics: Diagnostics) -> typed.Program | None:
+    try:
+        program = Loader(diagnostics).program(source, path)
+    except RecursionError:
+        start = Span(source, 0, 0)
+        diagnostics.error("E0321", "the program is nested too deeply", start, "split long expressions and functions")
+        return None
+    except Bad:
+        return None
+    return None if diagnostics else program

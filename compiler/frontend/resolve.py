@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names and types of programs: what a name means where it stands, and the typed form of a type."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from compiler.frontend import ast, check, typed
+from compiler.frontend.constants import MAX_BITS, Bad, ConstantEvaluator
+from compiler.frontend.parse_expression import C_TYPES
+from compiler.frontend.scope import (
+    Binding,
+    Broken,
+    ElementName,
+    FunctionName,
+    Number,
+    Pending,
+    Ports,
+    Scope,
+    TypeName,
+    Value,
+    View,
+)
+from compiler.frontend.source import Diagnostics, Note, Source, Span, closest
+
+MAX_INTEGER_BITS = 1024
+MAX_ENTRIES = 1 << 24
+UINT = typed.Integer(32)
+INT = typed.Integer(32, True)
+_PORT = re.compile(r"PORT_([1-9][0-9]?)")
+BUILT_IN = Span(Source("(built in)", ""), 0, 0)
+C_INTEGERS = {
+    name: typed.BOOL if name == "bool" else typed.Integer(bits, name == "int") for name, bits in C_TYPES.items()
+}  # fmt: skip
+
+
+class LayoutScope(Scope):
+    """The outermost scope: everything of `layouts/`, and what is built in. Types are made when they are first asked for."""
+
+    def __init__(self, layouts: check.Layouts) -> None:
+        super().__init__()
+        self.items = {item.name: item for item in layouts.items}
+        self.types: dict[str, typed.Type] = {}
+        for item in layouts.items:
+            if isinstance(item, check.ConstantValue):
+                self.names[item.name] = Number(item.value, UINT if item.value < 1 << 32 else typed.Integer(64))
+            elif isinstance(item, check.EnumType):
+                kind = typed.Integer(item.width, False, item.name)
+                self.names.update({member.name: Number(member.value, kind) for member in item.members})
+        flit = self.type("flit_t")
+        self.names |= {
+            "flit": TypeName(flit), "packet": TypeName(flit, True), "true": Number(1, typed.BOOL), "false": Number(0, typed.BOOL),
+            "ClSignal": TypeName(_cl_signal()),
+        }  # fmt: skip
+
+    def own(self, name: str) -> Binding | None:
+        found = self.names.get(name)
+        if found is not None:
+            return found
+        if isinstance(self.items.get(name), check.EnumType | check.AggregateType):
+            return self.names.setdefault(name, TypeName(self.type(name)))
+        port = _PORT.fullmatch(name)
+        if port and int(port[1]) <= 32:
+            return Number(1 << (int(port[1]) - 1), UINT)
+        return None
+
+    def type(self, name: str) -> typed.Type:
+        """A type of the layouts."""
+        if name not in self.types:
+            item = self.items[name]
+            if isinstance(item, check.EnumType):
+                self.types[name] = typed.Integer(item.width, False, item.name)
+            else:
+                assert isinstance(item, check.AggregateType)
+                members = [(field.name, self._field(field)) for field in item.fields]
+                self.types[name] = aggregate(item.kind, item.name, members)
+        return self.types[name]
+
+    def _field(self, field: check.FieldType) -> typed.Type:
+        kind = self.type(field.type) if field.type else typed.Integer(field.width)
+        return typed.Array(kind, field.count) if field.is_array else kind
+
+
+def aggregate(kind: str, name: str, members: list[tuple[str, typed.Type]]) -> typed.Struct:
+    """A struct, header or record; the first field of a record is lowest."""
+    ordered = members[::-1] if kind == "record" else members
+    bits = sum(member.bits for _, member in ordered)
+    fields: list[typed.StructField] = []
+    low = bits
+    for member_name, member in ordered:
+        low -= member.bits
+        fields.append(typed.StructField(member_name, member, low))
+    return typed.Struct(name, bits, tuple(fields), kind == "header")
+
+
+def _cl_signal() -> typed.Struct:
+    """The paper's signal: `p.Sig.LParam[0]` to `[6]`."""
+    words = typed.Array(typed.Integer(64), 7)
+    return aggregate("struct", "ClSignal", [("Sig", aggregate("struct", "ClSignalBody", [("LParam", words)]))])
+
+
+def describe(kind: typed.Type) -> str:
+    """A type as a program would write it."""
+    match kind:
+        case typed.Integer(name=name) if name:
+            return name
+        case typed.Integer(bits=bits, signed=signed):
+            return f"{'int' if signed else 'uint'}<{bits}>"
+        case typed.Struct(name=name):
+            return name
+        case typed.Array(element=element, count=count):
+            return f"{describe(element)}[{count}]"
+
+
+class Resolver(ConstantEvaluator):
+    """Looks names up from `scope` on."""
+
+    def __init__(self, diagnostics: Diagnostics, scope: Scope) -> None:
+        super().__init__(diagnostics)
+        self.scope = scope
+        self._open: list[Pending] = []
+
+    # Names
+
+    def declare(self, name: ast.Name, binding: Binding) -> None:
+        """A new name in the innermost scope; one that is there already is an error."""
+        if name.text in self.scope.names:
+            first = self.scope.places.get(name.text)
+            notes = (Note("first declared here", first),) if first else ()
+            self.diagnostics.error("E0402", f"'{name.text}' is declared twice", name.span, "give one of them another name", notes)
+        self.scope.names[name.text] = binding
+        self.scope.places.setdefault(name.text, name.span)
+
+    def find(self, name: str, span: Span, wanted: str = "name", fits: Callable[[Binding], bool] | None = None) -> Binding:
+        """What a name means; an unknown one is an error that says which known one is like it."""
+        found = self.scope.find(name)
+        if isinstance(found, Pending):
+            found = self.settle(name, found)
+        if found is None:
+            known = [
+                n for n, binding in self.scope.visible().items() if fits is None or isinstance(binding, Pending) or fits(binding)
+            ]
+            near = closest(name, known)
+            hint = f"did you mean '{near}'?" if near else self._hint_for(name)
+            raise self.error("E0401", f"there is no {wanted} '{name}'", span, hint)
+        if isinstance(found, Broken):
+            raise Bad
+        return found
+
+    def _hint_for(self, name: str) -> str:
+        return "ports of the named form are read with read(in)" if name.startswith("PORT") else "declare it before its first use"
+
+    def settle(self, name: str, pending: Pending) -> Binding:
+        """Look into a declaration for the first time."""
+        if pending in self._open:
+            raise self.error("E0303", f"'{name}' depends on itself", pending.declaration.name.span, "break the cycle")
+        self._open.append(pending)
+        outer, self.scope = self.scope, pending.scope
+        try:
+            self.define(pending.declaration)
+        except Bad:
+            pending.scope.names[name] = Broken()
+            raise
+        finally:
+            self.scope = outer
+            self._open.pop()
+        return pending.scope.names[name]
+
+    def define(self, declaration: ast.Constant | ast.Enum | ast.Aggregate) -> None:
+        """Put a type or constant into the innermost scope, over what stands there."""
+        names, name = self.scope.names, declaration.name.text
+        if isinstance(declaration, ast.Constant):
+            names[name] = self._constant_of(declaration)
+        elif isinstance(declaration, ast.Aggregate):
+            names[name] = TypeName(self._aggregate(declaration))
+        else:
+            kind, members = self._enum(declaration)
+            names[name] = TypeName(kind)
+            names |= members
+
+    def _constant_of(self, node: ast.Constant) -> Number:
+        kind = self.type(node.type)
+        if not isinstance(kind, typed.Integer):
+            raise self.error(
+                "E0405", f"a constant of type {describe(kind)}", node.type.span, "a constexpr is an integer or an array"
+            )
+        value = self.value(node.value)
+        if not fits(value, kind):
+            raise self.error("E0406", f"{value} does not fit in {describe(kind)}", node.value.span, "choose a wider type")
+        return Number(value, kind)
+
+    def _enum(self, node: ast.Enum) -> tuple[typed.Integer, dict[str, Number]]:
+        base = self.type(node.type)
+        if not isinstance(base, typed.Integer) or base.signed or base.bits > check.MAX_ENUM_BITS:
+            raise self.error("E0317", f"an enum cannot be {describe(base)}", node.type.span, "uint<1> to uint<64>")
+        kind = typed.Integer(base.bits, False, node.name.text)
+        members: dict[str, Number] = {}
+        following = 0
+        for member in node.members:
+            value = following if member.value is None else self.value(member.value)
+            if not 0 <= value < 1 << base.bits:
+                hint = f"largest is {(1 << base.bits) - 1}; make the enum wider"
+                raise self.error("E0305", f"'{member.name.text}' = {value} does not fit in {base.bits} bits", member.span, hint)
+            members[member.name.text] = Number(value, kind)
+            following = value + 1
+        if not members:
+            raise self.error("E0306", f"enum '{node.name.text}' has no member", node.name.span, "give it one")
+        return kind, members
+
+    def _aggregate(self, node: ast.Aggregate) -> typed.Struct:
+        members: dict[str, typed.Type] = {}
+        for field in node.fields:
+            kind = self.type(field.type)
+            if field.count is not None:
+                kind = typed.Array(kind, self.positive(field.count, "an array size"))
+            if field.name.text in members:
+                raise self.error("E0307", f"'{node.name.text}' has two fields '{field.name.text}'", field.name.span, "rename one")
+            members[field.name.text] = kind
+        if not members:
+            raise self.error("E0306", f"{node.kind} '{node.name.text}' has no field", node.name.span, "give it one")
+        found = aggregate(node.kind, node.name.text, list(members.items()))
+        if found.bits > MAX_BITS:
+            raise self.error(
+                "E0309", f"'{node.name.text}' has {found.bits} bits; the most is {MAX_BITS}", node.name.span, "split it"
+            )
+        if node.kind == "header" and found.bits % 8:
+            raise self.error("E0308", f"header '{node.name.text}' has {found.bits} bits", node.name.span, "it must be whole bytes")
+        return found
+
+    # Constants, for the base
+
+    def constant(self, name: str, span: Span) -> int:
+        found = self.find(name, span, "constant", lambda binding: isinstance(binding, Number))
+        if isinstance(found, Number):
+            return found.value
+        raise self.error("E0323", f"'{name}' is no constant", span, "what stands here must be known before the program runs")
+
+    def size(self, name: str, span: Span) -> int:
+        found = self.find(name, span, "type")
+        if isinstance(found, TypeName):
+            return found.type.bits
+        if isinstance(found, typed.Variable):
+            return found.type.bits
+        raise self.error("E0403", f"'{name}' is {kind_of(found)} and no type", span, "bits(type)")
+
+    def size_of(self, argument: ast.Expression, function: str) -> int:
+        if isinstance(argument, ast.TypeValue):
+            return self.type(argument.type).bits
+        return super().size_of(argument, function)
+
+    # Types
+
+    def type(self, node: ast.Type) -> typed.Type:
+        """The type that is written."""
+        return self.channel_type(node).type
+
+    def channel_type(self, node: ast.Type) -> TypeName:
+        """A type, and whether it says `packet`."""
+        if isinstance(node, ast.NamedType):
+            found = self.find(node.name, node.span, "type", lambda binding: isinstance(binding, TypeName))
+            if not isinstance(found, TypeName):
+                raise self.error("E0403", f"'{node.name}' is {kind_of(found)} and no type", node.span, "a type belongs here")
+            return found
+        if node.width is None:
+            return TypeName(C_INTEGERS[node.name])
+        width = self.value(node.width)
+        if not 1 <= width <= MAX_INTEGER_BITS:
+            hint = f"1 to {MAX_INTEGER_BITS}; what is wider is an array or a struct"
+            raise self.error("E0315", f"an integer cannot have {width} bits", node.width.span, hint)
+        return TypeName(typed.Integer(width, node.name == "int"))
+
+    def array_type(self, kind: typed.Type, counts: tuple[ast.Expression, ...]) -> typed.Type:
+        """`kind[a][b]`: the last count is innermost."""
+        for node in reversed(counts):
+            count = self.value(node)
+            if not 1 <= count <= MAX_ENTRIES:
+                raise self.error("E0317", f"an array size cannot be {count}", node.span, f"1 to {MAX_ENTRIES}")
+            kind = typed.Array(kind, count)
+            if kind.bits > 1 << 32:
+                raise self.error("E0309", f"the array has {kind.bits} bits", node.span, "choose a smaller size")
+        return kind
+
+
+def fits(value: int, kind: typed.Integer) -> bool:
+    """Whether a value is one of the type's; a negative one fits an unsigned type by its bits, as `-1` in C."""
+    return -(1 << kind.bits - 1) <= value < 1 << (kind.bits - 1 if kind.signed else kind.bits)
+
+
+def kind_of(binding: Binding) -> str:
+    """What a name is, in words."""
+    names: dict[type, str] = {
+        Number: "a constant", Value: "a constant", TypeName: "a type", Ports: "a port", View: "a view",
+        FunctionName: "a function", ElementName: "an element", typed.Variable: "a variable", typed.Table: "a table",
+    }  # fmt: skip
+    return names.get(type(binding), "something else")

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements: from the syntax tree to typed blocks; functions, switch, loops with their bounds."""
+
+from __future__ import annotations
+
+from compiler.frontend import ast, typed
+from compiler.frontend import ast_element as tree
+from compiler.frontend.calls import Body, Calls
+from compiler.frontend.constants import Bad
+from compiler.frontend.loops import rounds
+from compiler.frontend.resolve import UINT, describe
+from compiler.frontend.scope import Broken, FunctionName, Number, Scope, Value
+from compiler.frontend.source import Diagnostics, Note, Span
+from compiler.frontend.values import constant, read
+
+MAX_ROUNDS = 65536
+MAX_REPEATS = 4096
+MAX_LOCAL_BITS = 1 << 16
+
+
+class Statements(Calls):
+    """One element's bodies."""
+
+    def __init__(self, diagnostics: Diagnostics, scope: Scope) -> None:
+        super().__init__(diagnostics, scope)
+        self.functions: dict[FunctionName, tuple[typed.Function, Body]] = {}
+        self.calling: list[FunctionName] = []
+
+    def in_body(self, body: Body, node: tree.Block, scope: Scope) -> typed.Block:
+        """A whole body, elaborated in its own scope."""
+        outer = (self.body, self.scope, self.out)
+        self.body, self.scope, self.out = body, scope, []
+        try:
+            return self.block(node)
+        finally:
+            self.body, self.scope, self.out = outer
+
+    def block(self, node: tree.Block) -> typed.Block:
+        """Statements in a scope of their own."""
+        return self._scoped(node.statements)
+
+    def _scoped(self, statements: tuple[tree.Statement, ...]) -> typed.Block:
+        outer, self.out = self.out, []
+        self.scope = Scope(self.scope)
+        try:
+            self.statements(statements)
+            return typed.Block(tuple(self.out))
+        finally:
+            assert self.scope.parent is not None
+            self.scope = self.scope.parent
+            self.out = outer
+
+    def statements(self, nodes: tuple[tree.Statement, ...]) -> None:
+        """Every statement; a wrong one is reported and left out."""
+        for node in nodes:
+            try:
+                self.statement(node)
+            except Bad:
+                if isinstance(node, tree.Declaration):
+                    self.scope.names.setdefault(node.name.text, Broken())
+
+    def statement(self, node: tree.Statement) -> None:
+        match node:
+            case tree.Declaration():
+                self._declaration(node)
+            case tree.TypeDeclaration(declaration=declaration):
+                self.declare(declaration.name, Broken())
+                self.define(declaration)
+            case tree.Assign():
+                self._assign(node)
+            case tree.Evaluate(value=value, span=span):
+                self._evaluate(value, span)
+            case tree.If():
+                self._if(node)
+            case tree.For():
+                self._loop(node)
+            case tree.Switch():
+                self._switch(node)
+            case tree.Jump():
+                self._jump(node)
+            case tree.Return():
+                self._return(node)
+            case tree.Repeat():
+                self._repeat(node)
+            case tree.Block():
+                inner = self.block(node)
+                self.out += inner.statements
+            case ast.StaticAssert():
+                self.static_assert(node)
+            case tree.StateMachine():
+                self.state_machine(node)
+            case tree.Goto(state=state):
+                self.goto(state)
+
+    def state_machine(self, node: tree.StateMachine) -> None:
+        """A parser's states."""
+        raise self.error("E0418", "a state machine does not stand here", node.span, "it stands in a handler")
+
+    def goto(self, state: ast.Name) -> None:
+        """The next state of a parser."""
+        raise self.error("E0508", "goto_state outside of a state machine", state.span, ".state_machine { name: { … } }")
+
+    def static_assert(self, node: ast.StaticAssert) -> None:
+        """Stops the compiler where it does not hold."""
+        if not self.value(node.condition):
+            raise self.error("E0314", "the assertion is false", node.condition.span, "mend the declaration that it is about")
+
+    # Declarations and assignments
+
+    def _declaration(self, node: tree.Declaration) -> None:
+        if node.word == "constexpr":
+            self.constexpr(node)
+        elif node.word == "global":
+            raise self.error("E0418", "'global' is not there yet", node.span, "local keeps it in block RAM")
+        elif node.is_view:
+            self._view_declaration(node)
+        else:
+            kind = self.array_type(self.type(node.type), node.counts)
+            if kind.bits > MAX_LOCAL_BITS:
+                hint = f"at most {MAX_LOCAL_BITS}; a state may be larger"
+                raise self.error("E0309", f"the variable has {kind.bits} bits", node.span, hint)
+            variable = typed.Variable(node.name.text, kind, node.name.span)
+            value: typed.Expression = constant(0, kind, node.span)
+            if node.initial is not None:
+                value = self.initial(node.initial, kind, f"'{node.name.text}'")
+            self.declare(node.name, variable)
+            self.out.append(typed.Assign(typed.Place(variable, (), node.name.span), value, node.span))
+
+    def constexpr(self, node: tree.Declaration) -> None:
+        """A constant: a number, or a struct or array of constants."""
+        if node.initial is None:
+            raise self.error("E0410", f"'{node.name.text}' has no value", node.span, "constexpr uint NAME = 8;")
+        kind = self.array_type(self.type(node.type), node.counts)
+        if isinstance(kind, typed.Integer):
+            number = ast.Constant(node.type, node.name, node.initial, "", node.span)
+            self.declare(node.name, self._constant_of(number))
+            return
+        value = self.initial(node.initial, kind, f"'{node.name.text}'")
+        if not isinstance(value, typed.Constant):
+            raise self.error("E0323", "this is not known before the program runs", node.initial.span, "constants only")
+        self.declare(node.name, Value(value))
+
+    def _view_declaration(self, node: tree.Declaration) -> None:
+        example = "ushort *p = (ushort *) &x.data;"
+        if node.initial is None or node.counts:
+            raise self.error("E0411", "a view needs the place that it shows", node.span, example)
+        view = self.view(node.initial)
+        if view is None:
+            raise self.error("E0411", "a view is made from an address", node.initial.span, example)
+        kind = self.type(node.type)
+        if kind != view.element:
+            hint = f"({describe(kind)} *) in front of the address"
+            raise self.error("E0405", f"this shows {describe(view.element)}, not {describe(kind)}", node.initial.span, hint)
+        self.declare(node.name, view)
+
+    def _assign(self, node: tree.Assign) -> None:
+        place = self.place(node.target)
+        if node.operator:
+            place = self.stable(place)
+            value = self.expression(node.value)
+            value = self.binary(node.operator, typed.Load(place, place.span), value, node.span)
+            value = self.convert(value, place.type)
+        else:
+            value = self.initial(node.value, place.type, "this")
+        self.out.append(typed.Assign(place, value, node.span))
+
+    def _evaluate(self, node: ast.Expression, span: Span) -> None:
+        if isinstance(node, ast.Call | ast.Invoke):
+            value = self.call(node) if isinstance(node, ast.Call) else self.invoke(node)
+            if value is not None:
+                self.out.append(typed.Evaluate(value, span))
+            return
+        self.expression(node)
+        hint = "did you mean '=' instead of '=='?" if isinstance(node, ast.Binary) and node.operator == "==" else "assign it"
+        raise self.error("E0414", "this statement has no effect", span, hint)
+
+    # Control
+
+    def _if(self, node: tree.If) -> None:
+        condition = self.truth(self.expression(node.condition))
+        if isinstance(condition, typed.Constant):
+            chosen = node.then if condition.value else node.otherwise
+            self.out += self.block(chosen).statements if chosen else ()
+            return
+        then = self.block(node.then)
+        otherwise = self.block(node.otherwise) if node.otherwise else typed.Block(())
+        self.out.append(typed.If(condition, then, otherwise, node.span))
+
+    def _loop(self, node: tree.For) -> None:
+        self.scope = Scope(self.scope)
+        try:
+            start = len(self.out)
+            self.statements(node.start)
+            first = self.out[start:]
+            condition = self._loop_condition(node)
+            step = self._scoped(node.step)
+            body = self._loop_body(node)
+            bound = self._bound(node, first, condition, body, step)
+        finally:
+            assert self.scope.parent is not None
+            self.scope = self.scope.parent
+        if bound:
+            self.out.append(typed.Loop(condition, body, step, bound, node.span))
+
+    def _loop_condition(self, node: tree.For) -> typed.Expression:
+        if node.condition is None:
+            return constant(1, typed.BOOL, node.span)
+        outer, self.out = self.out, []
+        try:
+            condition = self.truth(self.expression(node.condition))
+            if self.out:
+                raise self.error(
+                    "E0411", "this cannot stand in the condition of a loop", node.condition.span, "name the view before"
+                )
+        finally:
+            self.out = outer
+        return condition
+
+    def _loop_body(self, node: tree.For) -> typed.Block:
+        self.body.loops += 1
+        in_switch, self.body.in_switch = self.body.in_switch, False
+        try:
+            return self.block(node.body)
+        finally:
+            self.body.loops -= 1
+            self.body.in_switch = in_switch
+
+    def _bound(
+        self, node: tree.For, first: list[typed.Statement], condition: typed.Expression, body: typed.Block, step: typed.Block
+    ) -> int:
+        """The most rounds of a loop: given, or counted."""
+        if node.unroll is not None:
+            bound = self.value(node.unroll)
+            if not 1 <= bound <= MAX_ROUNDS:
+                raise self.error("E0317", f"a bound cannot be {bound}", node.unroll.span, f"1 to {MAX_ROUNDS}")
+            return bound
+        counted = rounds(first, condition, body, step, MAX_ROUNDS)
+        if counted is None:
+            span = node.condition.span if node.condition else node.span
+            hint = "give the most rounds that there can be: for (…) .unroll(16) { … }"
+            raise self.error("E0413", "how often this loop runs is not known", span, hint)
+        return counted
+
+    def _repeat(self, node: tree.Repeat) -> None:
+        for number in self.repeats(node.low, node.high):
+            self.scope = Scope(self.scope)
+            try:
+                self.declare(node.name, Number(number, None))
+                self.out += self.block(node.body).statements
+            finally:
+                assert self.scope.parent is not None
+                self.scope = self.scope.parent
+
+    def repeats(self, low: ast.Expression, high: ast.Expression) -> range:
+        """The numbers of a `.repeat`."""
+        found = range(self.value(low), self.value(high))
+        if found.stop - found.start > MAX_REPEATS:
+            raise self.error("E0317", f"{len(found)} repetitions", low.span.to(high.span), f"at most {MAX_REPEATS}")
+        return found
+
+    def _jump(self, node: tree.Jump) -> None:
+        if node.word == "break" and self.body.in_switch:
+            hint = "in a switch, 'break' is the last statement of a case"
+            raise self.error("E0417", "'break' inside a case", node.span, hint)
+        if not self.body.loops:
+            raise self.error("E0416", f"'{node.word}' outside of a loop", node.span, "it leaves a for or while")
+        self.out.append(typed.Break(node.span) if node.word == "break" else typed.Continue(node.span))
+
+    def _return(self, node: tree.Return) -> None:
+        body = self.body
+        value = None
+        if body.kind == "handler":
+            if node.value is not None:
+                self._decide_form(True, node.span)
+                value = self.convert(self.expression(node.value), UINT, "the mask of ports")
+        elif body.result is None:
+            if node.value is not None and body.parameter is None:
+                raise self.error("E0415", "nothing is returned from here", node.span, "say what type: uint name() { … }")
+            if node.value is not None and body.parameter is not None:
+                value = self.convert(self.expression(node.value), body.parameter.type, "the signal")
+        elif node.value is None:
+            raise self.error("E0415", f"a {describe(body.result)} must be returned", node.span, "return value;")
+        else:
+            value = self.initial(node.value, body.result, "the result")
+        self.out.append(typed.Return(value, node.span))
+
+    # Switch
+
+    def _switch(self, node: tree.Switch) -> None:
+        value = self.expression(node.value)
+        self.integer(value)
+        value = self.hoist(value, "selector")
+        seen: dict[int, Span] = {}
+        arms: list[tuple[typed.Expression | None, typed.Block]] = []
+        for number, case in enumerate(node.cases):
+            condition = self._case_condition(value, case, seen)
+            arms.append((None if case.is_default else condition, self._case_body(case, number == len(node.cases) - 1)))
+        if sum(case.is_default for case in node.cases) > 1:
+            raise self.error("E0417", "a second 'default'", node.span, "a switch has one")
+        chain = next((body for condition, body in arms if condition is None), typed.Block(()))
+        for test, body in reversed(arms):
+            if isinstance(test, typed.Constant):
+                chain = body if test.value else chain
+            elif test is not None:
+                chain = typed.Block((typed.If(test, body, chain, node.span),))
+        self.out += chain.statements
+
+    def _case_condition(self, value: typed.Expression, case: tree.Case, seen: dict[int, Span]) -> typed.Expression:
+        condition: typed.Expression = constant(0, typed.BOOL, case.span)
+        for given in case.values:
+            label = self.expression(given)
+            if not isinstance(label, typed.Constant):
+                raise self.error("E0417", "a case must be constant", given.span, "compare with if instead")
+            number = read(label.value, self.integer(label))
+            if number in seen:
+                raise self.error("E0417", f"a second case {number}", given.span, "remove one", (Note("the first", seen[number]),))
+            seen[number] = given.span
+            equal = self.binary("==", value, label, given.span)
+            known = isinstance(condition, typed.Constant)
+            condition = equal if known else typed.Logical("||", condition, self.truth(equal), given.span)
+        return self.truth(condition)
+
+    def _case_body(self, case: tree.Case, is_last: bool) -> typed.Block:
+        statements = _flat(case.body.statements)
+        ends = bool(statements) and _leaves(statements[-1])
+        if not ends and not is_last:
+            hint = "end it with 'break;' (several values for one body: case 1: case 2: …)"
+            self.diagnostics.error("E0417", "this case runs into the next one", case.span, hint)
+        if statements and isinstance(statements[-1], tree.Jump) and statements[-1].word == "break":
+            statements = statements[:-1]
+        in_switch, self.body.in_switch = self.body.in_switch, True
+        try:
+            return self._scoped(statements)
+        finally:
+            self.body.in_switch = in_switch
+
+    # Functions
+
+    def function(self, found: FunctionName, span: Span) -> tuple[typed.Function, Body]:
+        if found in self.functions:
+            return self.functions[found]
+        node = found.declaration
+        if found in self.calling:
+            cycle = " -> ".join([f.declaration.name.text for f in self.calling[self.calling.index(found) :]] + [node.name.text])
+            raise self.error("E0412", f"'{node.name.text}' calls itself: {cycle}", span, "functions are inlined; use a loop")
+        self.calling.append(found)
+        outer, self.scope = self.scope, found.scope
+        try:
+            built = self._function(node, found.scope)
+        finally:
+            self.scope = outer
+            self.calling.pop()
+        self.functions[found] = built
+        return built
+
+    def _function(self, node: tree.Function, around: Scope) -> tuple[typed.Function, Body]:
+        parameters, scope = self.parameters(node, around)
+        result = self.type(node.result) if node.result else None
+        body = Body("function", result)
+        block = self.in_body(body, node.body, scope)
+        return typed.Function(node.name.text, parameters, result, block, node.span), body
+
+    def parameters(self, node: tree.Function, around: Scope) -> tuple[tuple[typed.Variable, ...], Scope]:
+        """A function's parameters, and the scope that they stand in."""
+        outer, self.scope = self.scope, Scope(around)
+        try:
+            found: list[typed.Variable] = []
+            for parameter in node.parameters:
+                if parameter.is_view:
+                    hint = "pass the value: a struct, an array or a flit"
+                    raise self.error("E0411", "a view cannot be a parameter", parameter.span, hint)
+                found.append(typed.Variable(parameter.name.text, self.type(parameter.type), parameter.span))
+                self.declare(parameter.name, found[-1])
+            return tuple(found), self.scope
+        finally:
+            self.scope = outer
+
+
+def _flat(statements: tuple[tree.Statement, ...]) -> tuple[tree.Statement, ...]:
+    """`case 1: { ...; break; }` is as without the braces."""
+    if len(statements) == 1 and isinstance(statements[0], tree.Block):
+        return _flat(statements[0].statements)
+    return statements
+
+
+def _leaves(node: tree.Statement) -> bool:
+    """Whether nothing behind a statement is reached."""
+    if isinstance(node, tree.Block):
+        return bool(node.statements) and _leaves(node.statements[-1])
+    if isinstance(node, tree.If):
+        return node.otherwise is not None and _leaves(node.then) and _leaves(node.otherwise)
+    return isinstance(node, tree.Jump | tree.Return | tree.Goto)

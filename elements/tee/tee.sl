@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Copies each token to all of its outputs; it waits until every one of them has room.
+
+.element Tee <T = packet, N = 2> (T in -> T out[N]) {
+    .handler {
+        T x = read(in);
+        .repeat (i, 0, N) { write(out[i], x); }
+    }
+}
