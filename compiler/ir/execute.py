@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compiler.ir.ir import ElementIr, Node, Transition
@@ -67,13 +67,13 @@ class CompiledTransition:
         self._roots = list(dict.fromkeys(roots(transition)))
         self._run = _compiled(element, transition, self._roots)
 
-    def run(self, state: State, inputs: Inputs) -> Outcome:
-        """One iteration; the state stays as it is (`commit` changes it)."""
+    def run(self, state: State, inputs: Inputs, may_wait: bool = True) -> Outcome:
+        """One iteration; the state stays as it is (`commit` changes it). Without `may_wait` it is known that it can begin."""
         found = self._run(state.registers, state.memories, inputs.heads, inputs.available, inputs.arguments, inputs.choices)
         value = dict(zip(self._roots, found, strict=True))
         t = self.transition
         waits = any(value[need] and port not in inputs.heads for port, need in t.needs.items())
-        if waits or (t.any_of is not None and not value[t.any_of]):
+        if may_wait and (waits or (t.any_of is not None and not value[t.any_of])):
             return Outcome(False)
         return Outcome(
             True,
@@ -161,21 +161,32 @@ class _Machine:
         names = [name for name, _ in compiled.transition.arguments]
         arguments = dict(zip(names, entry.get("arguments", ()), strict=True))
         heads = {port: stream[0] for port, stream in self.streams.items() if stream} if compiled is self.handler else {}
-        inputs = Inputs(heads, self._available(entry), arguments, {"now": entry.get("now", 0)})
-        outcome = compiled.run(self.result.state, inputs)
-        if outcome.ready:
-            self._apply(outcome, entry)
-        return outcome.ready
+        there = dict.fromkeys(heads, 1)
+        inputs = Inputs(heads, self._available(entry, there), arguments, {"now": entry.get("now", 0)})
+        before = self._turned(entry)
+        outcome = compiled.run(before, inputs)
+        if outcome.ready or compiled.run(before, replace(inputs, available=there)).ready:
+            self._apply(compiled.run(before, inputs, may_wait=False), entry)
+            return True
+        return False
 
-    def _available(self, entry: Mapping[str, Any]) -> dict[str, int]:
-        """By the log; where it says nothing, who has a token. A `select` alone says it of the port that it took."""
-        if "available" in entry:
-            return {port: entry["available"] >> n & 1 for n, port in enumerate(self.inputs)}
-        selects = self.handler.transition.selects
-        if "select" in entry and selects:
-            chosen = {select.ports[entry["select"]] for select in selects if entry["select"] < len(select.ports)}
-            return {port: int(port in chosen) for port in self.inputs}
-        return {port: int(bool(stream)) for port, stream in self.streams.items()}
+    def _available(self, entry: Mapping[str, Any], there: dict[str, int]) -> dict[str, int]:
+        """By the log; where it says nothing, who has a token. What a `select` took has one."""
+        if "available" not in entry:
+            return there
+        found = {port: entry["available"] >> n & 1 for n, port in enumerate(self.inputs)}
+        for select in self.handler.transition.selects:
+            if entry.get("select", len(select.ports)) < len(select.ports):
+                found[select.ports[entry["select"]]] = 1
+        return found
+
+    def _turned(self, entry: Mapping[str, Any]) -> State:
+        """The state, with each `select` turned so that it prefers what the log says it took."""
+        registers = dict(self.result.state.registers)
+        for select in self.handler.transition.selects if "select" in entry else ():
+            if not (select.inside and registers[select.inside]):
+                registers[select.last] = (entry["select"] - 1) % len(select.ports)
+        return State(registers, self.result.state.memories)
 
     def _apply(self, outcome: Outcome, entry: Mapping[str, Any]) -> None:
         for port in outcome.takes:
@@ -199,13 +210,13 @@ def run_element(
     element: ElementIr,
     streams: Mapping[str, Sequence[int]],
     choices: Iterable[Mapping[str, Any]] = (),
-    limit: int = DEFAULT_LIMIT,
+    iterations: int = DEFAULT_LIMIT,
 ) -> Run:
-    """Iterations until one is blocked and the log is at its end, or until `limit`. ChoiceError: the log does not fit."""
+    """Iterations until one is blocked and the log is at its end, or until so many. ChoiceError: the log does not fit."""
     machine = _Machine(element, streams)
     log = {entry["iteration"]: entry for entry in choices}
     last = max(log, default=-1)
-    while machine.result.iterations < limit:
+    while machine.result.iterations < iterations:
         at = machine.result.iterations
         if not machine.step(log.get(at, {})):
             if at <= last:

@@ -64,11 +64,15 @@ class Node:
 
 @dataclass(frozen=True)
 class Select:
-    """A `select`: where `enable`, it took the token of `ports[index]`. For the log of choices; `needs`, `any_of`, `takes` say the rest."""
+    """A `select`: where `enable`, it took the token of `ports[index]`. For the log; `needs`, `any_of`, `takes` say the rest.
+
+    `last` is the register with the index taken last, `inside` the one that is 1 within a packet ("" where no packets)."""
 
     ports: tuple[str, ...]
     enable: Node
     index: Node
+    last: str
+    inside: str
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from compiler.ir.build import Builder
-from compiler.ir.ir import Assertion, ElementIr, MemoryWrite, Node, Put, Select, Transition
+from compiler.ir.ir import Assertion, ElementIr, MemoryWrite, Node, Put, Transition
 
 # Makes the new node of an old one from its new arguments.
 Remake = Callable[[Builder, Node, Sequence[Node]], Node]
@@ -59,7 +59,7 @@ def replaced(transition: Transition, new: Callable[[Node], Node]) -> Transition:
         transition,
         needs={port: new(node) for port, node in transition.needs.items()},
         any_of=new(transition.any_of) if transition.any_of else None,
-        selects=tuple(Select(s.ports, new(s.enable), new(s.index)) for s in transition.selects),
+        selects=tuple(replace(s, enable=new(s.enable), index=new(s.index)) for s in transition.selects),
         takes={port: new(node) for port, node in transition.takes.items()},
         puts={port: Put(new(put.enable), new(put.data)) for port, put in transition.puts.items()},
         next={name: new(node) for name, node in transition.next.items()},

@@ -86,7 +86,8 @@ def _effects(transition: Transition, number: dict[Node, str]) -> Iterator[str]:
     if transition.any_of is not None:
         yield f"any_of {number[transition.any_of]}"
     for select in transition.selects:
-        yield f"select {number[select.enable]} {number[select.index]} {' '.join(select.ports)}"
+        last = f"{select.last} {select.inside or '-'}"
+        yield f"select {number[select.enable]} {number[select.index]} {last} {' '.join(select.ports)}"
     for port, node in transition.takes.items():
         yield f"take {port} {number[node]}"
     for port, put in transition.puts.items():
@@ -147,7 +148,7 @@ class _Transition:
         }
         listed: dict[str, tuple[str, Callable[[list[str]], object]]] = {
             "write": ("writes", lambda w: MemoryWrite(w[0], at(w[1]), at(w[2]), at(w[3]))),
-            "select": ("selects", lambda w: Select(tuple(w[2:]), at(w[0]), at(w[1]))),
+            "select": ("selects", lambda w: Select(tuple(w[4:]), at(w[0]), at(w[1]), w[2], w[3].strip("-"))),
             "assert": ("assertions", lambda w: Assertion(at(w[0]), at(w[1]), json.loads(w[2]))),
             "message": ("messages", lambda w: _message(w, at)),
         }

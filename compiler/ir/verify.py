@@ -123,6 +123,8 @@ class _Checker:
             _demand(memory is not None and memory.width == write.data.width and write.enable.width == 1, f"write to {write.memory}")
         for select in transition.selects:
             _demand(select.enable.width == 1 and set(select.ports) <= set(self.inputs), "select")
+            _demand(select.last in self.element.registers, f"select without {select.last}")
+            _demand(not select.inside or select.inside in self.element.registers, f"select without {select.inside}")
         for message in transition.messages:
             _demand(message.enable.width == 1 and len(message.arguments) == len(message.signed), f"message {message.text!r}")
         for assertion in transition.assertions:
