@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the C++ of elements over given tokens: the CPU as a target of the differential tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from compiler.backends import cpp, cpp_build
+from compiler.frontend import typed
+from compiler.interpreter.choices import SignalCall
+from compiler.interpreter.element import Outcome
+from compiler.interpreter.tables import Rules
+
+LIMIT_SECONDS = 120
+
+
+def _case(
+    element: typed.Element,
+    name: str,
+    streams: Mapping[str, Sequence[int]],
+    seed: int,
+    signals: Sequence[SignalCall],
+    rules: Mapping[str, Rules],
+) -> str:
+    lines = [f"element {name} {seed}"]
+    lines += [f"token {port.index} {token:x}" for port in element.inputs for token in streams.get(port.name, ())]
+    lines += [" ".join(["signal", call.name or "-", *(f"{a:x}" for a in call.arguments)]) for call in signals]
+    lines += [f"rule {t} {r.key:x} {r.mask:x} {r.priority} {r.value:x}" for t, table in rules.items() for r in table.rules]
+    return "\n".join([*lines, "run"]) + "\n"
+
+
+def outcome(found: Mapping[str, Any]) -> Outcome:
+    """What `cases` printed, as the interpreter's own outcome."""
+    return Outcome(
+        {port: [int(token, 16) for token in tokens] for port, tokens in found["outputs"].items()},
+        {name: int(value, 16) for name, value in found["state"].items()},
+        found["log"],
+        found["iterations"],
+        [int(answer, 16) for answer in found["answers"]],
+        found["lines"],
+        found["failures"],
+        found["discarded"],
+        found["mended"],
+    )
+
+
+def run(
+    program: typed.Program,
+    streams: Mapping[str, Mapping[str, Sequence[int]]],
+    seed: int,
+    signals: Mapping[str, Sequence[SignalCall]] | None = None,
+    rules: Mapping[str, Mapping[str, Rules]] | None = None,
+) -> dict[str, Outcome]:
+    """Every element named in `streams` over its tokens, by its own choices from `seed`. Raises BuildError where g++ refuses, and
+    RuntimeError where the program fails."""
+    classes = cpp.class_names(program)
+    elements = {element.name: element for element in program.elements}
+    text = "".join(
+        _case(elements[name], classes[name], found, seed, (signals or {}).get(name, ()), (rules or {}).get(name, {}))
+        for name, found in streams.items()
+    )
+    binary = cpp_build.program(cpp.generate(program), "cases")
+    done = subprocess.run([str(binary)], input=text, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{binary.name} ended with {done.returncode}: {done.stderr[-2000:]}")
+    return {name: outcome(json.loads(line)) for name, line in zip(streams, done.stdout.splitlines(), strict=True)}

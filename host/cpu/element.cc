@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "element.h"
+
+namespace sluice {
+
+InputPort::InputPort(Element &owner, const char *name)
+    : name(name), index(unsigned(owner.inputs.size())), owner_(owner) {
+    owner.inputs.push_back(this);
+}
+
+OutputPort::OutputPort(Element &owner, const char *name) : name(name) {
+    owner.outputs.push_back(this);
+}
+
+TableBase::TableBase(Element &owner, const char *name) : name(name) {
+    owner.tables.push_back(this);
+}
+
+bool InputPort::arrived_for_reading() {
+    if (owner_.numbered_)
+        return owner_.arrived(*this);
+    if (!has_token() || (sampled_ && !arrived_))
+        throw Blocked{};
+    return true;
+}
+
+void Element::start(uint64_t seed) {
+    seed_ = 0;
+    mask_ = next_mask_ = low_ones(unsigned(inputs.size()));
+    init();
+    kept_.clear();
+    seed_ = seed ? seed * 0x9E3779B97F4A7C15U | 1 : 0;
+}
+
+// xorshift64; only asked where the seed is not 0.
+uint64_t Element::chance() {
+    seed_ ^= seed_ << 13;
+    seed_ ^= seed_ >> 7;
+    seed_ ^= seed_ << 17;
+    return seed_ >> 11;
+}
+
+Uint<32> Element::random() {
+    random_ ^= random_ << 13;
+    random_ ^= random_ >> 17;
+    random_ ^= random_ << 5;
+    return Uint<32>(random_);
+}
+
+// The same all through the iteration.
+bool Element::arrived(InputPort &port) {
+    if (port.sampled_)
+        return port.arrived_;
+    if (numbered_ && mask_ == uint64_t{1} << port.index)
+        return true;
+    bool must = numbered_ && is_masked(port); // no other port can have begun the iteration
+    for (const InputPort *other : inputs)
+        must &= other == &port || !is_masked(*other) || !other->has_token() || (other->sampled_ && !other->arrived_);
+    port.sampled_ = true;
+    port.arrived_ = port.has_token() && (must || seed_ == 0 || chance() % 10 < 7);
+    hidden_ |= port.has_token() && !port.arrived_;
+    entry_["available"] |= uint64_t{port.arrived_} << port.index;
+    return port.arrived_;
+}
+
+uint64_t Element::ready_mask() {
+    uint64_t ready = 0;
+    for (InputPort *port : inputs)
+        if (is_masked(*port))
+            ready |= uint64_t{arrived(*port)} << port->index;
+    return ready;
+}
+
+size_t Element::choose(const std::vector<size_t> &ready, size_t last) {
+    size_t chosen = ready[0];
+    if (seed_) {
+        chosen = ready[chance() % ready.size()];
+    } else {
+        const auto next =
+            std::find_if(ready.begin(), ready.end(), [last](size_t i) { return i > last && last + 1 != 0; });
+        if (next != ready.end())
+            chosen = *next;
+    }
+    return entry_["select"] = chosen;
+}
+
+uint64_t Element::now() {
+    if (!entry_.count("now")) {
+        time_ = seed_ ? time_ + chance() % 4 : std::max(time_, iterations);
+        entry_["now"] = time_;
+    }
+    return time_;
+}
+
+bool Element::is_signal_next() {
+    return signals_pending() && (seed_ == 0 || chance() % 10 < 3);
+}
+
+void Element::begin() {
+    entry_.clear();
+    hidden_ = false;
+    random_before_ = random_;
+    time_before_ = time_;
+    next_mask_ = low_ones(unsigned(inputs.size()));
+    for (InputPort *port : inputs)
+        port->sampled_ = port->arrived_ = port->taken_ = false;
+}
+
+void Element::roll_back() {
+    for (size_t i = kept_.size(); i-- > 0;)
+        std::memcpy(kept_[i].place, kept_[i].bytes.data(), kept_[i].bytes.size());
+    kept_.clear();
+    for (auto &end : ends_)
+        end(false);
+    ends_.clear();
+    for (OutputPort *port : outputs)
+        port->forget();
+    random_ = random_before_;
+    time_ = time_before_;
+}
+
+static std::string words_decimal(const std::vector<uint64_t> &words) {
+    std::vector<uint64_t> rest = words;
+    std::string text;
+    do {
+        unsigned __int128 remainder = 0;
+        for (size_t i = rest.size(); i-- > 0;) {
+            remainder = remainder << 64 | rest[i];
+            rest[i] = uint64_t(remainder / 10);
+            remainder %= 10;
+        }
+        text += char('0' + int(remainder));
+    } while (std::any_of(rest.begin(), rest.end(), [](uint64_t word) { return word != 0; }));
+    std::reverse(text.begin(), text.end());
+    return text;
+}
+
+void Element::commit(const SignalCall *call) {
+    for (auto &end : ends_)
+        end(true);
+    ends_.clear();
+    kept_.clear();
+    if (call || !entry_.empty()) {
+        std::string text = "{\"iteration\": " + std::to_string(iterations) + ", \"kind\": \"";
+        text += call ? "signal " + call->name : std::string("handler");
+        text += '"';
+        if (call) {
+            text += ", \"arguments\": [";
+            for (size_t i = 0; i < call->arguments.size(); i++)
+                text += (i ? ", " : "") + words_decimal(call->arguments[i]);
+            text += ']';
+        }
+        for (const auto &[field, value] : entry_)
+            text += ", \"" + field + "\": " + std::to_string(value);
+        log.push_back(text + "}");
+    }
+    iterations++;
+}
+
+Step Element::step() {
+    begin();
+    if (is_signal_next()) {
+        const SignalCall &call = signals[next_signal_];
+        answers.push_back(signal(call));
+        next_signal_++;
+        commit(&call);
+        return Step::ran;
+    }
+    bool fires = !numbered_ || mask_ == 0;
+    for (const InputPort *port : inputs)
+        fires |= is_masked(*port) && port->has_token();
+    if (!fires || !can_begin())
+        return Step::blocked;
+    const size_t line_count = lines.size(), failure_count = failures.size();
+    try {
+        handler();
+    } catch (const Blocked &) {
+        lines.resize(line_count);
+        failures.resize(failure_count);
+        roll_back();
+        return hidden_ ? Step::hidden : Step::blocked;
+    }
+    mask_ = next_mask_ & low_ones(unsigned(inputs.size()));
+    commit(nullptr);
+    bool moved = false;
+    for (InputPort *port : inputs)
+        if (port->taken_) {
+            port->pop();
+            moved = true;
+        }
+    for (OutputPort *port : outputs)
+        moved |= port->commit();
+    return moved ? Step::ran : Step::idle;
+}
+
+void run(const std::vector<Element *> &elements) {
+    std::vector<unsigned> idle(elements.size(), 0);
+    for (bool active = true; active;) {
+        active = false;
+        for (size_t i = 0; i < elements.size(); i++) {
+            const Step step = elements[i]->step();
+            idle[i] = step == Step::idle ? idle[i] + 1 : 0;
+            const bool done = step == Step::blocked || idle[i] >= IDLE_ITERATIONS;
+            active |= !done || elements[i]->signals_pending();
+        }
+    }
+}
+
+} // namespace sluice

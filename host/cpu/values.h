@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Arrays, and parts of values: every type of the element language is `width` bits that can be stored to words and
+// loaded again, integers (bits.h), arrays (here) and structs (generated, first field in the highest bits). Outside an
+// array: reads 0, writes nothing.
+#ifndef SLUICE_CPU_VALUES_H
+#define SLUICE_CPU_VALUES_H
+
+#include "bits.h"
+
+namespace sluice {
+
+template <class T> using Words = std::array<uint64_t, (T::width + 63) / 64>;
+
+// Element 0 in the lowest bits.
+template <class T, size_t Count> struct Array {
+    static constexpr unsigned width = unsigned(T::width * Count);
+    std::array<T, Count> items{};
+
+    template <unsigned M, bool W> T get(const Integer<M, false, W> &index) const {
+        return index.saturated() < Count ? items[index.saturated()] : T{};
+    }
+    // For writing.
+    template <unsigned M, bool W> T &at(const Integer<M, false, W> &index) {
+        static T nowhere;
+        return index.saturated() < Count ? items[index.saturated()] : (nowhere = T{});
+    }
+    void store(uint64_t *words, size_t low) const {
+        for (size_t i = 0; i < Count; i++)
+            items[i].store(words, low + i * T::width);
+    }
+    void load(const uint64_t *words, size_t low) {
+        for (size_t i = 0; i < Count; i++)
+            items[i].load(words, low + i * T::width);
+    }
+    friend bool operator==(const Array &, const Array &) = default;
+};
+
+template <class T> Words<T> to_words(const T &value) {
+    Words<T> words{};
+    value.store(words.data(), 0);
+    return words;
+}
+
+template <class T> T from_words(const Words<T> &words) {
+    T value;
+    value.load(words.data(), 0);
+    return value;
+}
+
+// The same bits as another type of the same width.
+template <class To, class From> To same_bits(const From &from) {
+    static_assert(To::width == From::width);
+    return from_words<To>(to_words(from));
+}
+
+// The bytes in the other order: a header seen in packet bytes.
+template <class T> T swapped(const T &value) {
+    static_assert(T::width % 8 == 0);
+    const Words<T> from = to_words(value);
+    Words<T> to{};
+    for (size_t i = 0; i < T::width; i += 8)
+        put_word(to.data(), T::width - 8 - i, 8, get_word(from.data(), i, 8));
+    return from_words<T>(to);
+}
+
+// Bits `low` on, as a T; `put` replaces them.
+template <class T, class From> T part(const From &from, size_t low) {
+    const auto words = to_words(from);
+    T value;
+    value.load(words.data(), low);
+    return value;
+}
+
+template <class Into, class T> void put(Into &into, size_t low, const T &value) {
+    auto words = to_words(into);
+    value.store(words.data(), low);
+    into = from_words<Into>(words);
+}
+
+// Element `index` of `Count` that begin at bit 0.
+template <class T, size_t Count, class From, class Index> T entry(const From &from, const Index &index) {
+    return index.saturated() < Count ? part<T>(from, size_t(index.saturated()) * T::width) : T{};
+}
+
+template <size_t Count, class Into, class Index, class T>
+void put_entry(Into &into, const Index &index, const T &value) {
+    if (index.saturated() < Count)
+        put(into, size_t(index.saturated()) * T::width, value);
+}
+
+// Lower-case hex digits without leading zeros.
+inline std::string hex(const uint64_t *words, size_t count) {
+    static const char digits[] = "0123456789abcdef";
+    std::string text;
+    for (size_t i = 16 * count; i-- > 0;) {
+        const unsigned digit = words[i / 16] >> 4 * (i % 16) & 15;
+        if (digit || !text.empty() || i == 0)
+            text += digits[digit];
+    }
+    return text;
+}
+
+template <class T> std::string hex(const T &value) {
+    const auto words = to_words(value);
+    return hex(words.data(), words.size());
+}
+
+// A decimal number by the sign of its type.
+template <unsigned N, bool Signed, bool Native> std::string decimal(Integer<N, Signed, Native> value) {
+    if constexpr (Native) {
+        return std::to_string(value.number());
+    } else {
+        const bool is_negative = value.is_negative();
+        Integer<N, false> rest(is_negative ? -value : value);
+        const Integer<N, false> ten(10);
+        std::string text;
+        do
+            text += char('0' + (rest % ten).saturated());
+        while ((rest = rest / ten));
+        if (is_negative)
+            text += '-';
+        std::reverse(text.begin(), text.end());
+        return text;
+    }
+}
+
+} // namespace sluice
+
+#endif
