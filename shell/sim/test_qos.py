@@ -12,7 +12,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from shell.sim.build import build
-from shell.sim.test_model import SEED, SIZES, Model
+from shell.sim.test_model import SEED, Model
+from testing.device import SMALL
 
 CONGESTED, FREE, STRICT = 0, 1, 7
 DIFFERENT = 30  # packets that a flow repeats, each time with another number in their last 4 bytes
@@ -116,7 +117,7 @@ def frame(queue: int, payload: int) -> bytes:
 
 @pytest.fixture
 def device() -> Iterator[Device]:
-    library = c.CDLL(str(build(SIZES)))
+    library = c.CDLL(str(build(SMALL)))
     library.sim_model_new.restype = c.c_void_p
     made = Device(library)
     yield made
