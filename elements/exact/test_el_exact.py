@@ -5,20 +5,30 @@ import random
 
 import cocotb
 import sluice_layouts as layouts
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from sluice_layouts import InstructionKind, L3Kind, L4Kind, Opcode, Status
 
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.simulate import simulate
 
-CONTROL, STATUS, USED, PUSH, RESPONSE, INSTRUCTION = 0x004, 0x008, 0x018, 0x040, 0x044, 0x080
+CONTROL, STATUS, ENTRIES, USED, PUSH, RESPONSE, INSTRUCTION = 0x004, 0x008, 0x010, 0x018, 0x040, 0x044, 0x080
+COUNTER_INDEX, COUNTER_DATA = 0x060, 0x064
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
 HIT = 1 << layouts.TABLE_EXACT
 
 
+CASES = "finds_the_rule_of_each_five_tuple_and_of_nothing_else,changes_rules_under_full_traffic_without_a_miss"
+LARGE = (145408, 1024)  # slots: the first take 131,072 rules
+
+
 def test_exact() -> None:
-    simulate("el_exact", __file__, {"Entries4": 64, "Entries6": 48, "EditEntries": 16})
+    simulate("el_exact", __file__, {"Entries4": 64, "Entries6": 48, "EditEntries": 16}, testcase=CASES)
+
+
+def test_exact_with_slots_for_131072_rules() -> None:
+    case = "keeps_rules_apart_from_end_to_end_of_large_tables"
+    simulate("el_exact", __file__, {"Entries4": LARGE[0], "Entries6": LARGE[1]}, testcase=case)
 
 
 class Element:
@@ -33,7 +43,7 @@ class Element:
         self.dut.tick_i.value = 0
         await start(self.dut)
         while not await self.read(STATUS) & 1:
-            pass
+            await ClockCycles(self.dut.clk_i, 100)
         await self.request(CONTROL, 1)
 
     async def request(self, address: int, data: int | None = None) -> int:
@@ -176,3 +186,28 @@ async def changes_rules_under_full_traffic_without_a_miss(dut):
     element.source.send(*(record_of(key).to_int() for key in keys))
     last = [layouts.PhvRecord.from_int(word) for word in (await element.sink.wait_for(len(out) + 2))[-2:]]
     assert [record.hits for record in last] == [0, HIT], "only the IPv4 table was cleared"
+
+
+@cocotb.test()
+async def keeps_rules_apart_from_end_to_end_of_large_tables(dut):
+    element = Element(dut)
+    await element.begin()
+    assert [await element.read(ENTRIES + 4 * table) for table in (0, 1)] == list(LARGE)
+    ids = [(4, rule) for rule in (0, 1, 1023, 65535, 65536, 131071, 131072, 144384, LARGE[0] - 1)]
+    ids += [(6, rule) for rule in (0, 1, 512, LARGE[1] - 1)]
+    keys = {where: some_key(where[0]) for where in ids}
+    for mark, (version, rule) in enumerate(ids):
+        assert await element.execute(POPULATE, rule, keys[version, rule], 1 + mark) == Status.STATUS_OK
+    for version, entries in zip((4, 6), LARGE, strict=True):
+        for beyond in (entries, 1 << 18, 1 << 31):
+            assert await element.execute(POPULATE, beyond, some_key(version), 99) == Status.STATUS_EINVAL
+    sent = [where for n, where in enumerate(ids) for _ in range(n + 1)]
+    random.shuffle(sent)
+    element.source.send(*(record_of(keys[where]).to_int() for where in sent))
+    out = [layouts.PhvRecord.from_int(word) for word in await element.sink.wait_for(len(sent))]
+    assert [(record.mark, record.hits) for record in out] == [(1 + ids.index(where), HIT) for where in sent]
+    for n, (version, rule) in enumerate(ids):
+        await element.request(COUNTER_INDEX, int(version == 6) << 30 | rule)
+        assert await element.read(COUNTER_DATA) == n + 1
+    assert await element.execute(DELETE, LARGE[0] - 1, keys[ids[0]]) == Status.STATUS_OK
+    assert [await element.read(USED + 4 * table) for table in (0, 1)] == [8, 4]

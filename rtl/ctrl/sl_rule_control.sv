@@ -6,8 +6,8 @@ module sl_rule_control
   import sluice_pkg::*;
 #(
   parameter element_kind_t Kind        = ELEMENT_LPM,  // what the element is
-  parameter int unsigned   Entries0    = 512,          // rules of table 0, 1 to 131072
-  parameter int unsigned   Entries1    = 512,          // rules of table 1, 0 to 131072; 0: there is no table 1
+  parameter int unsigned   Entries0    = 512,          // rules of table 0, 1 to 262144
+  parameter int unsigned   Entries1    = 512,          // rules of table 1, 0 to 262144; 0: there is no table 1
   parameter int unsigned   KeyBits0    = 32,           // bits of its key
   parameter int unsigned   KeyBits1    = 128,          // bits of its key
   parameter int unsigned   Latency     = 20,           // cycles from record in to record out

@@ -6,8 +6,8 @@
 module sl_rule_fsm
   import sluice_pkg::*;
 #(
-  parameter int unsigned Entries0 = 512,  // rules of table 0, 1 to 131072
-  parameter int unsigned Entries1 = 512,  // rules of table 1, 0 to 131072; 0: there is no table 1
+  parameter int unsigned Entries0 = 512,  // rules of table 0, 1 to 262144
+  parameter int unsigned Entries1 = 512,  // rules of table 1, 0 to 262144; 0: there is no table 1
   parameter int unsigned DrainCycles = 16 // cycles from a deletion until no lookup and no count of the rule is under way
 ) (
   input  logic         clk_i,

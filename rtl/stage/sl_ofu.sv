@@ -9,8 +9,8 @@ module sl_ofu
   parameter element_kind_t Kind          = ELEMENT_LPM,  // what the element is
   parameter int unsigned   TableBit      = TABLE_LPM,    // its bit in record.hits, 0 to TABLE_MASK_BITS - 1
   parameter int unsigned   LookupLatency = 8,            // cycles from lookup_valid_o to lookup_hit_i, 2 or more
-  parameter int unsigned   Entries0      = 512,          // rules of table 0 (TABLE_IPV4), 2 to 131072
-  parameter int unsigned   Entries1      = 512,          // rules of table 1 (TABLE_IPV6), 0 to 131072; 0: there is none
+  parameter int unsigned   Entries0      = 512,          // rules of table 0 (TABLE_IPV4), 2 to 262144
+  parameter int unsigned   Entries1      = 512,          // rules of table 1 (TABLE_IPV6), 0 to 262144; 0: there is none
   parameter int unsigned   KeyBits0      = 32,           // bits of the key of table 0
   parameter int unsigned   KeyBits1      = 128,          // bits of the key of table 1
   parameter int unsigned   EditEntries   = 256           // entries of the edit-data table, a power of two from 2 to 65536
@@ -48,14 +48,17 @@ module sl_ofu
   localparam int unsigned GateLatency = 2;  // of sl_pipe_gate's output FIFO
   localparam int unsigned CountCycles = 6;  // of sl_rule_counters, from a hit to its sum in the RAM
   localparam int unsigned EditBits    = $clog2(EditEntries);
-  // Rules of both tables in one index: the table is the bit above the id.
+  // Rules of both tables in one index: those of table 1 stand from the first multiple of its power of two behind table 0,
+  // so that the id needs no adder.
   localparam int unsigned EntriesMax  = Entries0 > Entries1 ? Entries0 : Entries1;
   localparam int unsigned IdBits      = $clog2(EntriesMax);
-  localparam int unsigned Rules       = Entries1 == 0 ? Entries0 : 2 ** IdBits + Entries1;
+  localparam int unsigned Span1       = Entries1 == 0 ? 1 : 2 ** $clog2(Entries1);
+  localparam int unsigned First1      = (Entries0 + Span1 - 1) / Span1 * Span1;
+  localparam int unsigned Rules       = First1 + Entries1;
   localparam int unsigned RuleBits    = $clog2(Rules);
 
   function automatic logic [RuleBits-1:0] rule_index(logic rule_table, logic [IdBits-1:0] id);
-    return RuleBits'({rule_table, id});
+    return RuleBits'(id) | (rule_table ? RuleBits'(First1) : '0);
   endfunction
 
   logic                      enabled, hold_q, gate_ready;
