@@ -51,7 +51,7 @@ module fv_forward_ram #(
       if (outside_q2) a_reads_zero_outside : assert (read_data == '0);
       c_reads_what_was_just_written : cover (read_q2 && word_q != Width'(~watched_q) && read_data == word_q);
       // For the induction: where the latest word is.
-      a_watched : assert (watched_q < 2'(Entries) && u_ram.reset_q <= 2'(Entries));
+      a_watched : assert (watched_q < 2'(Entries));
       if (!ready) a_no_reads_yet : assert (!read_q && !read_q2 && !outside_q && !outside_q2 && !u_ram.write_q);
       if (!ready) a_sweeps : assert (u_ram.reset_q < 2'(Entries) && word_q == Width'(~watched_q));
       if (!ready && u_ram.reset_q > watched_q) a_is_swept : assert (u_ram.u_ram.memory[watched_q] == word_q);
