@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule-table configuration (AccelSDP): packets are parsed, admitted, looked up in the exact table and in the LPM table,
 // changed and forwarded; what a required table misses leaves for the host as it came. Register windows 1: admission,
-// 2: exact, 3: LPM. One flit a cycle; nothing in it drops a packet but a rule.
+// 2: exact, 3: LPM, 4: header templates. One flit a cycle; nothing in it drops a packet but a rule.
 module cfg_rules #(
   parameter int unsigned LpmEntries4 = 512,
   parameter int unsigned LpmEntries6 = 512,
@@ -18,10 +18,10 @@ module cfg_rules #(
   output logic                           out_valid_o,
   input  logic                           out_ready_i,
   input  sluice_pkg::register_request_t  reg_request_i,      // to the element of the window
-  input  logic [2:0]                     reg_request_valid_i, // windows 1 to 3
-  output logic [2:0]                     reg_request_ready_o,
-  output sluice_pkg::register_response_t [2:0] reg_response_o,
-  output logic [2:0]                     reg_response_valid_o,
+  input  logic [3:0]                     reg_request_valid_i, // windows 1 to 4
+  output logic [3:0]                     reg_request_ready_o,
+  output sluice_pkg::register_response_t [3:0] reg_response_o,
+  output logic [3:0]                     reg_response_valid_o,
   output sl_packet_pkg::deparse_event_t  event_o             // pulses for the graph's counters
 );
   import sluice_pkg::*;
@@ -67,6 +67,8 @@ module cfg_rules #(
     .clk_i, .rst_i,
     .in_data_i(packet), .in_valid_i(packet_valid), .in_ready_o(packet_ready),
     .phv_data_i(lpm), .phv_valid_i(lpm_valid), .phv_ready_o(lpm_ready),
-    .out_data_o, .out_valid_o, .out_ready_i, .event_o
+    .out_data_o, .out_valid_o, .out_ready_i, .event_o,
+    .reg_request_i, .reg_request_valid_i(reg_request_valid_i[3]), .reg_request_ready_o(reg_request_ready_o[3]),
+    .reg_response_o(reg_response_o[3]), .reg_response_valid_o(reg_response_valid_o[3])
   );
 endmodule

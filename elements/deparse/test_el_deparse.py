@@ -1,35 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""el_deparse: every packet byte by byte as the model makes it, for any record; one flit a cycle of the busier side."""
+"""el_deparse: every packet byte by byte as the model makes it, for any record and any template; tunnels as scapy makes them; one
+flit a cycle of the busier side."""
 
+import itertools
 import random
 from collections import Counter
 
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
-from scapy.layers.inet6 import IPv6ExtHdrRouting
-from scapy.layers.l2 import Ether
+from scapy.contrib.geneve import GENEVE, GeneveOptions
+from scapy.layers.inet import IP, UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrRouting
+from scapy.layers.l2 import GRE, Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
+from scapy.packet import Packet, Raw
 from sluice_layouts import (
+    DEPARSE_REGISTERS_KIND,
+    DEPARSE_REGISTERS_TEMPLATE_BYTES,
+    DEPARSE_REGISTERS_TEMPLATE_INDEX,
+    DEPARSE_REGISTERS_TEMPLATE_INFO,
+    DEPARSE_REGISTERS_TEMPLATES,
     FIELDS,
     TABLE_MASK_BITS,
+    TEMPLATE_BYTES,
+    TEMPLATES,
     Action,
     ActionSet,
     DropCause,
+    ElementKind,
     Field,
     Flit,
     Meta,
     Opcode,
     PhvRecord,
+    RegisterRequest,
+    RegisterResponse,
+    TemplateInfo,
     Verdict,
 )
 
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.models.actions import execute
 from testing.models.packet import Outcome, deparse, from_flits, parse, to_flits
+from testing.models.template import Template, entropy, template
 from testing.models.traffic import malformed, meta_of, well_formed
 from testing.simulate import simulate
 
-EVENTS = ("forwarded", "to_host", "drop_rule", "drop_ttl", "drop_no_port", "fault", "not_eligible", "miss")
+EVENTS = ("forwarded", "to_host", "drop_rule", "drop_ttl", "drop_no_port", "fault", "not_eligible", "miss", "not_stripped")
 Job = tuple[bytes, Meta, PhvRecord]
+MACS: dict[str, str] = {"dst": "02:00:00:00:00:11", "src": "02:00:00:00:00:12"}
+OPTIONS = [GeneveOptions(classid=0x102, type=1, data=b"\1\2\3\4"), GeneveOptions(classid=0x103, type=2, data=bytes(range(8)))]
 
 
 def test_el_deparse() -> None:
@@ -43,11 +63,44 @@ def hit(record: PhvRecord) -> PhvRecord:
     return record
 
 
+def tunnels(network_id: int, source_port: int) -> list[Packet]:
+    """The outer headers of every kind of tunnel, as scapy makes them."""
+    udp = {"sport": source_port, "chksum": 0}
+    gre = {"proto": 0x6558}
+    heads = [
+        UDP(dport=4789, **udp) / VXLAN(flags=8, vni=network_id),
+        UDP(dport=6081, **udp) / GENEVE(vni=network_id, proto=0x6558),
+        UDP(dport=6081, **udp) / GENEVE(vni=network_id, proto=0x6558, options=OPTIONS),
+        GRE(key_present=1, key=network_id << 8 | 0x5A, **gre),
+        GRE(**gre),
+    ]
+    found: list[Packet] = []
+    for head in heads:
+        number = {} if UDP in head else {"proto": 47}
+        found.append(Ether(**MACS) / IP(src="192.0.2.1", dst="192.0.2.7", ttl=64, id=0, flags="DF", **number) / head)
+        next_header = {} if UDP in head else {"nh": 47}
+        found.append(Ether(**MACS) / Dot1Q(vlan=9) / IPv6(src="2001:db8::1", dst="2001:db8::7", **next_header) / head)
+    return found
+
+
+def with_outer(packet: bytes, meta: Meta, record: PhvRecord) -> tuple[bytes, Meta]:
+    """The packet as if it had come in a tunnel: its record says how much stands in front of it."""
+    record.info.outer_length = random.choice((2, 34, 50, 54, 62, 64, 66, 70, 122, 126, 2 * random.randint(1, 63)))
+    record.length = meta.length = len(packet) + record.info.outer_length
+    return random.randbytes(record.info.outer_length) + packet, meta
+
+
 def with_random_edits(packet: bytes) -> Job:
     """A packet and a record with any edits that its headers allow, and any verdict."""
     meta = meta_of(packet)
     record = hit(parse(packet, meta))
     phv, edits = record.phv, record.edits
+    if random.random() < 0.4:
+        packet, meta = with_outer(packet, meta, record)
+        edits.strip_outer = int(random.random() < 0.8)
+    if random.random() < 0.4:
+        edits.encapsulate, edits.template_index = 1, random.randrange(TEMPLATES)
+        edits.write_tunnel_id, phv.tunnel_id = random.getrandbits(1), random.getrandbits(24)
     edits.popped = random.randint(0, record.info.tags)
     edits.pushed = random.randint(0, 2 - record.info.tags + edits.popped)
     edits.tags = record.info.tags - edits.popped + edits.pushed
@@ -95,10 +148,45 @@ class Bench:
         self.packets, self.records = Source(dut, "in", stalls(stall)), Source(dut, "phv", stalls(stall))
         self.out = Sink(dut, "out", stalls(stall))
         self.events: Counter[str] = Counter()
+        self.templates: dict[int, Template] = {}
 
     async def start(self) -> None:
+        self.dut.reg_request_valid_i.value = 0
         await start(self.dut)
         cocotb.start_soon(self._count())
+
+    async def access(self, address: int, value: int | None = None) -> RegisterResponse:
+        """One register access; the answer comes once."""
+        dut = self.dut
+        dut.reg_request_i.value = RegisterRequest(write=int(value is not None), address=address, data=value or 0).to_int()
+        dut.reg_request_valid_i.value = 1
+        while True:
+            await ReadOnly()
+            taken = dut.reg_request_ready_o.value == 1
+            await RisingEdge(dut.clk_i)
+            if taken:
+                break
+        dut.reg_request_valid_i.value = 0
+        await ReadOnly()
+        assert dut.reg_response_valid_o.value == 1
+        response = RegisterResponse.from_int(int(dut.reg_response_o.value))
+        await RisingEdge(dut.clk_i)
+        return response
+
+    async def store(self, index: int, what: Template) -> None:
+        """Write a template; the bytes behind its end are random."""
+        info = what.info.to_int()
+        data = what.data + random.randbytes(TEMPLATE_BYTES - len(what.data))
+        words = [(DEPARSE_REGISTERS_TEMPLATE_BYTES + n, int.from_bytes(data[n : n + 4], "little")) for n in range(0, len(data), 4)]
+        words += [(DEPARSE_REGISTERS_TEMPLATE_INFO + 4 * n, info >> 32 * n & 0xFFFFFFFF) for n in range(2)]
+        for address, value in words:
+            assert not (await self.access(address, value)).error
+            assert (await self.access(address)).data == value
+        assert not (await self.access(DEPARSE_REGISTERS_TEMPLATE_INDEX, index)).error
+        if what.data:
+            self.templates[index] = what
+        else:
+            self.templates.pop(index, None)
 
     async def _count(self) -> None:
         while True:
@@ -111,7 +199,7 @@ class Bench:
         for packet, meta, record in jobs:
             self.packets.send(*(f.to_int() for f in to_flits(packet, meta)))
             self.records.send(record.to_int())
-        return [deparse(*job) for job in jobs]
+        return [deparse(*job, self.templates) for job in jobs]
 
     async def check(self, jobs: list[Job]) -> None:
         self.events.clear()
@@ -122,7 +210,7 @@ class Bench:
         received = from_flits(Flit.from_int(w) for w in await self.out.wait_for(flits))
         for got, expected in zip(received, left, strict=True):
             assert got.data == expected.data, f"\n{got.data.hex()}\n{expected.data.hex()}"
-            assert got.meta == expected.meta
+            assert (got.meta, got.error) == (expected.meta, expected.error)
         while self.packets.queue or self.records.queue:
             await RisingEdge(self.dut.clk_i)
         for _ in range(20):
@@ -137,9 +225,19 @@ async def bench(dut, stall: float = 0.2) -> Bench:
     return made
 
 
+def random_template() -> Template:
+    """Any bytes with any repair, also behind their end."""
+    data = random.randbytes(random.choice((2, 4, 14, 50, 62, 64, 66, 126, 128, 2 * random.randint(1, 64))))
+    info = TemplateInfo.from_int(random.getrandbits(TemplateInfo.BITS))
+    info.size, info.ip_sum = len(data), random.randrange(1, 65536)
+    return Template(data, info)
+
+
 @cocotb.test()
 async def applies_any_edits(dut):
     made = await bench(dut)
+    for index in random.sample(range(TEMPLATES), 200):
+        await made.store(index, random_template())
     await made.check([with_random_edits(p) for p in well_formed() for _ in range(12)])
 
 
@@ -187,30 +285,142 @@ def fresh_checksums(packet: bytes) -> bytes:
     return bytes(frame)
 
 
+def inner(size: int) -> bytes:
+    """A UDP packet of this size (28 or more)."""
+    ports = {"sport": random.getrandbits(16), "dport": random.getrandbits(16)}
+    ip = (
+        IP(src=f"10.0.0.{random.randrange(256)}", dst="10.1.0.1") if size < 62 or random.random() < 0.5 else IPv6(dst="2001:db8::9")
+    )
+    head = Ether(src="02:00:00:00:00:21", dst="02:00:00:00:00:22") / ip / UDP(**ports)
+    return bytes(head / Raw(random.randbytes(size - len(head))))
+
+
+@cocotb.test()
+async def encapsulates_and_decapsulates_as_scapy_does(dut):
+    made = await bench(dut)
+    count = len(tunnels(0, 0))
+    for index, header in enumerate(tunnels(0, 0)):
+        await made.store(index, template(bytes(header)))
+    jobs, wanted = [], []
+    for size in (*range(60, 201), 576, 1023, 1024, 1025, 1514):
+        packet, index = inner(size), random.randrange(count)
+        record = hit(parse(packet, Meta(length=size)))
+        record.edits.encapsulate = record.edits.write_tunnel_id = 1
+        record.edits.template_index, record.phv.tunnel_id = index, random.getrandbits(24)
+        carried = bytes(tunnels(record.phv.tunnel_id, entropy(record.phv))[index] / Raw(packet))
+        jobs.append((packet, Meta(length=size), record))
+        wanted.append(carried)
+        back = hit(parse(packet, Meta(length=size)))
+        back.info.outer_length, back.edits.strip_outer, back.length = len(carried) - size, 1, len(carried)
+        jobs.append((carried, Meta(length=len(carried)), back))
+        wanted.append(packet)
+    assert [deparse(*job, made.templates).data for job in jobs] == wanted
+    await made.check(jobs)
+
+
 @cocotb.test()
 async def moves_a_flit_every_cycle_on_the_busier_side(dut):
     made = await bench(dut, 0)
     base = next(p for p in well_formed() if len(p) >= 100 and p[12:14] == b"\x81\x00")
-    for size, count in ((60, 2000), (61, 1000), (64, 1000), (66, 1000), (124, 800), (128, 800), (132, 600), (1514, 80)):
-        for pushed, popped in ((0, 0), (1, 0), (0, 1)):
+    for index, size in enumerate((4, 50, 70, 128)):
+        await made.store(index, Template(random.randbytes(size), TemplateInfo(size=size)))
+    edits = [(pushed, popped, 0, None) for pushed, popped in ((0, 0), (1, 0), (0, 1))]
+    edits += [(0, 0, 0, index) for index in range(4)] + [(0, 0, outer, None) for outer in (38, 50, 64, 70, 126)] + [(1, 0, 50, 2)]
+    for size, count in ((60, 1000), (61, 500), (64, 500), (66, 500), (124, 400), (128, 400), (132, 300), (1514, 60)):
+        for pushed, popped, outer, index in edits:
             record = hit(parse(base, Meta(length=len(base))))
-            record.fault, record.length = 0, size
+            record.fault, record.length = 0, size + outer
             record.edits.pushed, record.edits.popped = pushed, popped
             record.edits.tags += pushed - popped
             record.edits.dirty, record.edits.checksums = 0b100000011, 1
-            job = (base[:60].ljust(size, b"\1"), Meta(length=size), record)
+            record.info.outer_length, record.edits.strip_outer = outer, int(outer > 0)
+            record.edits.encapsulate, record.edits.template_index = int(index is not None), index or 0
+            job = (bytes(outer) + base[:60].ljust(size, b"\1"), Meta(length=size + outer), record)
             made.out.received.clear()
             flits = len(to_flits(*job[:2]))
-            expected = [f.to_int() for f in to_flits(deparse(*job).data, deparse(*job).meta)]
+            outcome = deparse(*job, made.templates)
+            expected = [f.to_int() for f in to_flits(outcome.data, outcome.meta)]
             made.send([job] * count)
             cycles = 0
             while len(made.out.received) < len(expected) * count:
                 await RisingEdge(dut.clk_i)
                 cycles += bool(made.out.received)
             rate = max(flits, len(expected)) * count / cycles
-            dut._log.info(f"{size} bytes, {pushed} tags inserted, {popped} removed: {rate:.4f} flits a cycle")
-            assert rate >= 0.99
+            dut._log.info(f"{size} bytes, {pushed} tags inserted, {popped} removed, {outer} outer, template {index}: {rate:.4f}")
+            assert rate >= 0.985
             assert made.out.received == expected * count
+
+
+@cocotb.test()
+async def answers_every_register_access(dut):
+    made = await bench(dut)
+    assert await made.access(DEPARSE_REGISTERS_KIND) == RegisterResponse(data=ElementKind.ELEMENT_DEPARSE)
+    assert await made.access(DEPARSE_REGISTERS_TEMPLATES) == RegisterResponse(data=TEMPLATES)
+    for size, index, refused in (
+        (2, 0, 0),
+        (128, 255, 0),
+        (3, 0, 1),
+        (130, 0, 1),
+        (255, 0, 1),
+        (2, 256, 1),
+        (2, 1 << 31, 1),
+        (0, 0, 0),
+    ):
+        await made.access(DEPARSE_REGISTERS_TEMPLATE_INFO, TemplateInfo(size=size).to_int())
+        assert (await made.access(DEPARSE_REGISTERS_TEMPLATE_INDEX, index)).error == refused
+    wrong = [(0x00C, None), (0x018, 1), (0x07C, None), (0x100, None), (0xFFC, 1), (DEPARSE_REGISTERS_KIND, 1)]
+    for address, value in [*wrong, (DEPARSE_REGISTERS_TEMPLATES, 1), (DEPARSE_REGISTERS_TEMPLATE_INDEX, None)]:
+        assert (await made.access(address, value)).error
+
+
+@cocotb.test()
+async def marks_packets_whose_template_is_not_there_and_goes_on(dut):
+    made = await bench(dut)
+    packet = inner(100)
+    record = hit(parse(packet, Meta(length=100)))
+    record.edits.encapsulate, record.edits.template_index = 1, 7
+    job = (packet, Meta(length=100), record)
+    assert deparse(*job, made.templates).error
+    await made.check([job, with_random_edits(packet), job])
+    await made.store(7, template(bytes(tunnels(0, 0)[0])))
+    assert not deparse(*job, made.templates).error
+    await made.check([job] * 3)
+    await made.store(7, Template(b"", TemplateInfo()))
+    await made.check([job] * 3)
+
+
+@cocotb.test()
+async def a_template_changes_between_two_packets_and_never_inside_one(dut):
+    made = await bench(dut, 0)
+    packet = bytes(20)
+    record = hit(parse(packet, Meta(length=20)))
+    record.fault, record.edits.encapsulate, record.edits.template_index = 0, 1, 3
+    made.out.stall = stalls(0)
+    versions = [Template(bytes([n]) * 30, TemplateInfo(size=30)) for n in range(1, 20)]
+    await made.store(3, versions[0])
+    job = (packet, Meta(length=20), record)
+    running = True
+
+    async def feed() -> None:
+        while running:
+            if len(made.packets.queue) < 10:
+                made.packets.send(*(f.to_int() for f in to_flits(*job[:2])))
+                made.records.send(record.to_int())
+            else:
+                await RisingEdge(dut.clk_i)
+
+    task = cocotb.start_soon(feed())
+    for version in versions[1:]:
+        await made.store(3, version)
+    running = False
+    await task
+    await made.packets.drained()
+    for _ in range(60):
+        await RisingEdge(dut.clk_i)
+    found = [one.data for one in from_flits(Flit.from_int(word) for word in made.out.received)]
+    assert len(found) > 1000, "a packet in nearly every cycle"
+    changes = [after for before, after in itertools.pairwise(found) if before != after]
+    assert [found[0], *changes] == [version.data + packet for version in versions]
 
 
 @cocotb.test()

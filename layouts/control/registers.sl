@@ -47,7 +47,7 @@ registers shell_registers {
     ro uint<32> time_high      @ 0x024;
     rw uint<32> tick           @ 0x028; /// microseconds; simulation: written from the capture's timestamps
     rw uint<32> host_share     @ 0x02c; /// of 256, the merge's share for the host; 32 by default
-    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 what there is of it: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, the lane of a QoS element
+    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 what there is of it: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element
     ro uint<32> lane_counters[128] @ 0x200; /// lane n at n * 16 words, see lane_counters_t
     ro uint<32> host_counters[16]  @ 0x400; /// see host_counters_t
     ro uint<32> graph_counters[16] @ 0x440; /// see graph_counters_t
@@ -102,6 +102,33 @@ registers admit_registers {
     rw uint<32> tunnel_ipv4    @ 0x00c; /// the device's own address
     rw uint<32> tunnel_ipv6[4] @ 0x010; /// the device's own address, low word first
     rw uint<32> lane_mac[16]   @ 0x040; /// lane n: low 32 bits at 2n, high 16 bits at 2n+1; packets to another address go to the host
+}
+
+constexpr uint TEMPLATES = 256;         /// header templates of the deparser
+constexpr uint TEMPLATE_BYTES = 128;    /// the largest
+
+/// Where a header template is repaired for each packet. Places count 2 bytes from the start of the template.
+struct template_info_t {
+    uint<16> ip_sum;            /// one's complement sum of the IPv4 header with length and checksum 0
+    uint<2>  reserved;
+    uint<6>  id_place;          /// the tunnel id's 24 bits
+    uint<6>  udp_place;
+    uint<6>  ip_place;
+    uint<1>  has_id;
+    uint<1>  has_udp;           /// source port and length are written
+    uint<1>  is_ipv6;           /// payload length is written
+    uint<1>  is_ipv4;           /// total length and checksum are written
+    uint<8>  size;              /// bytes, even, at most TEMPLATE_BYTES; 0: there is no template
+}
+static_assert bits(template_info_t) == 48;
+
+/// Window of the deparser: the header templates that actions put in front of packets.
+registers deparse_registers {
+    ro uint<32> kind           @ 0x000;
+    ro uint<32> templates      @ 0x004; /// how many it holds
+    wo uint<32> template_index @ 0x008; /// writing stores info and bytes as this template, whole; an error where there is none
+    rw uint<32> template_info[2] @ 0x010; /// see template_info_t, low word first
+    rw uint<32> template_bytes[32] @ 0x080; /// byte 0 in bits 7:0 of the first
 }
 
 /// Window of a lane's QoS element.

@@ -24,6 +24,48 @@ module sl_deparse_decide
   phv_record_t  record_q1, record_q2;
   /* verilator lint_on UNUSEDSIGNAL */
 
+  // The packet was opened, and no action removes what it came in: nothing of it can be edited.
+  function automatic logic is_wrapped(
+    /* verilator lint_off UNUSEDSIGNAL */
+    phv_record_t r
+    /* verilator lint_on UNUSEDSIGNAL */
+  );
+    return r.info.outer_length != '0 && !r.edits.strip_outer;
+  endfunction
+
+  // CRC-16 (polynomial 0x1021, from 0) of the 5-tuple as it leaves, most significant bit first: bit n of it is the parity
+  // of the key under mask n.
+  localparam int unsigned FlowBits = FIVE_TUPLE6_BITS;
+  typedef logic [15:0][FlowBits-1:0] masks_t;
+
+  function automatic masks_t crc_masks();
+    masks_t      masks;
+    logic [15:0] crc;
+    masks = '0;
+    crc   = 16'h1021;  // of bit 0 alone
+    for (int unsigned i = 0; i < FlowBits; i++) begin
+      for (int unsigned n = 0; n < 16; n++) masks[n][i] = crc[n];
+      crc = {crc[14:0], 1'b0} ^ (crc[15] ? 16'h1021 : 16'h0000);
+    end
+    return masks;
+  endfunction
+
+  localparam masks_t CrcMasks = crc_masks();
+
+  // A UDP source port of 49152 to 65535 that is the same for all packets of a flow (RFC 7348 section 5).
+  function automatic logic [15:0] entropy(
+    /* verilator lint_off UNUSEDSIGNAL */
+    phv_t phv
+    /* verilator lint_on UNUSEDSIGNAL */
+  );
+    five_tuple6_t key;
+    logic [15:0]  port;
+    key = '{ip_src: phv.ip_src, ip_dst: phv.ip_dst, ip_protocol: phv.ip_protocol, l4_src: phv.l4_src, l4_dst: phv.l4_dst};
+    port = 16'hc000;
+    for (int unsigned n = 0; n < 14; n++) port[n] = ^(key & CrcMasks[n]);
+    return port;
+  endfunction
+
   // The verdict and where the transport stands; nothing of the image yet.
   function automatic deparse_job_t decide(
     /* verilator lint_off UNUSEDSIGNAL */
@@ -54,7 +96,13 @@ module sl_deparse_decide
           j.egress_mask           = r.egress_mask;
           j.drop                  = r.egress_mask == '0;
           j.happened.drop_no_port = j.drop;
-          j.happened.forwarded    = !j.drop;
+          j.happened.not_stripped = !j.drop && is_wrapped(r);
+          j.happened.forwarded    = !j.drop && !is_wrapped(r);
+          if (j.happened.not_stripped) begin
+            j.verdict     = VERDICT_TO_HOST;
+            j.egress_mask = 8'd1 << HOST_PORT;
+            j.keep        = 1'b1;
+          end
         end
         VERDICT_TO_CONTROLLER: j.verdict = VERDICT_TO_CONTROLLER;
         default: ;
@@ -171,7 +219,7 @@ module sl_deparse_decide
     if (valid_i) begin
       job_q1      <= decide(record_i);
       apply_q1    <= record_i.fault == FAULT_NONE && record_i.eligible && record_i.hits != '0 &&
-                     (record_i.required & ~record_i.hits) == '0;
+                     (record_i.required & ~record_i.hits) == '0 && !is_wrapped(record_i);
       record_q1   <= record_i;
       ip_sum_q1   <= {1'b0, ~record_i.info.ip_checksum} + 17'(record_i.edits.ip_delta);
       l4_sum_q1   <= {1'b0, ~record_i.info.l4_checksum} + 17'(record_i.edits.l4_delta);
@@ -184,8 +232,13 @@ module sl_deparse_decide
       ip_checksum_q2 <= finish(ip_sum_q1);
       ip_write_q2    <= ip_write_q1;
       if (apply_q1) begin
-        job_q2.shift    <= 3'(record_q1.edits.pushed) - 3'(record_q1.edits.popped);
+        job_q2.shift    <= 8'($signed({1'b0, record_q1.edits.pushed}) - $signed({1'b0, record_q1.edits.popped})) * 8'sd2
+                           - (record_q1.edits.strip_outer ? 8'(record_q1.info.outer_length[7:1]) : 8'sd0);
         job_q2.edit     <= place_transport(record_q1, 3'(record_q1.edits.pushed) - 3'(record_q1.edits.popped));
+        if (record_q1.edits.encapsulate) begin
+          job_q2.front <= '{insert: 1'b1, write_id: record_q1.edits.write_tunnel_id, index: record_q1.edits.template_index,
+                            tunnel_id: record_q1.phv.tunnel_id, udp_src: entropy(record_q1.phv)};
+        end
         job_q2.edit.sum <= finish(l4_sum_q1) == '0 && record_q1.info.l4_kind == L4_UDP ? 16'hffff : finish(l4_sum_q1);
       end
     end

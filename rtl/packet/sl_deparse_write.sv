@@ -10,7 +10,8 @@ module sl_deparse_write
   input  logic     valid_i,
   input  aligned_t in_i,
   output logic     valid_o,  // WRITE_LATENCY cycles after valid_i
-  output flit_t    flit_o
+  output flit_t    flit_o,
+  output logic     insert_o  // a header template goes in front of the flit's packet
 );
   localparam int unsigned DataBits  = 8 * DATA_BYTES;
   localparam int unsigned Halves    = DATA_BYTES / 2;
@@ -18,8 +19,11 @@ module sl_deparse_write
   localparam int unsigned HeadFlits = HEAD_BYTES / DATA_BYTES;
 
   logic              valid_q1, valid_q2;
+  /* verilator lint_off UNUSEDSIGNAL */  // the template is made beside
   aligned_t          in_q;
+  /* verilator lint_on UNUSEDSIGNAL */
   flit_t             flit_q;
+  logic              insert_q;
   logic [15:0]       src_q, dst_q, sum_q;
   logic [Halves-1:0] src_hit_q, dst_hit_q, sum_hit_q;  // bit n: bytes 2n and 2n + 1 of the flit are replaced
 
@@ -67,6 +71,7 @@ module sl_deparse_write
     if (valid_i) in_q <= in_i;
     if (valid_q1) begin
       flit_q      <= in_q.flit;
+      insert_q    <= in_q.front.insert;
       flit_q.data <= write_head(in_q.flit.data, in_q.edit.image, in_q.edit.mask, in_q.index);
       src_hit_q   <= hits(in_q.edit.src_write, in_q.edit.src_half, in_q.index);
       dst_hit_q   <= hits(in_q.edit.dst_write, in_q.edit.dst_half, in_q.index);
@@ -77,6 +82,7 @@ module sl_deparse_write
     end
     if (valid_q2) begin
       flit_o      <= flit_q;
+      insert_o    <= insert_q;
       flit_o.data <= write_transport(flit_q.data, src_hit_q, dst_hit_q, sum_hit_q, src_q, dst_q, sum_q);
     end
   end

@@ -61,13 +61,14 @@ package sl_packet_pkg;
   // One-cycle pulses for `graph_counters_t`, once for each packet.
   typedef struct packed {
     logic forwarded;
-    logic to_host;       // with its cause: fault, not_eligible, miss, or none of them (a rule said so)
+    logic to_host;       // with its cause: fault, not_eligible, miss, not_stripped, or none of them (a rule said so)
     logic drop_rule;
     logic drop_ttl;
     logic drop_no_port;
     logic fault;
     logic not_eligible;
     logic miss;
+    logic not_stripped;
   } deparse_event_t;
 
   // What the deparser writes into the aligned packet.
@@ -89,6 +90,15 @@ package sl_packet_pkg;
     logic [6:0]              sum_half;
   } deparse_edit_t;
 
+  // The header template that is put in front of a packet, and what is written into it.
+  typedef struct packed {
+    logic        insert;
+    logic        write_id;
+    logic [7:0]  index;
+    logic [23:0] tunnel_id;
+    logic [15:0] udp_src;
+  } deparse_front_t;
+
   // What becomes of one packet.
   typedef struct packed {
     logic              drop;
@@ -98,20 +108,58 @@ package sl_packet_pkg;
     logic [7:0]        egress_mask;
     logic [3:0]        egress_queue;
     logic [31:0]       mark;
-    logic signed [2:0] shift;       // in 4 bytes: how much longer the packet gets at its start, -2 to 2
+    logic signed [7:0] shift;       // in 2 bytes: how much longer the packet gets at its start, -67 to 4
     deparse_event_t    happened;
     deparse_edit_t     edit;
+    deparse_front_t    front;
   } deparse_job_t;
 
   // A flit behind the realigner, with what is to be written into it.
   typedef struct packed {
     flit_t                      flit;
     deparse_edit_t              edit;
+    deparse_front_t             front;
     logic [EDIT_INDEX_BITS-1:0] index;
   } aligned_t;
 
-  localparam int unsigned DECIDE_LATENCY = 3;
-  localparam int unsigned WRITE_LATENCY  = 3;
+  // A header template as it is stored, and as it goes in front of a packet. Byte 0 in bits 7:0.
+  typedef struct packed {
+    template_info_t              info;
+    logic [8*TEMPLATE_BYTES-1:0] bytes;
+  } template_t;
+
+  typedef struct packed {
+    logic                        missing;  // there is no such template: the packet is marked bad
+    logic [7:0]                  size;     // bytes, even; 0 where it is missing
+    logic [8*TEMPLATE_BYTES-1:0] bytes;
+  } front_header_t;
+
+  localparam int unsigned DECIDE_LATENCY   = 3;
+  localparam int unsigned WRITE_LATENCY    = 3;
+  localparam int unsigned TEMPLATE_LATENCY = 5;
+
+  localparam int unsigned FLIT_DATA_BITS = 8 * DATA_BYTES;
+  localparam int unsigned FLIT_HALF_BITS = $clog2(DATA_BYTES / 2);
+
+  typedef logic [FLIT_DATA_BITS-1:0] flit_data_t;
+  typedef logic [FLIT_HALF_BITS-1:0] flit_half_t;  // a place in a flit, in 2 bytes
+
+  // The bytes of a flit moved up by `halves` times 2 bytes; what leaves at the top comes back at the bottom.
+  function automatic flit_data_t rotate_up(flit_data_t data, flit_half_t halves);
+    flit_data_t x;
+    x = data;
+    for (int unsigned i = 0; i < FLIT_HALF_BITS; i++) begin
+      if (halves[i]) x = x << (16 * 2**i) | x >> (FLIT_DATA_BITS - 16 * 2**i);
+    end
+    return x;
+  endfunction
+
+  // The first `halves` times 2 bytes from `older`, the rest from `newer`.
+  function automatic flit_data_t join_at(flit_data_t older, flit_data_t newer, flit_half_t halves);
+    flit_data_t mask;
+    mask = ~(flit_data_t'('1) << {halves, 4'd0});
+    return (older & mask) | (newer & ~mask);
+  endfunction
 
   function automatic logic [15:0] swap16(logic [15:0] x);
     return {x[7:0], x[15:8]};

@@ -42,7 +42,7 @@ module sh_core #(
   import sl_packet_pkg::*;
 
   // Register windows: the shell, the graph's, and one of each lane's QoS.
-  localparam int unsigned GraphWindows = 3;
+  localparam int unsigned GraphWindows = 4;
   localparam int unsigned QosWindow    = 1 + GraphWindows;
   localparam int unsigned Windows      = QosWindow + Lanes;
 
@@ -230,6 +230,7 @@ module sh_core #(
 
   always_comb begin
     capability[QosWindow-1:0] = {
+      {16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE)},
       {16'($clog2(LpmEntries4)), 16'(ELEMENT_LPM)}, {16'($clog2(ExactEntries4)), 16'(ELEMENT_EXACT)},
       {16'd0, 16'(ELEMENT_ADMIT)}, {16'(Lanes), 16'(ELEMENT_SHELL)}
     };

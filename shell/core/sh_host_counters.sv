@@ -48,6 +48,7 @@ module sh_host_counters (
     if (graph_i.fault)        graph_q.faults            <= graph_q.faults + 1'b1;
     if (graph_i.not_eligible) graph_q.not_eligible      <= graph_q.not_eligible + 1'b1;
     if (graph_i.miss)         graph_q.misses            <= graph_q.misses + 1'b1;
+    if (graph_i.not_stripped) graph_q.not_stripped      <= graph_q.not_stripped + 1'b1;
     if (rst_i) graph_q <= '0;
   end
 endmodule

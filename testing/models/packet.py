@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import sluice_layouts as layout
 from sluice_layouts import DATA_BYTES, Fault, Flit, HeaderInfo, L3Kind, L4Kind, Meta, Phv, PhvRecord, TunnelKind, Verdict
+
+from testing.models.template import Template, front
 
 TAG_TYPES = (0x8100, 0x88A8, 0x9100)
 EXTENSIONS = (0, 43, 44, 51, 60, 135)
@@ -214,7 +216,6 @@ class _Parser:
             phv.l4_src, phv.l4_dst = self.be(at, 2), self.be(at + 2, 2)
         phv.l4_length, info.l4_offset, info.header_length = available, at, at + size
 
-
     def run(self) -> None:
         """Read one stack of headers."""
         try:
@@ -320,11 +321,13 @@ def from_flits(flits: Iterable[Flit]) -> list[Received]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the deparser makes of a packet; `data` is None where it is dropped. `events`: names in `deparse_event_t`."""
+    """What the deparser makes of a packet; `data` is None where it is dropped, `error`: marked bad at its end. `events`: names
+    in `deparse_event_t`."""
 
     data: bytes | None
     meta: Meta
     events: frozenset[str]
+    error: bool = False
 
 
 def _ones_complement(old: int, delta: int) -> int:
@@ -335,6 +338,8 @@ def _ones_complement(old: int, delta: int) -> int:
 
 def _edited(packet: bytes, record: PhvRecord) -> bytes:
     phv, info, edits = record.phv, record.info, record.edits
+    if edits.strip_outer:
+        packet = packet[info.outer_length :]
     tcis = (phv.vlan0_tci, phv.vlan1_tci)
     inserted = b"".join(
         (0x88A8 if edits.service_tag >> n & 1 else 0x8100).to_bytes(2, "big") + tcis[n].to_bytes(2, "big")
@@ -388,9 +393,10 @@ def _edited(packet: bytes, record: PhvRecord) -> bytes:
     return bytes(data)
 
 
-def deparse(packet: bytes, meta: Meta, record: PhvRecord) -> Outcome:
+def deparse(packet: bytes, meta: Meta, record: PhvRecord, templates: Mapping[int, Template] | None = None) -> Outcome:
     """What the deparser makes of a packet and its record."""
     host = replace(meta, verdict=Verdict.VERDICT_TO_HOST, fault=record.fault, egress_mask=1 << layout.HOST_PORT)
+    is_wrapped = record.info.outer_length != 0 and not record.edits.strip_outer
     if record.fault:
         return Outcome(packet, host, frozenset({"to_host", "fault"}))
     if not record.eligible:
@@ -402,11 +408,17 @@ def deparse(packet: bytes, meta: Meta, record: PhvRecord) -> Outcome:
         return Outcome(None, meta, frozenset({causes.get(layout.DropCause(record.drop_cause), "drop_rule")}))
     if record.verdict == Verdict.VERDICT_FORWARD and record.egress_mask == 0:
         return Outcome(None, meta, frozenset({"drop_no_port"}))
-    data = _edited(packet, record)
+    if record.verdict == Verdict.VERDICT_FORWARD and is_wrapped:
+        return Outcome(packet, host, frozenset({"to_host", "not_stripped"}))
+    data = packet if is_wrapped else _edited(packet, record)
+    encapsulate = record.edits.encapsulate and not is_wrapped
+    found = (templates or {}).get(record.edits.template_index)
+    if encapsulate and found:
+        data = front(found, record, len(data)) + data
     done = replace(host, mark=record.mark, queue=record.queue, length=len(data) & 0xFFFF)
+    events = frozenset({"to_host"})
     if record.verdict == Verdict.VERDICT_FORWARD:
-        forward = replace(done, verdict=Verdict.VERDICT_FORWARD, egress_mask=record.egress_mask)
-        return Outcome(data, forward, frozenset({"forwarded"}))
+        done, events = replace(done, verdict=Verdict.VERDICT_FORWARD, egress_mask=record.egress_mask), frozenset({"forwarded"})
     if record.verdict == Verdict.VERDICT_TO_CONTROLLER:
         done = replace(done, verdict=Verdict.VERDICT_TO_CONTROLLER)
-    return Outcome(data, done, frozenset({"to_host"}))
+    return Outcome(data, done, events, bool(encapsulate and not found))

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts its header in front of each packet that is to have one; all others pass. One flit a cycle out: the input waits while
+// whole flits of the header go, and one cycle more where the packet grows into one more flit. A header that is missing
+// leaves the packet as it is, marked bad at its end. A packet waits for its header, a header for its packet.
+module sl_deparse_prepend
+  import sluice_pkg::*;
+  import sl_packet_pkg::*;
+(
+  input  logic          clk_i,
+  input  logic          rst_i,           // synchronous, active high
+  input  flit_t         in_data_i,
+  input  logic          in_insert_i,     // its packet gets a header: the same for all flits of a packet
+  input  logic          in_valid_i,
+  output logic          in_ready_o,      // combinational from header_valid_i and out_ready_i
+  input  front_header_t header_data_i,
+  input  logic          header_valid_i,
+  output logic          header_ready_o,  // combinational from in_valid_i and out_ready_i: taken with the packet's last flit
+  output flit_t         out_data_o,      // registered
+  output logic          out_valid_o,
+  input  logic          out_ready_i
+);
+  localparam int unsigned EmptyBits   = $clog2(DATA_BYTES);
+  localparam int unsigned HeaderFlits = TEMPLATE_BYTES / DATA_BYTES;
+  localparam int unsigned WholeBits   = 8 - EmptyBits;
+
+  logic [WholeBits-1:0] sent_q;         // flits of the header alone that went out
+  logic                 spill_q;        // what is left of the packet is in tail_q
+  logic [EmptyBits-1:0] spill_empty_q;
+  logic                 spill_error_q;
+  flit_data_t           tail_q;         // what the next flit out starts with
+
+  logic                 free, start, alone, spills, take;
+  logic [WholeBits-1:0] whole;          // flits of the header alone
+  flit_half_t           rest;           // and what is left of it, in 2 bytes
+  logic [EmptyBits-1:0] rest_bytes;
+
+  assign whole      = header_data_i.size[7:EmptyBits];
+  assign rest_bytes = header_data_i.size[EmptyBits-1:0];
+  assign rest       = rest_bytes[EmptyBits-1:1];
+  assign free       = !out_valid_o || out_ready_i;
+  assign start      = in_valid_i && (!in_insert_i || header_valid_i);
+  assign alone      = in_insert_i && in_data_i.sop && sent_q != whole;
+  assign spills     = in_insert_i && in_data_i.eop && in_data_i.empty < rest_bytes;
+  assign take       = in_valid_i && in_ready_o;
+
+  assign in_ready_o     = free && !spill_q && (!in_insert_i || (header_valid_i && !alone));
+  assign header_ready_o = take && in_insert_i && in_data_i.eop;
+
+  function automatic flit_data_t header_flit(logic [8*TEMPLATE_BYTES-1:0] bytes, logic [WholeBits-1:0] index);
+    flit_data_t x;
+    x = '0;
+    for (int unsigned i = 0; i < HeaderFlits; i++) begin
+      if (index == WholeBits'(i)) x = bytes[8*DATA_BYTES*i +: 8*DATA_BYTES];
+    end
+    return x;
+  endfunction
+
+  function automatic meta_t longer(meta_t meta, logic [7:0] size);
+    meta_t m;
+    m        = meta;
+    m.length = meta.length + 16'(size);
+    return m;
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    if (free) begin
+      out_valid_o <= spill_q || start;
+      if (spill_q) begin
+        out_data_o       <= '0;
+        out_data_o.eop   <= 1'b1;
+        out_data_o.empty <= spill_empty_q;
+        out_data_o.error <= spill_error_q;
+        out_data_o.data  <= tail_q;
+        spill_q          <= 1'b0;
+      end else if (start && !in_insert_i) begin
+        out_data_o <= in_data_i;
+      end else if (start) begin
+        out_data_o      <= '0;
+        out_data_o.sop  <= in_data_i.sop && sent_q == '0;
+        if (in_data_i.sop && sent_q == '0) out_data_o.meta <= longer(in_data_i.meta, header_data_i.size);
+        if (alone) begin
+          out_data_o.data <= header_flit(header_data_i.bytes, sent_q);
+          sent_q          <= sent_q + 1'b1;
+        end else begin
+          out_data_o.eop   <= in_data_i.eop && !spills;
+          out_data_o.empty <= in_data_i.eop && !spills ? in_data_i.empty - rest_bytes : '0;
+          out_data_o.error <= in_data_i.eop && !spills && (in_data_i.error || header_data_i.missing);
+          out_data_o.data  <= join_at(in_data_i.sop ? header_flit(header_data_i.bytes, whole) : tail_q,
+                                      rotate_up(in_data_i.data, rest), rest);
+          tail_q           <= join_at(rotate_up(in_data_i.data, rest), '0, rest);
+          sent_q           <= '0;
+          spill_q          <= spills;
+          spill_empty_q    <= in_data_i.empty - rest_bytes;
+          spill_error_q    <= in_data_i.error || header_data_i.missing;
+        end
+      end
+    end
+    if (rst_i) begin
+      out_valid_o <= 1'b0;
+      spill_q     <= 1'b0;
+      sent_q      <= '0;
+    end
+  end
+endmodule
