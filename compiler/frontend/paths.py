@@ -66,16 +66,17 @@ class WritePaths:
         return {**written, write.port: write}
 
     def _loop(self, loop: typed.Loop, written: Written) -> Written | None:
-        written = self._calls(loop.condition, written)
-        end: Written | None = written
+        head: Written | None = self._calls(loop.condition, written)
+        end = head
         for _ in range(min(loop.bound, 2)):
+            if head is None:
+                break
             self.loops.append(_Loop())
-            behind = self.block(loop.body, end or {})
+            behind = self.block(loop.body, head)
             left = self.loops.pop()
             behind = _join(behind, left.continues)
-            if behind is not None:
-                behind = self.block(loop.step, behind)
-            end = _join(_join(end, behind), left.breaks)
+            head = None if behind is None else self.block(loop.step, behind)
+            end = _join(_join(end, head), left.breaks)
         return end
 
     def _calls(self, tree: object, written: Written) -> Written:

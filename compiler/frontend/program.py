@@ -157,8 +157,8 @@ class Loader:
         packet = self.root.find("packet")
         assert isinstance(packet, TypeName)
         graph = GraphBuilder(scope, self.find_element, self.instantiate, packet, self.diagnostics)
-        self._check_items(file, scope, graph)
         instances, channels, lanes = graph.build(file.connections, self._most_flits())
+        self._check_items(file, scope, graph)
         return typed.Program(tuple(self.elements.values()), tuple(instances), tuple(channels), lanes)
 
     def _check_items(self, file: tree.ProgramFile, scope: Scope, graph: GraphBuilder) -> None:
@@ -167,7 +167,8 @@ class Loader:
         for item in file.items:
             try:
                 if isinstance(item, tree.Element):
-                    if all(parameter.default for parameter in item.parameters):
+                    is_used = any(found.declaration is item for found, _ in self.elements)
+                    if not is_used and all(parameter.default for parameter in item.parameters):
                         self.instantiate(_name_of(scope, item), graph.parameters_of(item, (), item.span))
                 elif isinstance(item, tree.Function):
                     name = scope.names[item.name.text]

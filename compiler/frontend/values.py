@@ -133,7 +133,8 @@ class Values(Resolver):
             return constant(read(value.value, value.type), kind, value.span)
         if kind == typed.BOOL:
             return self.truth(value)
-        return typed.Cast(value, kind, value.span)
+        inner = value.operand if isinstance(value, typed.Cast) and _keeps(value, kind) else value
+        return inner if inner.type == kind else typed.Cast(inner, kind, value.span)
 
     def truth(self, value: typed.Expression) -> typed.Expression:
         """As a condition: whether it is not 0."""
@@ -254,6 +255,17 @@ class Values(Resolver):
         if isinstance(condition, typed.Constant):
             return then if condition.value else otherwise
         return typed.Conditional(condition, then, otherwise, then.type, span)
+
+
+def _keeps(value: typed.Cast, kind: typed.Type) -> bool:
+    """Whether a cast can be left out below another one: it widens, and the next one does not read its sign differently."""
+    before, between = value.operand.type, value.type
+    if not isinstance(before, typed.Integer) or not isinstance(between, typed.Integer) or not isinstance(kind, typed.Integer):
+        return False
+    if between.bits < before.bits:
+        return False
+    same_sign = before.signed == between.signed or (not before.signed and between.bits > before.bits)
+    return kind.bits <= between.bits or same_sign
 
 
 def _range(kind: typed.Integer) -> range:
