@@ -202,8 +202,8 @@ class _Machine:
         self.result.messages += outcome.messages
         self.result.failures += outcome.failures
         self.result.iterations += 1
-        if outcome.result is not None:
-            self.result.answers.append(outcome.result)
+        if entry.get("kind", "handler") != "handler":
+            self.result.answers.append(outcome.result or 0)
 
 
 def run_element(

@@ -72,7 +72,13 @@ def _and(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node | Non
             return p
         if q.op == "or" and any(opposite(p, arg) for arg in q.args):
             return b.and_(p, q.args[1] if opposite(p, q.args[0]) else q.args[0])
-    return _regroup(b, "and", args, width)
+    return _low_mask(b, x, y, width) or _regroup(b, "and", args, width)
+
+
+def _low_mask(b: Builder, x: Node, y: Node, width: int) -> Node | None:
+    """x & 0..01..1 is the low part of x; zeros at the top of a constant are `zext`."""
+    bits = y.value.bit_length() if y.op == "const" else width
+    return b.zext(b.make("and", (b.extract(x, 0, bits), b.const(y.value, bits)), bits), width) if bits < width else None
 
 
 def _or(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node | None:
@@ -166,6 +172,9 @@ def _eq(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node | None
         return b.const(0, 1)
     if y.op == "const" and x.width == 1:
         return x if y.value else b.not_(x)
+    if x.op == y.op == "zext":
+        bits = max(x.args[0].width, y.args[0].width)
+        return b.eq(b.extract(x, 0, bits), b.extract(y, 0, bits)) if bits < x.width else None
     if y.op == "const" and x.op == "zext":
         inner = x.args[0]
         return b.eq(inner, b.const(y.value, inner.width)) if y.value <= mask(inner.width) else b.const(0, 1)
@@ -180,7 +189,15 @@ def _ult(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node | Non
         return b.eq(x, b.const(0, x.width))
     if is_zero(x):
         return b.not_(b.eq(y, x))
-    return b.not_(b.eq(x, y)) if is_ones(y) else None
+    if is_ones(y):
+        return b.not_(b.eq(x, y))
+    bits = max(x.args[0].width if x.op == "zext" else _bits(x), y.args[0].width if y.op == "zext" else _bits(y))
+    return b.binary("ult", b.extract(x, 0, bits), b.extract(y, 0, bits)) if bits < x.width else None
+
+
+def _bits(node: Node) -> int:
+    """Bits that are not known to be 0."""
+    return max(1, node.value.bit_length()) if node.op == "const" else node.width
 
 
 def _slt(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node | None:
@@ -294,6 +311,10 @@ def _extract(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node |
             return _extract_concat(b, a, width, low)
         case "zext" | "sext":
             return _extract_extended(b, a, width, low)
+        case "and" | "or" | "xor" if any(arg.op in ("const", "concat", "zext") for arg in a.args):
+            return b.binary(a.op, b.extract(a.args[0], low, width), b.extract(a.args[1], low, width))
+        case "not" if a.args[0].op in ("concat", "zext"):
+            return b.not_(b.extract(a.args[0], low, width))
         case "mux" if any(arm.op in ("concat", "const", "zext") for arm in a.args[1:]):
             return b.mux(a.args[0], b.extract(a.args[1], low, width), b.extract(a.args[2], low, width))
     return None

@@ -333,10 +333,16 @@ def _with_labels(transition: Transition, labels: dict[Node, str]) -> Transition:
 
 
 def lower(element: typed.Element) -> ElementIr:
-    """The IR of an element: once to see which arrays are indexed by constants alone, and again where that changes their layout."""
+    """The IR of an element."""
+    return lower_states(element)[0]
+
+
+def lower_states(element: typed.Element) -> tuple[ElementIr, Layout]:
+    """The IR, and where it keeps the states: once to see which arrays are indexed by constants alone, and again where that changes
+    their layout."""
     first = _Lowering(element, None)
     made = first.element_ir()
     second = _Lowering(element, frozenset(first.dynamic))
     if second.layout.registers != first.layout.registers or second.layout.memories != first.layout.memories:
         made = second.element_ir()
-    return verify(made)
+    return verify(made), second.layout

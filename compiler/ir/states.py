@@ -8,8 +8,9 @@ An array becomes registers where every index is a constant, where it has at most
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import prod
 
 from compiler.frontend import typed
@@ -129,6 +130,20 @@ class Layout:
         """As the IR declares them."""
         leaves = [leaf for state in self.memories.values() for leaf in state]
         return {m.name: Memory(m.name, m.width, m.entries, resets.get(m.name, {}), m.label) for m in leaves}
+
+    def values(self, registers: Mapping[str, int], memories: Mapping[str, Sequence[int]]) -> dict[str, int]:
+        """Every state as one bit pattern, by its name."""
+        found = {}
+        for state in self.registers:
+            value = 0
+            for leaf in self.registers[state]:
+                value |= registers[leaf.name] << leaf.low
+            for memory in self.memories[state]:
+                for number, indices in enumerate(product(*map(range, memory.counts))):
+                    at = memory.low + sum(i * stride for i, stride in zip(indices, memory.strides, strict=True))
+                    value |= memories[memory.name][number] << at
+            found[state.name] = value
+        return found
 
 
 def _dimensions(kind: typed.Type) -> Iterator[int]:

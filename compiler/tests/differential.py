@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs an element through the interpreter, and its IR through the executor with the interpreter's choices: they must agree."""
+
+from __future__ import annotations
+
+import random
+
+from compiler.frontend import typed
+from compiler.frontend.program import load_text
+from compiler.frontend.source import Diagnostics
+from compiler.interpreter.choices import Decide, SignalCall
+from compiler.interpreter.element import run_element as interpret
+from compiler.ir.execute import Run, run_element
+from compiler.ir.ir import ElementIr
+from compiler.ir.states import Layout
+
+MOST_ITERATIONS = 200
+
+
+def elements(text: str, name: str = "test.sl") -> dict[str, typed.Element]:
+    """The elements of a program, which has no error."""
+    diagnostics = Diagnostics()
+    program = load_text(text, name, diagnostics)
+    assert program is not None, "\n".join(error.render() for error in diagnostics.sorted())
+    return {element.name: element for element in program.elements}
+
+
+def random_value(choose: random.Random, bits: int) -> int:
+    """Of any size, small ones more often."""
+    return choose.getrandbits(choose.choice([bits, bits, min(bits, 3), min(bits, 8)])) if bits else 0
+
+
+def random_packet(choose: random.Random, flit: typed.Struct) -> list[int]:
+    """Flits with any contents, framed well."""
+    places = {field.name: (field.low, field.type.bits) for field in flit.fields}
+    count = choose.randint(1, 4)
+    flits = []
+    for i in range(count):
+        is_last = i == count - 1
+        value = choose.getrandbits(flit.bits)
+        empty = choose.getrandbits(places["empty"][1]) if is_last else 0
+        for name, new in (("sop", i == 0), ("eop", is_last), ("empty", empty)):
+            low, bits = places[name]
+            value = value & ~((1 << bits) - 1 << low) | int(new) << low
+        flits.append(value)
+    return flits
+
+
+def random_streams(element: typed.Element, choose: random.Random) -> dict[str, list[int]]:
+    """Tokens for every input."""
+    streams: dict[str, list[int]] = {}
+    for port in element.inputs:
+        count = choose.randint(0, 40)
+        if port.is_packet:
+            assert isinstance(port.type, typed.Struct)
+            streams[port.name] = [flit for _ in range(count // 3) for flit in random_packet(choose, port.type)]
+        else:
+            streams[port.name] = [random_value(choose, port.type.bits) for _ in range(count)]
+    return streams
+
+
+def agrees(element: typed.Element, made: ElementIr, layout: Layout, seed: int) -> Run:
+    """Compare one run. AssertionError: they do not agree."""
+    choose = random.Random(seed)
+    streams = random_streams(element, choose)
+    calls = [
+        SignalCall(signal.name, tuple(random_value(choose, p.type.bits) for p in signal.parameters))
+        for signal in choose.choices(element.signals, k=6 if element.signals else 0)
+    ]
+    expected = interpret(element, streams, Decide(seed, calls), None if element.inputs else MOST_ITERATIONS)
+    found = run_element(made, streams, expected.log, expected.iterations)
+    assert found.iterations == expected.iterations
+    assert found.outputs == expected.outputs
+    assert layout.values(found.state.registers, found.state.memories) == expected.state
+    assert found.answers == expected.answers
+    assert (found.messages, found.failures) == (expected.lines, expected.failures)
+    return found

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lowering makes computes what the interpreter computes, on programs here and of the library; what is too large it refuses."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from compiler.ir.ir import ElementIr
+from compiler.ir.lower import lower, lower_states
+from compiler.ir.memories import LowerError
+from compiler.ir.states import Layout
+from compiler.ir.text import parse, show
+from compiler.tests import trees
+from compiler.tests.differential import agrees, elements
+from testing.simulate import ROOT
+
+PROGRAMS = [*sorted((ROOT / "compiler" / "tests" / "lower").glob("*.sl")), *sorted((ROOT / "elements").glob("*/*.sl"))]
+SEEDS = range(1, 13)
+
+
+@cache
+def lowered(path: Path) -> list[tuple[object, ElementIr, Layout]]:
+    found = elements(path.read_text(), path.name).values()
+    return [(element, *lower_states(element)) for element in found if not element.tables]
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_agrees_with_the_interpreter(path: Path) -> None:
+    for element, made, layout in lowered(path):
+        assert sum(agrees(element, made, layout, seed).iterations for seed in SEEDS) > 50, "too few iterations to mean anything"
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_text_holds_everything(path: Path) -> None:
+    for element, made, layout in lowered(path):
+        again = parse(show(made))
+        without_notes = [line.split("#")[0].rstrip() for line in show(made).splitlines()]
+        assert show(again).splitlines() == without_notes
+        agrees(element, again, layout, 1)
+
+
+def body(text: str, state: str = "") -> ElementIr:
+    """An element of one 32-bit input and output with this handler."""
+    return lower(elements(f".element E (uint<32> in -> uint<32> out) {{ .state {{ {state} }} .handler {{ {text} }} }}")["E"])
+
+
+def test_passes_whole_packets_without_a_guard() -> None:
+    assert set(lower(trees.count()).registers) == {"count", "mask_"}
+    broken = elements(".element E (packet in -> packet out) { .handler { flit x = read(in); x.eop = 1; write(out, x); } }")["E"]
+    assert set(lower(broken).registers) == {"guard_out"}
+
+
+def test_scatters_structs_over_memories_and_keeps_constant_indices_in_registers() -> None:
+    text = "uint<32> x = read(in); t[x & 63] += 1; r[3] += x; r[40] = x; s[x & 7] = x;"
+    made = body(text, "uint<32> t[64]; uint<32> r[64]; uint<8> s[8];")
+    assert set(made.memories) == {"t"} and made.memories["t"].entries == 64
+    assert {f"r_{i}" for i in range(64)} | {f"s_{i}" for i in range(8)} == set(made.registers)
+
+
+def test_the_second_of_two_writes_in_one_place_is_the_only_one() -> None:
+    made = body("uint<32> x = read(in); t[x] = 1; t[x] += 2; if (x > 5) t[x] = 7;", "uint<32> t[64];")
+    assert len(made.handler.writes) == 2
+
+
+def test_unrolls_loops_of_known_length_without_a_trace() -> None:
+    made = body("uint<32> x = read(in); uint<32> s = 0; for (uint i = 0; i < 4; i++) s += i; write(out, s + x);")
+    assert not made.handler.assertions and "const 0x6" in show(made)
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "message"),
+    [
+        ("uint<32> x = read(in); while (x != 0) .unroll(1000) x -= 1;", "", "1000 rounds"),
+        ("uint<32> x = read(in); for (uint i = 0; i < 1000; i++) for (uint j = 0; j < 1000; j++) x += j;", "", "statements"),
+        ("uint<32> x = read(in); t[x] = 1; u = t;", "uint<32> t[128]; uint<32> u[128];", "128 entries"),
+    ],
+)
+def test_refuses_what_is_too_large_for_hardware(text: str, state: str, message: str) -> None:
+    with pytest.raises(LowerError, match=message) as error:
+        body(text, state)
+    assert error.value.span.start > 0 and error.value.hint
