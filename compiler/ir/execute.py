@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from compiler.ir.ir import ElementIr, Node, Transition
-from compiler.ir.operators import SOURCES, expression, sdiv, signed, srem
+from compiler.ir.operators import SOURCES, expression, mask, sdiv, signed, srem
 from compiler.ir.rewrite import order, roots
 
 DEFAULT_LIMIT = 1_000_000  # iterations, for elements that never wait
@@ -142,12 +142,16 @@ class Run:
     failures: list[str] = field(default_factory=list)
     iterations: int = 0
     taken: dict[str, int] = field(default_factory=dict)  # tokens per input
+    discarded: int = 0  # flits, by the packet guards
+    mended: int = 0
 
 
 class _Machine:
     def __init__(self, element: ElementIr, streams: Mapping[str, Sequence[int]]) -> None:
         self.inputs = [port.name for port in element.inputs]
         self.streams = {port: deque(streams.get(port, ())) for port in self.inputs}
+        self.guards = {port.name: port.guard for port in element.outputs}
+        self.inside: dict[str, bool] = {}
         self.handler = CompiledTransition(element, element.handler)
         self.signals = {signal.name: CompiledTransition(element, signal) for signal in element.signals}
         self.result = Run({port.name: [] for port in element.outputs}, reset(element), taken=dict.fromkeys(self.inputs, 0))
@@ -197,13 +201,32 @@ class _Machine:
         if "select" in entry and entry["select"] not in outcome.selects:
             raise ChoiceError(f"a select took {outcome.selects}: {entry}")
         for port, token in outcome.puts.items():
-            self.result.outputs[port].append(token)
+            self._put(port, token)
         commit(self.result.state, outcome)
         self.result.messages += outcome.messages
         self.result.failures += outcome.failures
         self.result.iterations += 1
         if entry.get("kind", "handler") != "handler":
             self.result.answers.append(outcome.result or 0)
+
+    def _put(self, port: str, token: int) -> None:
+        """Behind the packet guard (docs/design/compiler.md), where there is one."""
+        g = self.guards[port]
+        if g is None:
+            self.result.outputs[port].append(token)
+            return
+        sop, eop = token >> g.sop & 1, token >> g.eop & 1
+        empty = mask(g.empty_width) << g.empty
+        inside = self.inside.get(port, False)
+        if not inside and not sop:
+            self.result.discarded += 1
+            return
+        if (inside and sop) or (token & empty and not eop):
+            token = token & ~(empty | 1 << g.sop) | int(not inside) << g.sop | 1 << g.eop | 1 << g.error
+            self.result.mended += 1
+            eop = 1
+        self.inside[port] = not eop
+        self.result.outputs[port].append(token)
 
 
 def run_element(

@@ -153,10 +153,24 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Framing:
+    """Where a flit has its framing: bits, and the lowest bit of `empty` with its width."""
+
+    sop: int
+    eop: int
+    error: int
+    empty: int
+    empty_width: int
+
+
+@dataclass(frozen=True)
 class PortInfo:
+    """`guard`: of an output, where the packet guard is to stand behind it (None: it is proved to change nothing, or no packets)."""
+
     name: str
     width: int
     is_packet: bool
+    guard: Framing | None = None
 
 
 @dataclass(frozen=True)

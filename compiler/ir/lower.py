@@ -13,7 +13,7 @@ from typing import assert_never
 
 from compiler.frontend import typed
 from compiler.ir.build import Builder
-from compiler.ir.ir import Assertion, ElementIr, Message, Node, PortInfo, Register, Transition
+from compiler.ir.ir import Assertion, ElementIr, Framing, Message, Node, PortInfo, Register, Transition
 from compiler.ir.memories import LowerError, Memories
 from compiler.ir.paths import Key, Path, Paths, State, without_locals
 from compiler.ir.ports import Ports
@@ -225,6 +225,7 @@ class _Lowering:
         self.dynamic: set[Where] = set()
         self.registers: dict[str, Register] = {}
         self.names: dict[Key, str] = {}
+        self.guards: dict[typed.Port, Framing | None] = {}
 
     def _body(self, contents: dict[str, dict[int, int]] | None, most: int) -> _Body:
         builder = Builder()
@@ -244,7 +245,8 @@ class _Lowering:
             name = self.names[RANDOM]
             registers[name] = Register(name, registers[name].width, seed)
         memories = self.layout.ir_memories({name: {i: v for i, v in found.items() if v} for name, found in contents.items()})
-        inputs, outputs = _ports(self.element.inputs), _ports(self.element.outputs)
+        inputs = tuple(PortInfo(port.name, port.type.bits, port.is_packet) for port in self.element.inputs)
+        outputs = tuple(PortInfo(p.name, p.type.bits, p.is_packet, self.guards[p]) for p in self.element.outputs)
         return ElementIr(self.element.name, inputs, outputs, registers, memories, handler, signals, self.element.span)
 
     def _init(self, contents: dict[str, dict[int, int]]) -> tuple[dict[str, int], int]:
@@ -287,7 +289,9 @@ class _Lowering:
         everything = b.const(-1, max(1, count))
         mask = body.function(self.element.handler, (), everything)
         following = {body.ports.mask().name: mask} if self.element.numbered and count else {}
-        return self._transition("handler", (), body, following, None)
+        made = self._transition("handler", (), body, following, None)
+        self.guards = {port: body.ports.guard(port, made.puts, made.takes) for port in self.element.outputs}
+        return _with_labels(made, body.labels)
 
     def _signal(self, signal: typed.Signal) -> Transition:
         body = self._body(None, MOST_STATEMENTS)
@@ -298,7 +302,8 @@ class _Lowering:
         body.state.values[ANSWER] = zero
         returned = body.function(signal.body, tuple(zip(signal.parameters, nodes, strict=True)), zero)
         answer = body.state.values[ANSWER] if not signal.name else returned
-        return self._transition(f"signal {signal.name}", arguments, body, {}, answer if signal.result else None)
+        made = self._transition(f"signal {signal.name}", arguments, body, {}, answer if signal.result else None)
+        return _with_labels(made, body.labels)
 
     def _transition(
         self, name: str, arguments: tuple[tuple[str, int], ...], body: _Body, following: dict[str, Node], result: Node | None
@@ -310,16 +315,11 @@ class _Lowering:
                 if not (node.op == "register" and node.name == leaf.name):
                     following[leaf.name] = node
         following |= ports.select_registers(values)
-        puts = ports.puts(values, following)
-        made = Transition(
+        puts = ports.puts(values)
+        return Transition(
             name, arguments, ports.needs(values), ports.any_of(values) if name == "handler" else None, ports.takes(values), puts,
             following, body.memories.writes(), tuple(body.messages), tuple(body.assertions), result, ports.selects(),
         )  # fmt: skip
-        return _with_labels(made, body.labels)
-
-
-def _ports(ports: tuple[typed.Port, ...]) -> tuple[PortInfo, ...]:
-    return tuple(PortInfo(port.name, port.type.bits, port.is_packet) for port in ports)
 
 
 def _with_labels(transition: Transition, labels: dict[Node, str]) -> Transition:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ports during lowering: masks, reads, `select`, writes, and the guard that keeps packets well-formed.
+"""Ports during lowering: masks, reads, `select`, writes, and where a packet guard is needed.
 
 Effects are values of the path's state under keys ("take", port): they are joined as variables are.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from compiler.frontend import typed
 from compiler.ir.build import Builder
-from compiler.ir.ir import Node, Put, Register, Select
+from compiler.ir.ir import Framing, Node, Put, Register, Select
 from compiler.ir.local import is_zero
 from compiler.ir.operators import mask
 from compiler.ir.paths import Key, Paths, State
@@ -144,17 +144,17 @@ class Ports:
         found = [b.and_(self.masked(port), held) for port, held in zip(self.element.inputs, holds, strict=True)]
         return b.or_(b.eq(self.mask(), b.const(0, len(holds))), *found)
 
-    def puts(self, values: dict[Key, Node], following: dict[str, Node]) -> dict[str, Put]:
-        """Tokens behind the guards; `following` gets the guards' registers."""
-        result = {}
-        for port in self.element.outputs:
-            enable = values.get((ENABLE, port))
-            if enable is None or is_zero(enable):
-                continue
-            put = Put(enable, values[DATA, port])
-            passes = not port.is_packet or self._passes_packets(put, self.takes(values))
-            result[port.name] = put if passes else self._guarded(port, put, following)
-        return result
+    def puts(self, values: dict[Key, Node]) -> dict[str, Put]:
+        """Tokens for the outputs."""
+        found = {port: values.get((ENABLE, port)) for port in self.element.outputs}
+        return {port.name: Put(enable, values[DATA, port]) for port, enable in found.items() if enable and not is_zero(enable)}
+
+    def guard(self, port: typed.Port, puts: dict[str, Put], takes: dict[str, Node]) -> Framing | None:
+        """Of an output that may send what is no packet."""
+        if not port.is_packet or port.name not in puts or self._passes_packets(puts[port.name], takes):
+            return None
+        (empty, width), *flags = (_field(port, name) for name in ("empty", "sop", "eop", "error"))
+        return Framing(*(low for low, _ in flags), empty, width)
 
     def _passes_packets(self, put: Put, takes: dict[str, Node]) -> bool:
         """Whether what goes out is framed just as what one input brings: each token taken is sent in that very iteration."""
@@ -166,22 +166,6 @@ class Ports:
                 if all(same):
                     return True
         return False
-
-    def _guarded(self, port: typed.Port, put: Put, following: dict[str, Node]) -> Put:
-        """docs/design/compiler.md, "Packets stay packets"."""
-        b = self.b
-        inside = self.register(("guard", port), f"guard_{port.name}", 1, 0)
-        sop, eop, empty = (self._flag(port, put.data, name) for name in ("sop", "eop", "empty"))
-        discard = b.and_(b.not_(inside), b.not_(sop))
-        ragged = b.and_(b.not_(b.eq(empty, b.const(0, empty.width))), b.not_(eop))
-        mend = b.and_(b.or_(b.and_(inside, sop), ragged), b.not_(discard))
-        data, one = put.data, b.const(1, 1)
-        for name, new in (("sop", b.not_(inside)), ("eop", one), ("error", one), ("empty", b.const(0, empty.width))):
-            low, width = _field(port, name)
-            data = b.insert(data, low, b.mux(mend, new, b.extract(data, low, width)))
-        enable = b.and_(put.enable, b.not_(discard))
-        following[inside.name] = b.mux(enable, b.and_(b.not_(mend), b.not_(eop)), inside)
-        return Put(enable, data)
 
     def select_registers(self, values: dict[Key, Node]) -> dict[str, Node]:
         """What the selects remember."""

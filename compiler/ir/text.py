@@ -23,6 +23,7 @@ from compiler.ir.ir import (
     OPERATORS,
     Assertion,
     ElementIr,
+    Framing,
     Memory,
     MemoryWrite,
     Message,
@@ -43,7 +44,7 @@ def show(element: ElementIr) -> str:
     """The whole element."""
     lines = [f"element {element.name}"]
     for word, ports in (("input", element.inputs), ("output", element.outputs)):
-        lines += [f"{word} {port.name} {port.width}{' packet' if port.is_packet else ''}" for port in ports]
+        lines += [f"{word} {port.name} {port.width}{' packet' if port.is_packet else ''}{_guard(port)}" for port in ports]
     for register in element.registers.values():
         lines.append(f"register {register.name} {register.width} reset {register.reset:#x} label {json.dumps(register.label)}")
     for memory in element.memories.values():
@@ -52,6 +53,11 @@ def show(element: ElementIr) -> str:
     for transition in (element.handler, *element.signals):
         lines += show_transition(transition)
     return "\n".join(lines) + "\n"
+
+
+def _guard(port: PortInfo) -> str:
+    g = port.guard
+    return f" guard sop {g.sop} eop {g.eop} error {g.error} empty {g.empty} {g.empty_width}" if g else ""
 
 
 def show_transition(transition: Transition) -> list[str]:
@@ -199,8 +205,9 @@ class _Reader:
         match words:
             case ["element", name]:
                 self.name = name
-            case ["input" | "output" as word, name, width, *packet]:
-                (self.inputs if word == "input" else self.outputs).append(PortInfo(name, int(width), bool(packet)))
+            case ["input" | "output" as word, name, width, *more]:
+                guard = Framing(*(int(number) for number in more[2:] if number.isdigit())) if "guard" in more else None
+                (self.inputs if word == "input" else self.outputs).append(PortInfo(name, int(width), "packet" in more, guard))
             case ["register", name, width, "reset", reset, "label", label]:
                 self.registers[name] = Register(name, int(width), int(reset, 0), json.loads(label))
             case ["memory", name, width, "entries", entries, "reset", reset, "label", label]:

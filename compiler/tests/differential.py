@@ -74,4 +74,5 @@ def agrees(element: typed.Element, made: ElementIr, layout: Layout, seed: int) -
     assert layout.values(found.state.registers, found.state.memories) == expected.state
     assert found.answers == expected.answers
     assert (found.messages, found.failures) == (expected.lines, expected.failures)
+    assert (found.discarded, found.mended) == (expected.discarded, expected.mended)
     return found
