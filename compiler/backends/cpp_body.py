@@ -34,6 +34,33 @@ class Context:
     names: Namer
 
 
+def by_members(kind: typed.Type, steps: Sequence[typed.Step]) -> list[typed.Step]:
+    """The same steps, where a slice first goes to the smallest field or element that has it."""
+    found: list[typed.Step] = []
+    for step in steps:
+        while isinstance(step, typed.Slice) and (inner := _around(kind, step)):
+            found.append(inner)
+            step, kind = typed.Slice(step.low - inner.low, step.type, step.swap), inner.type
+        found.append(step)
+        kind = step.type
+    return found
+
+
+def _around(kind: typed.Type, step: typed.Slice) -> typed.Slice | None:
+    """The field or element that has the slice and more, or that is to be swapped."""
+    parts: list[typed.Slice] = []
+    if isinstance(kind, typed.Struct):
+        parts = [typed.Slice(field.low, field.type) for field in kind.fields]
+    elif isinstance(kind, typed.Array):
+        at = step.low // kind.element.bits
+        parts = [typed.Slice(at * kind.element.bits, kind.element)]
+    for part in parts:
+        has_it = part.low <= step.low and step.low + step.type.bits <= part.low + part.type.bits
+        if has_it and (step.type.bits < part.type.bits or step.swap):
+            return part
+    return None
+
+
 class Body:
     """Writes one body: `lines` of C++, indented for a member function of a class."""
 
@@ -132,10 +159,16 @@ class Body:
                 found = f"entry<{own}, {count}>({text}, {index})"
         return f"swapped({found})" if step.swap else found
 
+    def _steps(self, text: str, kind: typed.Type, step: typed.Step, index: str) -> str:
+        for inner in by_members(kind, [step]):
+            text = self._step(text, kind, inner, index)
+            kind = inner.type
+        return text
+
     def _read(self, place: typed.Place, found: Sequence[str]) -> str:
         text, kind = self._variable(place.variable), place.variable.type
         left = list(found)
-        for step in place.steps:
+        for step in by_members(kind, place.steps):
             text = self._step(text, kind, step, left.pop(0) if isinstance(step, typed.Entry) else "")
             kind = step.type
         return text
@@ -144,7 +177,8 @@ class Body:
         """The statements that write a place; `found` are its indices, in order."""
         text = self._variable(place.variable)
         keep = place.variable.is_state and self.context.keeps and self.kind != "init"
-        return self._put(text, place.variable.type, place.steps, list(found), value, keep)
+        steps = by_members(place.variable.type, place.steps)
+        return self._put(text, place.variable.type, steps, list(found), value, keep)
 
     def _put(self, text: str, kind: typed.Type, steps: Sequence[typed.Step], found: list[str], value: str, keep: bool) -> list[str]:
         self.types.name(kind)
@@ -237,7 +271,7 @@ class Body:
                 return self.converted(self.value(operand), operand.type, kind)
             case typed.Part(operand=operand, step=step):
                 inner = [operand] + ([step.index] if isinstance(step, typed.Entry) else [])
-                return self.ordered(inner, lambda v: self._step(v[0], operand.type, step, v[-1]))
+                return self.ordered(inner, lambda v: self._steps(v[0], operand.type, step, v[-1]))
             case typed.Pack(parts=parts, type=kind):
                 return self._pack(parts, kind)
             case typed.Call(function=function, arguments=arguments):

@@ -71,8 +71,9 @@ class _Module:
         for port, put in pipeline.puts.items():
             yield put.enable, schedule.port[port]
             yield put.data, schedule.port[port]
-        for name, node in pipeline.next.items():
-            yield node, schedule.register[name]
+        for name, put in pipeline.next.items():
+            yield put.enable, schedule.register[name]
+            yield put.data, schedule.register[name]
         for write in pipeline.writes:
             for node in (write.enable, write.index, write.data):
                 yield node, schedule.memory[write.memory]
@@ -319,7 +320,8 @@ class _Module:
             self.lines.append("\n  always_ff @(posedge clk_i) begin")
             if following is not None:
                 stage = self.schedule.register[name]
-                self.lines.append(f"    if (advance && valid[{stage}]) {target} <= {self.ref(following, stage)};")
+                enable = "" if _one(following.enable) else f" && {self.ref(following.enable, stage)}"
+                self.lines.append(f"    if (advance && valid[{stage}]{enable}) {target} <= {self.ref(following.data, stage)};")
             self.lines += [f"    if (rst_i) {target} <= {literal(register.reset, register.width)};", "  end"]
 
     def _read_ports(self) -> list[tuple[str, Node]]:

@@ -24,7 +24,7 @@ class Pipeline:
     any_of: Node | None  # of the handler
     takes: dict[str, Node]
     puts: dict[str, Put]
-    next: dict[str, Node]
+    next: dict[str, Put]  # of a register: whether it is written, and with what
     writes: tuple[MemoryWrite, ...]
     messages: tuple[Message, ...]
     assertions: tuple[Assertion, ...]
@@ -39,28 +39,29 @@ def merge(element: ElementIr) -> Pipeline:
     is_kind = [Node("kind", (), 1, value=n, label="is_" + kind.name.replace(" ", "_")) for n, kind in enumerate(kinds)]
     kinds = _share_reads(kinds, is_kind)
     several = len(kinds) > 1
-    registers: dict[str, Node] = {}
+    builder = Builder()
+    one = builder.const(1, 1)
+    registers: dict[str, set[Node]] = {}
     for transition in kinds:
         for node in order(roots(transition)):
             if node.op == "register":
-                registers.setdefault(node.name, node)
+                registers.setdefault(node.name, set()).add(node)
 
     def gate(kind: int, enable: Node) -> Node:
         if not several:
             return enable
         return is_kind[kind] if _is_one(enable) else Node("and", (is_kind[kind], enable), 1, span=enable.span)
 
-    following: dict[str, Node] = {}
+    following: dict[str, Put] = {}
     for name, register in element.registers.items():
-        if not any(name in transition.next for transition in kinds):
-            continue
-        old = registers.get(name) or Node("register", (), register.width, name=name, label=register.label)
-        value = old
-        for kind, transition in enumerate(kinds):
-            if name in transition.next and transition.next[name] is not old:
-                new = transition.next[name]
-                value = Node("mux", (is_kind[kind], new, value), register.width, label=new.label, span=new.span) if several else new
-        following[name] = value
+        peeled = [(kind, *_peel(t.next[name], registers.get(name))) for kind, t in enumerate(kinds) if name in t.next]
+        writers = [(kind, enable, new) for kind, enable, new in peeled if new is not None]
+        if writers:
+            value = writers[0][2]
+            for kind, _, new in writers[1:]:
+                value = Node("mux", (is_kind[kind], new, value), register.width, label=new.label, span=new.span)
+            enables = [gate(kind, builder.and_(*enable) if enable else one) for kind, enable, _ in writers]
+            following[name] = Put(builder.or_(*enables), value)
 
     handler = kinds[0]
     pipeline = Pipeline(
@@ -85,11 +86,22 @@ def merge(element: ElementIr) -> Pipeline:
             for kind, transition in enumerate(kinds)
             for assertion in transition.assertions
         ),
-        selects=tuple(Select(select.ports, gate(0, select.enable), select.index) for select in handler.selects),
+        selects=tuple(replace(select, enable=gate(0, select.enable)) for select in handler.selects),
         result=_result(kinds, is_kind),
         nodes=(),
     )
     return _once(pipeline)
+
+
+def _peel(new: Node, old: set[Node] | None) -> tuple[list[Node], Node | None]:
+    """The conditions under which a register changes, and its new value, None where it never does: what only keeps a register is
+    an enable, not a value in its loop."""
+    builder, enable = Builder(), []
+    while old and new.op == "mux" and (new.args[1] in old or new.args[2] in old):
+        keeps_where_true = new.args[1] in old
+        enable.append(builder.not_(new.args[0]) if keeps_where_true else new.args[0])
+        new = new.args[2] if keeps_where_true else new.args[1]
+    return enable, None if old and new in old else new
 
 
 def _once(pipeline: Pipeline) -> Pipeline:
@@ -106,11 +118,11 @@ def _once(pipeline: Pipeline) -> Pipeline:
         any_of=None if pipeline.any_of is None else new(pipeline.any_of),
         takes={port: new(node) for port, node in pipeline.takes.items()},
         puts={port: Put(new(put.enable), new(put.data)) for port, put in pipeline.puts.items()},
-        next={name: new(node) for name, node in pipeline.next.items()},
+        next={name: Put(new(put.enable), new(put.data)) for name, put in pipeline.next.items()},
         writes=tuple(MemoryWrite(w.memory, new(w.enable), new(w.index), new(w.data)) for w in pipeline.writes),
         messages=tuple(replace(m, enable=new(m.enable), arguments=tuple(map(new, m.arguments))) for m in pipeline.messages),
         assertions=tuple(Assertion(new(a.enable), new(a.condition), a.text) for a in pipeline.assertions),
-        selects=tuple(Select(s.ports, new(s.enable), new(s.index)) for s in pipeline.selects),
+        selects=tuple(replace(s, enable=new(s.enable), index=new(s.index)) for s in pipeline.selects),
         result=None if pipeline.result is None else new(pipeline.result),
     )
     return replace(single, nodes=tuple(order(effect_nodes(single))))
@@ -178,7 +190,8 @@ def _is_one(node: Node) -> bool:
 
 def effect_nodes(pipeline: Pipeline) -> list[Node]:
     """Every node that an effect uses directly."""
-    found = [*pipeline.needs.values(), *pipeline.takes.values(), *pipeline.next.values()]
+    found = [*pipeline.needs.values(), *pipeline.takes.values()]
+    found += [node for put in pipeline.next.values() for node in (put.enable, put.data)]
     found += [node for select in pipeline.selects for node in (select.enable, select.index)]
     found += [node for put in pipeline.puts.values() for node in (put.enable, put.data)]
     found += [node for write in pipeline.writes for node in (write.enable, write.index, write.data)]

@@ -204,8 +204,9 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node]], interval: i
 
 
 def _states(problem: _Problem, pipeline: Pipeline, interval: int) -> None:
-    for name, node in pipeline.next.items():
-        _use(problem, node, ("register", name), 0)
+    for name, put in pipeline.next.items():
+        for node in (put.enable, put.data):
+            _use(problem, node, ("register", name), 0)
         problem.cost[problem.variable(("register", name))] += 1e-3
     for write in pipeline.writes:
         for node in (write.enable, write.index, write.data):
@@ -249,7 +250,7 @@ def _explain(pipeline: Pipeline, problem: _Problem, apart: list[tuple[Node, Node
 
 def _path(pipeline: Pipeline, state: str) -> tuple[Node, ...]:
     """The longest chain of nodes from a read of the state to its next value."""
-    targets = [pipeline.next[state]] if state in pipeline.next else []
+    targets = [pipeline.next[state].enable, pipeline.next[state].data] if state in pipeline.next else []
     targets += [node for write in pipeline.writes if write.memory == state for node in (write.enable, write.index, write.data)]
     best: dict[Node, tuple[Node, ...]] = {}
     for node in order(targets):

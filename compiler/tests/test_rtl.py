@@ -34,7 +34,7 @@ def test_agrees_with_the_ir(built: rtl.Built, seed: int) -> None:
     runs = rtl.run(built, {n: s for n, (s, _) in given.items()}, {n: c for n, (_, c) in given.items()}, seed=seed)
     for name, element in ELEMENTS.items():
         found, streams = runs[name], given[name][0]
-        expected = execute.run_element(element, streams, found.log, limit=found.iterations)
+        expected = execute.run_element(element, streams, found.log, iterations=found.iterations)
         assert found.outputs == expected.outputs and found.answers == expected.answers
         assert sum(map(len, found.outputs.values())) > 0
         assert found.registers == expected.state.registers
