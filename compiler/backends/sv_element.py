@@ -382,7 +382,7 @@ class _Module:
                 enable = "" if _one(put.enable) else f" && {self.ref(put.enable, stage)}"
                 valid, data = f"advance && valid[{stage}]{enable}", self.ref(put.data, stage)
             self.lines.append("")
-            if port.is_packet and put is not None:
+            if port.guard is not None and put is not None:
                 guarded = f"{port.name}_guarded"
                 self.lines += [
                     f"  logic [{port.width - 1}:0] {guarded}_data;",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every program of the tests and of the library as RTL, beside the interpreter that replays its choices: streams, answers, state."""
+"""Every program of the tests and of the library as RTL beside the interpreter, which replays its choices: all must agree."""
 
 from __future__ import annotations
 
