@@ -23,8 +23,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from cocotb_tools.runner import get_runner
-
 from testing.lock import locked
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -112,6 +110,8 @@ def simulate(
     search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
     os.environ["PATH"] = f"{ROOT / 'build' / 'env' / 'bin'}:{os.environ['PATH']}"
     os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"  # the runner's make; the wheel leaves it empty
+    from cocotb_tools.runner import get_runner  # takes long to load, and the command line needs only the paths
+
     runner = get_runner("verilator")
     with locked(BUILD / f"{build_dir.name}.lock"):
         runner.build(

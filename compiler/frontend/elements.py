@@ -195,7 +195,7 @@ class ElementBuilder(StateMachines):
 
     def _check_writes(self, handler: typed.Block, numbered: bool) -> None:
         def report(second: typed.Write, first: typed.Write) -> None:
-            notes = (Note("the other one", first.span),)
+            notes = (Note("the first write", first.span),)
             if numbered:
                 text = f"'{second.port.name}' may be set before in the same iteration; the last one wins"
                 self.diagnostics.warning("W0504", text, second.span, "an iteration writes one token to a port", notes)

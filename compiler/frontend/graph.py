@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from compiler.frontend import ast, typed
 from compiler.frontend import ast_element as tree
@@ -87,12 +89,19 @@ class GraphBuilder(Statements):
     """Builds the graph; elements come from `find_element` and `instantiate`."""
 
     def __init__(
-        self, scope: Scope, find_element: Find, instantiate: Instantiate, packet: TypeName, diagnostics: Diagnostics
+        self,
+        scope: Scope,
+        find_element: Find,
+        instantiate: Instantiate,
+        packet: TypeName,
+        library: list[str],
+        diagnostics: Diagnostics,
     ) -> None:
         super().__init__(diagnostics, Scope(scope))
         self.find_element = find_element
         self.instantiate = instantiate
         self.packet = packet
+        self.library = library
         self.instances: dict[str, typed.Instance] = {}
         self.edges: list[Edge] = []
         self.level = Level("")
@@ -152,9 +161,15 @@ class GraphBuilder(Statements):
             return found
         name = path[-1]
         known = [n for n, binding in self.scope.visible().items() if isinstance(binding, ElementName)] + self.level.known()
-        near = closest(name.text, known)
+        near = closest(name.text, known) or self._library_name(closest(name.text.lower(), self.library))
         hint = f"did you mean '{near}'?" if near else "declare it with .element, or import the file that does"
         raise self.error("E0601", f"there is no element '{'::'.join(n.text for n in path)}'", name.span, hint)
+
+    def _library_name(self, folder: str) -> str:
+        """The element of a folder of the library, as it is written."""
+        path = Path(__file__).parents[2] / "elements" / folder / f"{folder}.sl"
+        text = path.read_text() if folder else ""
+        return next((name for name in re.findall(r"\.element\s+(\w+)", text) if name.lower() == folder), "")
 
     def _make(
         self, path: tuple[ast.Name, ...], arguments: tuple[tree.Argument, ...], name: str, host: bool, signals: bool, span: Span
@@ -420,9 +435,12 @@ class GraphBuilder(Statements):
                 point = _point(instance.name, port)
                 if point.key in used:
                     continue
-                what, mend = ("input", "Idle -> ") if port.is_input else ("output", " -> Drop")
-                end = f"{instance.name}.{port.name}"
-                hint = f"connect it; where it is not needed: {mend + end if port.is_input else end + mend}"
+                what, count = (
+                    ("input", len(instance.element.inputs)) if port.is_input else ("output", len(instance.element.outputs))
+                )
+                number = f" [{port.index + 1}]" if count > 1 else ""
+                mend = f"Idle ->{number} {instance.name}" if port.is_input else f"{instance.name}{number} -> Drop"
+                hint = f"connect it; where it is not needed: {mend}"
                 text = f"the {what} '{port.name}' of '{instance.name}' is not connected"
                 self.diagnostics.error("E0604", text, instance.span, hint)
 

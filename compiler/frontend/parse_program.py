@@ -208,7 +208,7 @@ class ProgramParser(ElementParser):
                 name = self.name("a parameter")
                 self.next()
             value = self.parameter_value()
-            found.append(tree.Argument(name, value, value.span))
+            found.append(tree.Argument(name, value, name.span.to(value.span) if name else value.span))
             if not self.accept(","):
                 break
         self.expect(">")

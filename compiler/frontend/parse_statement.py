@@ -10,7 +10,7 @@ from compiler.frontend import ast_element as tree
 from compiler.frontend.lexer import Kind, Token
 from compiler.frontend.parse_expression import C_TYPES, Recover
 from compiler.frontend.parser import AGGREGATES, Parser
-from compiler.frontend.source import closest
+from compiler.frontend.source import Note, Span, closest
 
 ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 PLACEMENTS = ("constexpr", "register", "local", "global")
@@ -127,8 +127,17 @@ class StatementParser(Parser):
             statements = self._statements_until("}")
         finally:
             self.blocks -= 1
-        end = self.expect("}", "a block is closed by '}'")
+        end = self._close(start)
         return tree.Block(statements, start.span.to(end.span))
+
+    def _close(self, start: Token) -> Token:
+        """The `}` of a `{`."""
+        if self.at("}"):
+            return self.next()
+        notes = (Note("the block begins here", start.span),)
+        text = f"expected '}}', found {self.token.describe()}"
+        self.diagnostics.error("E0201", text, self.token.span, "close the block", notes)
+        raise Recover
 
     def _statements_until(self, *ends: str) -> tuple[tree.Statement, ...]:
         found: list[tree.Statement] = []
@@ -195,7 +204,13 @@ class StatementParser(Parser):
         return [found]
 
     def _end_of_statement(self) -> None:
-        self.expect(";")
+        """The `;`; where only that is missing at the end of a line, the statement counts."""
+        before = self.tokens[self.index - 1]
+        if self.at(";") or self.token.span.line == before.span.line:
+            self.expect(";")
+            return
+        place = Span(self.source, before.span.end, before.span.end)
+        self.diagnostics.error("E0202", f"expected ';' before {self.token.describe()}", place, "end it with ';'")
 
     def _directive(self) -> tree.Statement:
         following = self.peek()

@@ -149,6 +149,10 @@ class Loader:
                     raise Bad
         return self.elements[key]
 
+    def library(self) -> list[str]:
+        """Folders of the library that hold an element."""
+        return [path.parent.name for path in sorted(LIBRARY.glob("*/*.sl")) if path.parent.name == path.stem]
+
     # Programs
 
     def program(self, source: Source, path: Path) -> typed.Program:
@@ -156,7 +160,7 @@ class Loader:
         file, scope = self.enter(source, path)
         packet = self.root.find("packet")
         assert isinstance(packet, TypeName)
-        graph = GraphBuilder(scope, self.find_element, self.instantiate, packet, self.diagnostics)
+        graph = GraphBuilder(scope, self.find_element, self.instantiate, packet, self.library(), self.diagnostics)
         instances, channels, lanes = graph.build(file.connections, self._most_flits())
         self._check_items(file, scope, graph)
         return typed.Program(tuple(self.elements.values()), tuple(instances), tuple(channels), lanes)
@@ -202,6 +206,12 @@ def shown(path: Path) -> str:
     return str(path)
 
 
+def _without_echoes(diagnostics: Diagnostics) -> None:
+    """Where something could not be parsed, names that it would have declared are not complained about."""
+    if any(error.code.startswith(("E01", "E02")) for error in diagnostics.errors):
+        diagnostics.errors = [error for error in diagnostics.errors if error.code not in ("E0401", "E0601")]
+
+
 def load(path: Path, diagnostics: Diagnostics) -> typed.Program | None:
     """The program of a file."""
     try:
@@ -226,4 +236,6 @@ def _load(source: Source, path: Path, diagnostics: Diagnostics) -> typed.Program
         return None
     except Bad:
         return None
+    finally:
+        _without_echoes(diagnostics)
     return None if diagnostics else program

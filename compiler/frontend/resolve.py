@@ -36,7 +36,7 @@ C_INTEGERS = {
 
 
 class LayoutScope(Scope):
-    """The outermost scope: everything of `layouts/`, and what is built in. Types are made when they are first asked for."""
+    """The outermost scope: everything of `layouts/`, and what is built in."""
 
     def __init__(self, layouts: check.Layouts) -> None:
         super().__init__()
@@ -47,7 +47,10 @@ class LayoutScope(Scope):
                 self.names[item.name] = Number(item.value, UINT if item.value < 1 << 32 else typed.Integer(64))
             elif isinstance(item, check.EnumType):
                 kind = typed.Integer(item.width, False, item.name)
+                self.names[item.name] = TypeName(kind)
                 self.names.update({member.name: Number(member.value, kind) for member in item.members})
+            elif isinstance(item, check.AggregateType):
+                self.names[item.name] = TypeName(self.type(item.name))
         flit = self.type("flit_t")
         self.names |= {
             "flit": TypeName(flit), "packet": TypeName(flit, True), "true": Number(1, typed.BOOL), "false": Number(0, typed.BOOL),
@@ -58,8 +61,6 @@ class LayoutScope(Scope):
         found = self.names.get(name)
         if found is not None:
             return found
-        if isinstance(self.items.get(name), check.EnumType | check.AggregateType):
-            return self.names.setdefault(name, TypeName(self.type(name)))
         port = _PORT.fullmatch(name)
         if port and int(port[1]) <= 32:
             return Number(1 << (int(port[1]) - 1), UINT)
@@ -141,15 +142,17 @@ class Resolver(ConstantEvaluator):
             known = [
                 n for n, binding in self.scope.visible().items() if fits is None or isinstance(binding, Pending) or fits(binding)
             ]
-            near = closest(name, known)
-            hint = f"did you mean '{near}'?" if near else self._hint_for(name)
+            near = closest(name, known + (list(C_TYPES) if wanted == "type" else []))
+            hint = f"did you mean '{near}'?" if near else self._hint_for(wanted, known)
             raise self.error("E0401", f"there is no {wanted} '{name}'", span, hint)
         if isinstance(found, Broken):
             raise Bad
         return found
 
-    def _hint_for(self, name: str) -> str:
-        return "ports of the named form are read with read(in)" if name.startswith("PORT") else "declare it before its first use"
+    def _hint_for(self, wanted: str, known: list[str]) -> str:
+        if wanted == "port":
+            return f"the ports are {', '.join(known)}" if known else "the ports stand in the head: (packet in -> packet out)"
+        return "declare it before its first use"
 
     def settle(self, name: str, pending: Pending) -> Binding:
         """Look into a declaration for the first time."""

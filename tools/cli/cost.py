@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from testing.simulate import ROOT, closure
-from tools.cli import cost_doc, cost_sweep
+from tools.cli import cost_doc
 from tools.synth.flow import Area, SynthesisError, area, timing
 
 PARTS = ROOT / "tools" / "synth" / "parts.toml"
@@ -210,6 +210,8 @@ def cost(
     """Area (Yosys: UltraScale+ and ECP5) and clock (nextpnr, ECP5-5G 85k) of the parts. Exit status 1 when one grew."""
     console = Console(stderr=True)
     if sweep:
+        from tools.cli import cost_sweep  # brings a plotting library, which takes long to load
+
         cost_sweep.run(sweep, plot, json_output, limit, console)
         return
     parts = parse_parts(PARTS.read_text())

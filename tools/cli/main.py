@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, cost, doctor, layouts, run
+from tools.cli import bench, check, cost, doctor, layouts, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,5 +24,6 @@ software forwarder, which installs the rule. Every output packet is compared wit
 app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("cost")(cost.cost)
+app.command("check")(check.check)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)

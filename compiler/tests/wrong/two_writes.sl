@@ -1,0 +1,7 @@
+.element Copy (packet in -> packet out) {
+    .handler {
+        flit x = read(in);
+        if (x.sop) write(out, x);
+        write(out, x);
+    }
+}
