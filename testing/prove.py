@@ -30,11 +30,14 @@ def prove(
     depth: int = 4,
     parameters: Mapping[str, int] | None = None,
     mutation: tuple[str, str, str] | None = None,
+    *,
+    synthesis: bool = False,
 ) -> None:
     """Prove the harness `top`; raises ProofError with the failed assertion where it does not hold, and
     RuntimeError where the tools refuse the sources.
 
     `mutation` (module, text, replacement) breaks a part on purpose, to see that the proof would notice.
+    `synthesis` proves what synthesis sees, memories as flip-flops: much faster where a memory is written in parts.
     """
     files = {path.name: path.read_text() for path in closure(top)}
     if mutation is not None:
@@ -44,9 +47,10 @@ def prove(
         files[f"{module}.sv"] = files[f"{module}.sv"].replace(text, replacement)
     names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
     given = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
+    view, memories = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
     script = (
         f"[options]\nmode {mode}\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
-        f"read_slang -j 1 --no-synthesis-define --top {top}{given} {' '.join(names)}\nprep -top {top}\n[files]\n"
+        f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\nprep -top {top}\n{memories}[files]\n"
     )
     digest = hashlib.sha256(repr((script, sorted(files.items()), TOOLCHAIN.read_text())).encode()).hexdigest()[:16]
     folder = BUILD / f"{top}-{digest}"

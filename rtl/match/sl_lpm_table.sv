@@ -14,7 +14,7 @@ module sl_lpm_table #(
   parameter int unsigned PriorityBits   = $clog2(KeyBits + 1),  // 1 to 16
   parameter bit          PrefixOnly     = 1'b1, // accept only masks that are a prefix
   parameter bit          BlockRam       = 1'b0, // match in block RAM: fewer LUTs, slower writes
-  parameter int unsigned ChunkBits      = BlockRam ? 8 : 4,  // see sl_tcam_lut, sl_tcam_block
+  parameter int unsigned ChunkBits      = BlockRam ? 8 : 4,  // see sl_tcam
   parameter int unsigned GroupEntries   = BlockRam ? 8 : 4,
   parameter int unsigned BankEntries    = 64,
   parameter int unsigned LevelsPerStage = 1     // of the priority encoder
@@ -67,29 +67,17 @@ module sl_lpm_table #(
     priority_done_q <= (priority_done_q || priority_written) && !written && !rst_i;
   end
 
-  if (BlockRam) begin : gen_block
-    sl_tcam_block #(
-      .KeyBits(KeyBits), .Entries(Physical), .ChunkBits(ChunkBits), .GroupEntries(GroupEntries)
-    ) u_tcam (
-      .clk_i, .rst_i, .key_valid_i, .key_i, .match_valid_o(match_valid), .match_o(match),
-      .target_valid_i(target_valid), .target_index_i(target_index), .reload_i(reload),
-      .write_valid_i(write_valid), .write_ready_o(tcam_ready),
-      .write_value_i(op_i.value[KeyBits-1:0]), .write_mask_i(op_i.mask[KeyBits-1:0]), .written_o(tcam_written),
-      .switch_i(switch_valid), .set_valid_i(set_valid), .set_index_i(set_index),
-      .clear_valid_i(clear_valid), .clear_index_i(clear_index), .clear_all_i(clear_all)
-    );
-  end else begin : gen_lut
-    sl_tcam_lut #(
-      .KeyBits(KeyBits), .Entries(Physical), .ChunkBits(ChunkBits), .GroupEntries(GroupEntries), .BankEntries(BankEntries)
-    ) u_tcam (
-      .clk_i, .rst_i, .key_valid_i, .key_i, .match_valid_o(match_valid), .match_o(match),
-      .target_valid_i(target_valid), .target_index_i(target_index), .reload_i(reload),
-      .write_valid_i(write_valid), .write_ready_o(tcam_ready),
-      .write_value_i(op_i.value[KeyBits-1:0]), .write_mask_i(op_i.mask[KeyBits-1:0]), .written_o(tcam_written),
-      .switch_i(switch_valid), .set_valid_i(set_valid), .set_index_i(set_index),
-      .clear_valid_i(clear_valid), .clear_index_i(clear_index), .clear_all_i(clear_all)
-    );
-  end
+  sl_tcam #(
+    .KeyBits(KeyBits), .Entries(Physical), .BlockRam(BlockRam), .ChunkBits(ChunkBits), .GroupEntries(GroupEntries),
+    .BankEntries(BankEntries)
+  ) u_tcam (
+    .clk_i, .rst_i, .key_valid_i, .key_i, .match_valid_o(match_valid), .match_o(match),
+    .target_valid_i(target_valid), .target_index_i(target_index), .reload_i(reload),
+    .write_valid_i(write_valid), .write_ready_o(tcam_ready),
+    .write_value_i(op_i.value[KeyBits-1:0]), .write_mask_i(op_i.mask[KeyBits-1:0]), .written_o(tcam_written),
+    .switch_i(switch_valid), .set_valid_i(set_valid), .set_index_i(set_index),
+    .clear_valid_i(clear_valid), .clear_index_i(clear_index), .clear_all_i(clear_all)
+  );
 
   sl_priority_encoder #(
     .Entries(Physical), .PriorityBits(PriorityBits), .LevelsPerStage(LevelsPerStage)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latencies of the match tables as functions of their parameters, so that whoever instantiates one has it as a constant.
 package sl_match_pkg;
-  // Cycles from key_valid_i to match_valid_o of sl_tcam_lut and sl_tcam_block.
+  // Cycles from key_valid_i to match_valid_o of sl_tcam.
   function automatic int unsigned tcam_latency(bit BlockRam);
-    return BlockRam ? 3 : 2;
+    return BlockRam ? 4 : 3;
   endfunction
 
   // Cycles of sl_priority_encoder: 1 of the priority RAM, then a tree over four entries a leaf.

@@ -25,11 +25,13 @@ module sl_priority_node #(
     logic [TagBits-1:0]      tag;
   } candidate_t;
 
+  // The comparison is the borrow of a difference: a carry chain and nothing behind it, where `>` costs a test for equal too.
   // The weight is added outside the selection: a constant inside it becomes a synchronous reset with its own path.
   function automatic candidate_t better(candidate_t left, candidate_t right);
-    logic       wins;
-    candidate_t winner;
-    wins   = {right.any, right.rank} > {left.any, left.rank};
+    logic                  wins;
+    logic [PriorityBits:0] unused;
+    candidate_t            winner;
+    {wins, unused} = {1'b0, left.any, left.rank} - {1'b0, right.any, right.rank};
     winner = wins ? right : left;
     winner.any = left.any || right.any;
     winner.tag = winner.tag | (TagBits'(wins) << $clog2(TagWeight));

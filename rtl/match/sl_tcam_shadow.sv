@@ -31,18 +31,16 @@ module sl_tcam_shadow #(
   localparam int unsigned Depth       = Entries % GroupEntries == 1 ? Entries - 1 : Entries;
   localparam int unsigned AddressBits = $clog2(Depth);
 
-  logic                   write;
-  logic                   loading_q;      // the lanes are being read
-  logic [LaneBits-1:0]    read_lane_q;
-  logic                   read_q;         // a lane is on its way out of the RAM
-  logic [LaneBits-1:0]    lane_q;         // which
-  logic [Width-1:0]       shadow;
-  logic [LaneBits-1:0]    target_lane;
-  logic [IndexBits-1:0]   read_index;
-  logic                   near_end;
+  logic                    write;
+  logic                    loading_q;      // the lanes are being read
+  logic [LaneBits-1:0]     read_lane_q;
+  logic [GroupEntries-1:0] read_here_q;    // the lane that is on its way out of the RAM, one-hot, or none
+  logic [GroupEntries-1:0] target_here_q;  // the lane of the target, one-hot: known long before the write
+  logic [Width-1:0]        shadow;
+  logic [IndexBits-1:0]    read_index;
+  logic                    near_end;
 
   assign write       = write_valid_i && write_ready_o;
-  assign target_lane = target_index_i[LaneBits-1:0];
   assign read_index  = {target_index_i[IndexBits-1:LaneBits], read_lane_q};
   assign near_end    = !sweep_valid_o || &sweep_word_o[WordBits-1:1];  // a lane read now is latched behind the last word
 
@@ -57,20 +55,22 @@ module sl_tcam_shadow #(
   );
 
   always_ff @(posedge clk_i) begin
-    read_q <= loading_q && near_end;
-    lane_q <= read_lane_q;
+    for (int l = 0; l < GroupEntries; l++) begin
+      read_here_q[l]   <= loading_q && near_end && 32'(read_lane_q) == l;
+      target_here_q[l] <= 32'(target_index_i[LaneBits-1:0]) == l;
+    end
     if (loading_q && near_end) begin
       read_lane_q <= read_lane_q + 1'b1;
       if (32'(read_lane_q) == GroupEntries - 1) loading_q <= 1'b0;
     end
-    if (!loading_q && !read_q && !write_ready_o && target_valid_i) begin
+    if (!loading_q && read_here_q == '0 && !write_ready_o && target_valid_i) begin
       loading_q   <= 1'b1;
       read_lane_q <= '0;
     end
-    if (read_q && 32'(lane_q) == GroupEntries - 1) write_ready_o <= 1'b1;
+    if (read_here_q[GroupEntries-1]) write_ready_o <= 1'b1;
     if (reload_i) begin
       loading_q     <= 1'b0;
-      read_q        <= 1'b0;
+      read_here_q   <= '0;
       write_ready_o <= 1'b0;
     end
     if (write) begin
@@ -84,7 +84,7 @@ module sl_tcam_shadow #(
     if (sweep_valid_o) sweep_word_o <= sweep_word_o + 1'b1;
     if (rst_i) begin
       loading_q     <= 1'b0;
-      read_q        <= 1'b0;
+      read_here_q   <= '0;
       write_ready_o <= 1'b0;
       sweep_valid_o <= 1'b0;
       sweep_last_o  <= 1'b0;
@@ -94,8 +94,7 @@ module sl_tcam_shadow #(
 
   for (genvar l = 0; l < GroupEntries; l++) begin : gen_lane
     always_ff @(posedge clk_i) begin
-      if (write && target_lane == LaneBits'(l)) lanes_o[l] <= write_data_i;
-      else if (read_q && lane_q == LaneBits'(l)) lanes_o[l] <= shadow;
+      if ((write && target_here_q[l]) || read_here_q[l]) lanes_o[l] <= read_here_q[l] ? shadow : write_data_i;
     end
   end
 endmodule

@@ -74,9 +74,11 @@ module sl_tcam_valid #(
   end
 
 `ifndef SYNTHESIS
-  a_set_is_clear : assert property (@(posedge clk_i) disable iff (rst_i)
-    set && Delay == 2 && !active_q |-> !valid_o[set_index]);
-  a_clear_is_set : assert property (@(posedge clk_i) disable iff (rst_i)
-    clear && Delay == 2 && !active_q |-> valid_o[clear_index]);
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && !active_q && !clear_all_q) begin
+      if (set) a_set_is_clear : assert (!valid_o[set_index]);
+      if (clear) a_clear_is_set : assert (valid_o[clear_index]);
+    end
+  end
 `endif
 endmodule

@@ -37,7 +37,7 @@ class Point:
 
 
 def tcam_parameters(width: int, depth: int) -> dict[str, str]:
-    """Parameters of sl_tcam_lut for that many rules; chunk and group as the LUT RAM of UltraScale+ likes them."""
+    """Parameters of sl_tcam for that many rules; chunk and group as the LUT RAM of UltraScale+ likes them."""
     return {"KeyBits": str(width), "Entries": str(depth + 1), "ChunkBits": "5", "GroupEntries": "8"}
 
 
@@ -48,7 +48,7 @@ def _measure(limit: float, console: Console) -> tuple[list[Point], bool]:
             parameters = tcam_parameters(width, depth)
             console.log(f"tcam {width} x {depth}: synthesis for {TARGET}")
             try:
-                points.append(Point(width, depth, parameters, area("sl_tcam_lut", parameters, TARGET, limit)))
+                points.append(Point(width, depth, parameters, area("sl_tcam", parameters, TARGET, limit)))
             except SynthesisError as error:
                 complete = False
                 console.print(f"[red]cost:[/red] tcam {width} x {depth}: {error}")
@@ -65,7 +65,7 @@ def draw(points: Sequence[Point], path: Path) -> None:
         axes.set(xlabel="width of the key, bits", ylabel="thousands", title=title, ylim=(0, None), xticks=WIDTHS)
         axes.grid(alpha=0.3)
         axes.legend()
-    figure.suptitle("Ternary match (sl_tcam_lut) on UltraScale+")
+    figure.suptitle("Ternary match (sl_tcam) on UltraScale+")
     figure.savefig(path)
     plt.close(figure)
 

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bank of a LUT-RAM TCAM: up to some 64 entries with their own registers of the key and of the write port, so that no
-// signal has to reach more RAMs than one bank holds. For each chunk of the key a RAM, addressed by the chunk, tells of
-// each entry whether it accepts that value; an entry matches where all chunks accept. Entries are written in groups, one
-// write enable each. Nothing is reset: an entry means nothing until its group was written.
-module sl_tcam_lut_bank #(
+// A bank of a TCAM: in LUT RAM up to some 64 entries with their own registers of the key and of the write port, so that no
+// signal has to reach more RAMs than one bank holds; in block RAM all of them. For each chunk of the key a RAM, addressed by
+// the chunk, tells of each entry whether it accepts that value; an entry matches where all chunks accept. Entries are
+// written in groups, one write enable each. Nothing is reset: an entry means nothing until its group was written.
+//
+// A lookup may read the very word that a sweep rewrites: it gets the old word, by the collision behaviour of the RAM or by
+// the logic that synthesis adds where the RAM gives none (so the memories here do not carry `no_rw_check`).
+module sl_tcam_bank #(
   parameter int unsigned KeyBits      = 32,  // multiple of ChunkBits
   parameter int unsigned Entries      = 64,  // entries of the bank, 1 or more
+  parameter bit          BlockRam     = 1'b0,
   parameter int unsigned ChunkBits    = 4,   // address bits of a RAM: 4 (ECP5), 4 to 6 (xcup)
   parameter int unsigned GroupEntries = 4,   // entries that share a write enable
   parameter int unsigned AndChunks    = 4,   // chunks that are combined behind the RAMs, before the register
@@ -20,9 +24,9 @@ module sl_tcam_lut_bank #(
   input  logic [Groups-1:0]              write_group_i,  // one-hot, or none
   input  logic [ChunkBits-1:0]           write_word_i,
   input  logic [Chunks*GroupEntries-1:0] write_data_i,   // chunk after chunk
-  output logic [Entries-1:0]             match_o         // two cycles after the key, of written entries, valid or not
+  output logic [Entries-1:0]             match_o         // two (block RAM: three) cycles after the key, of written entries, valid or not
 );
-  logic                           key_valid_q;
+  logic                           key_valid_q, accept_valid;
   logic                           write_valid_q;
   (* keep *) logic [KeyBits-1:0]             key_q;
   (* keep *) logic [Groups-1:0]              write_group_q;
@@ -43,10 +47,16 @@ module sl_tcam_lut_bank #(
   end
 
   for (genvar c = 0; c < Chunks; c++) begin : gen_chunk
-    (* ram_style = "distributed", syn_ramstyle = "distributed" *)
+    (* ram_style = BlockRam ? "block" : "distributed", syn_ramstyle = BlockRam ? "block_ram" : "distributed" *)
     logic [Groups*GroupEntries-1:0] memory [2**ChunkBits];
 
-    assign accept[c] = Entries'(memory[key_q[c*ChunkBits+:ChunkBits]]);
+    if (BlockRam) begin : gen_block
+      always_ff @(posedge clk_i) begin
+        if (key_valid_q) accept[c] <= Entries'(memory[key_q[c*ChunkBits+:ChunkBits]]);
+      end
+    end else begin : gen_lut
+      assign accept[c] = Entries'(memory[key_q[c*ChunkBits+:ChunkBits]]);
+    end
 
 `ifdef SYNTHESIS
     always_ff @(posedge clk_i) begin
@@ -69,8 +79,14 @@ module sl_tcam_lut_bank #(
 `endif
   end
 
+  if (BlockRam) begin : gen_read_register
+    always_ff @(posedge clk_i) accept_valid <= key_valid_q;
+  end else begin : gen_through
+    assign accept_valid = key_valid_q;
+  end
+
   always_ff @(posedge clk_i) begin
-    if (key_valid_q) begin
+    if (accept_valid) begin
       for (int p = 0; p < Partials; p++) begin
         logic [Entries-1:0] all;
         all = '1;

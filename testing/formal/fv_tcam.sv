@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_tcam_lut, for one arbitrary entry of a tiny TCAM under arbitrary keys, writes and switches of all
+// Proof obligations of sl_tcam, for one arbitrary entry of a tiny TCAM under arbitrary keys, writes and switches of all
 // entries: while the entry is valid it matches exactly the keys that its value and mask say, whatever is written to its
 // neighbours, and a switch holds for exactly the keys that enter beside it or later.
-module fv_tcam_lut #(
+module fv_tcam #(
   parameter int unsigned KeyBits      = 3,
   parameter int unsigned Entries      = 3,
   parameter int unsigned ChunkBits    = 2,
   parameter int unsigned GroupEntries = 2,
-  localparam int unsigned IndexBits = $clog2(Entries)
+  parameter bit          BlockRam     = 1'b0,
+  localparam int unsigned IndexBits = $clog2(Entries),
+  localparam int unsigned Latency   = sl_match_pkg::tcam_latency(BlockRam)
 ) (
   input logic                 clk_i,
   input logic                 key_valid_i,
@@ -29,8 +31,9 @@ module fv_tcam_lut #(
   logic [Entries-1:0] match;
   logic               rst_q = 1'b1;
 
-  sl_tcam_lut #(
-    .KeyBits(KeyBits), .Entries(Entries), .ChunkBits(ChunkBits), .GroupEntries(GroupEntries), .BankEntries(GroupEntries)
+  sl_tcam #(
+    .KeyBits(KeyBits), .Entries(Entries), .BlockRam(BlockRam), .ChunkBits(ChunkBits), .GroupEntries(GroupEntries),
+    .BankEntries(GroupEntries)
   ) u_tcam (
     .clk_i, .rst_i(rst_q), .key_valid_i, .key_i, .match_valid_o(match_valid), .match_o(match),
     .target_valid_i, .target_index_i, .reload_i(1'b0), .write_valid_i, .write_ready_o(write_ready),
@@ -45,7 +48,7 @@ module fv_tcam_lut #(
   logic                 target_held_q = 1'b0, started_q = 1'b0;
   logic                 other_q = 1'b0, other_done_q = 1'b0;  // another entry was written while this one was live
   logic                 write, write_here, set_here, clear_here, visible;
-  logic [1:0]           expect_valid_q = '0, expect_q;
+  logic [Latency-1:0]   expect_valid_q = '0, expect_q;
 
   assign write      = write_valid_i && write_ready;
   assign write_here = write && target_index_i == entry_i;
@@ -71,8 +74,8 @@ module fv_tcam_lut #(
     if (valid_q && write && target_index_i[IndexBits-1:1] == entry_i[IndexBits-1:1]) other_q <= 1'b1;
     if (other_q && written) other_done_q <= 1'b1;
     if (clear_here) valid_q <= 1'b0;
-    expect_q       <= {expect_q[0], visible && ((key_i ^ value_q) & mask_q) == '0};
-    expect_valid_q <= {expect_valid_q[0], key_valid_i && !rst_q};
+    expect_q       <= {expect_q[Latency-2:0], visible && ((key_i ^ value_q) & mask_q) == '0};
+    expect_valid_q <= {expect_valid_q[Latency-2:0], key_valid_i && !rst_q};
 
     // The rules for the user, as far as they concern the watched entry.
     if (started_q) assume (entry_i == entry_q);
@@ -86,8 +89,8 @@ module fv_tcam_lut #(
     assume (!(clear_all_i && (set_valid_i || clear_valid_i)));
 
     if (!rst_q) begin
-      a_answers_on_time : assert (match_valid == expect_valid_q[1]);
-      if (match_valid) a_matches_what_it_holds : assert (match[entry_i] == expect_q[1]);
+      a_answers_on_time : assert (match_valid == expect_valid_q[Latency-1]);
+      if (match_valid) a_matches_what_it_holds : assert (match[entry_i] == expect_q[Latency-1]);
       // It matches behind a whole write of its neighbour in the same RAM words, and so does that one.
       c_hits_beside_a_new_neighbour : cover (match_valid && match == Entries'(3) && mask_q == '1 && other_done_q);
     end
