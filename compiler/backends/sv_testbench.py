@@ -7,19 +7,47 @@ and `.out` (words of the signal chain). What the elements print of choices and s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from compiler.backends.sv_element import SIGNAL_WORD, module_name
+from compiler.backends.sv_element import ONE, SIGNAL_WORD, module_name
+from compiler.backends.sv_graph import Graph
 from compiler.ir.ir import ElementIr
 
+ZERO = "1'b0"
+STUCK_CYCLES = 20000  # without a token while sources still have some: a deadlock, or a loop that waits
 IDLE_CYCLES = 400  # without a token anywhere, after which the run is at its end
 
 
-def testbench(instances: Mapping[str, ElementIr], with_now: Sequence[str]) -> str:
-    """The module `tb`; `with_now` names the instances that have the time as an input."""
+@dataclass(frozen=True)
+class Design:
+    """What is tested: a module, its channels (name, width, whether an input), and what else it has."""
+
+    module: str
+    channels: tuple[tuple[str, int, bool], ...]
+    has_signals: bool
+    has_now: bool
+    is_element: bool  # its number on the signal chain is a parameter; 1 here
+
+
+def of_element(element: ElementIr, has_now: bool) -> Design:
+    """An element alone."""
+    inputs = tuple((port.name, port.width, True) for port in element.inputs)
+    outputs = tuple((port.name, port.width, False) for port in element.outputs)
+    return Design(module_name(element), inputs + outputs, bool(element.signals), has_now, True)
+
+
+def of_graph(graph: Graph) -> Design:
+    """A configuration."""
+    channels = tuple((edge.name, edge.width, edge.is_input) for edge in graph.edges)
+    return Design(graph.module, channels, graph.has_signals, graph.has_now, False)
+
+
+def testbench(designs: Mapping[str, Design]) -> str:
+    """The module `tb` with all of them, each under its name."""
     lines = [
         "// SPDX-License-Identifier: Apache-2.0",
-        "// Generated: every element with a source or sink on each of its channels.",
+        "// Generated: every design with a source or sink on each of its channels.",
         "module tb (input logic clk);",
         "  logic rst = 1'b1;",
         "  int unsigned in_pause, out_pause, limit, cycle = 0, idle = 0;",
@@ -32,18 +60,18 @@ def testbench(instances: Mapping[str, ElementIr], with_now: Sequence[str]) -> st
     ]
     moves: list[str] = []
     done: list[str] = []
-    for name, element in instances.items():
-        lines += _instance(name, element, name in with_now, moves, done)
+    for name, design in designs.items():
+        lines += _instance(name, design, moves, done)
     lines += [
         "  logic moved, all_done;",
-        f"  assign moved = {' || '.join(moves) or chr(48)};",
-        f"  assign all_done = {' && '.join(done) or chr(49)};",
+        f"  assign moved = {' || '.join(moves) or ZERO};",
+        f"  assign all_done = {' && '.join(done) or ONE};",
         "  always_ff @(posedge clk) begin",
         "    cycle <= cycle + 1;",
         "    now   <= now + 64'd1;",
         "    rst   <= cycle < 4;",
         "    idle  <= rst || moved ? 0 : idle + 1;",
-        f"    if ((all_done && idle > {IDLE_CYCLES}) || idle > 20000 || cycle > limit) begin",
+        f"    if ((all_done && idle > {IDLE_CYCLES}) || idle > {STUCK_CYCLES} || cycle > limit) begin",
         '      $display("@end %0d %0d", cycle, cycle > limit);',
         "      $finish;",
         "    end",
@@ -53,17 +81,15 @@ def testbench(instances: Mapping[str, ElementIr], with_now: Sequence[str]) -> st
     return "\n".join(lines)
 
 
-def _instance(name: str, element: ElementIr, has_now: bool, moves: list[str], done: list[str]) -> list[str]:
+def _instance(name: str, design: Design, moves: list[str], done: list[str]) -> list[str]:
     lines = []
-    connections = [".clk_i(clk)", ".rst_i(rst)"] + ([".now_i(now)"] if has_now else [])
-    channels = [(port.name, port.width, True) for port in element.inputs] + [
-        (port.name, port.width, False) for port in element.outputs
-    ]
-    if element.signals:
+    connections = [".clk_i(clk)", ".rst_i(rst)"] + ([".now_i(now)"] if design.has_now else [])
+    channels = list(design.channels)
+    if design.has_signals:
         channels += [("signal", SIGNAL_WORD, True), ("signal", SIGNAL_WORD, False)]
     for port, width, is_input in channels:
-        wire, side = f"u_{name}_{port}_{'i' if is_input else 'o'}", "i" if is_input else "o"
-        other = "o" if is_input else "i"
+        side, other = ("i", "o") if is_input else ("o", "i")
+        wire = f"u_{name}_{port}_{side}"
         lines.append(f"  logic [{width - 1}:0] {wire}_data; logic {wire}_valid, {wire}_ready;")
         connections += [
             f".{port}_data_{side}({wire}_data)",
@@ -84,6 +110,7 @@ def _instance(name: str, element: ElementIr, has_now: bool, moves: list[str], do
                 f"    .in_valid_i({wire}_valid), .in_ready_o({wire}_ready));",
             ]
         moves.append(f"({wire}_valid && {wire}_ready)")
-    parameter = "#(.Instance(16'd1)) " if element.signals else ""
-    lines.append(f"  {module_name(element)} {parameter}u_{name} (\n    {', '.join(connections)}\n  );")
+    parameter = "#(.Instance(16'd1)) " if design.has_signals and design.is_element else ""
+    joined = ", ".join(connections)
+    lines.append(f"  {design.module} {parameter}u_{name} (\n    {joined}\n  );")
     return lines

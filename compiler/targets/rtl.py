@@ -15,7 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compiler.backends.sv_element import generate, module_name
-from compiler.backends.sv_testbench import testbench
+from compiler.backends.sv_graph import Graph, number_of, wires_of
+from compiler.backends.sv_graph import generate as generate_graph
+from compiler.backends.sv_testbench import Design, of_element, of_graph, testbench
+from compiler.frontend.typed import Program
 from compiler.ir.ir import ElementIr
 from compiler.schedule.delays import delays
 from compiler.schedule.pipeline import merge
@@ -59,11 +62,32 @@ class RtlRun:
 
 @dataclass(frozen=True)
 class Built:
-    """A simulator of instances by name."""
+    """A simulator of elements, each alone, by name."""
 
     binary: Path
     elements: Mapping[str, ElementIr]
     schedules: Mapping[str, Schedule]
+
+
+@dataclass(frozen=True)
+class BuiltProgram:
+    """A simulator of the device part of a configuration; `elements` and `schedules` by instance."""
+
+    binary: Path
+    program: Program
+    graph: Graph
+    elements: Mapping[str, ElementIr]
+    schedules: Mapping[str, Schedule]
+
+
+@dataclass
+class ProgramRun:
+    """`edges`: tokens that left, by channel; `seen`: tokens that moved, by instance and port name; `instances`: their own."""
+
+    edges: dict[str, list[int]]
+    instances: dict[str, RtlRun]
+    seen: dict[tuple[str, str], list[int]]
+    cycles: int
 
 
 def schedule_of(element: ElementIr, clock: float = CLOCK, target: str = "ecp5") -> Schedule:
@@ -74,19 +98,44 @@ def schedule_of(element: ElementIr, clock: float = CLOCK, target: str = "ecp5") 
 def build(elements: Mapping[str, ElementIr], clock: float = CLOCK) -> Built:
     """The simulator of all of them, each with streams of its own; element names must differ."""
     schedules = {name: schedule_of(element, clock) for name, element in elements.items()}
-    with_now = [name for name, plan in schedules.items() if any(node.op == "choice" for node in plan.pipeline.nodes)]
     texts = {f"{module_name(element)}.sv": generate(schedules[name]) for name, element in elements.items()}
-    texts["tb.sv"] = testbench(elements, with_now)
+    designs = {name: of_element(element, _has_now(schedules[name])) for name, element in elements.items()}
+    return Built(_binary(texts, designs), elements, schedules)
+
+
+def build_program(name: str, program: Program, elements: Mapping[str, ElementIr], clock: float = CLOCK) -> BuiltProgram:
+    """The simulator of the elements on the device; `elements` by element name."""
+    schedules = {element: schedule_of(ir, clock) for element, ir in elements.items()}
+    graph = generate_graph(name, program, schedules)
+    texts = {f"{module_name(ir)}.sv": generate(schedules[element]) for element, ir in elements.items()}
+    texts[f"{graph.module}.sv"] = graph.text
+    kinds = {instance.name: instance.element.name for instance in graph.instances}
+    return BuiltProgram(
+        _binary(texts, {"graph": of_graph(graph)}),
+        program,
+        graph,
+        {instance: elements[kind] for instance, kind in kinds.items()},
+        {instance: schedules[kind] for instance, kind in kinds.items()},
+    )
+
+
+def _has_now(plan: Schedule) -> bool:
+    return any(node.op == "choice" for node in plan.pipeline.nodes)
+
+
+def _binary(texts: dict[str, str], designs: Mapping[str, Design]) -> Path:
+    """The simulator of modules under their test bench, from the cache or built."""
+    texts["tb.sv"] = testbench(designs)
     state = hashlib.sha256(PACKAGE.read_bytes())
     for part in PARTS:
-        for path in sorted((ROOT / part).glob("*.sv")):
+        for path in sorted([*(ROOT / part).glob("*.sv"), *(ROOT / part).glob("*.cc")]):
             state.update(path.read_bytes())
     for name, text in sorted(texts.items()):
         state.update(name.encode() + text.encode())
     folder = BUILD / state.hexdigest()[:16]
     if not (folder / "tb").exists():
         _compile(folder, texts)
-    return Built(folder / "tb", elements, schedules)
+    return folder / "tb"
 
 
 def _compile(folder: Path, texts: Mapping[str, str]) -> None:
@@ -124,71 +173,107 @@ def run(
     limit: int = 1_000_000,
 ) -> dict[str, RtlRun]:
     """Tokens by instance and input port through every instance. `pauses`: of 256, of sources and of sinks; `limit`: cycles."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BUILD, prefix="run-") as name:
-        folder = Path(name)
-        for instance, element in built.elements.items():
-            for port in element.inputs:
-                _write(folder / f"{instance}.{port.name}.in", streams.get(instance, {}).get(port.name, ()))
-            _write(folder / f"{instance}.signal.in", _words(element, (signals or {}).get(instance, ())))
-        command = [str(built.binary), f"+dir={folder}", f"+in_pause={pauses[0]}", f"+out_pause={pauses[1]}", f"+limit={limit}"]
-        done = subprocess.run(
-            [*command, f"+verilator+seed+{seed}"], capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS
-        )
-        if done.returncode:
-            raise RtlError(f"the simulation failed: {(done.stdout + done.stderr)[-2000:]}")
-        runs = {
-            instance: RtlRun({port.name: _read(folder / f"{instance}.{port.name}.out") for port in element.outputs})
-            for instance, element in built.elements.items()
-        }
-        for instance, element in built.elements.items():
-            if element.signals:
-                runs[instance].answers = _answers(element, _read(folder / f"{instance}.signal.out"))
-    for line in done.stdout.splitlines():
-        if line.startswith("@"):
-            _note(line, built, runs)
+    given: dict[str, Sequence[int]] = {}
+    for name, element in built.elements.items():
+        given |= {f"{name}.{port.name}": streams.get(name, {}).get(port.name, ()) for port in element.inputs}
+        given[f"{name}.signal"] = [word for call in (signals or {}).get(name, ()) for word in _words(element, call, 1)]
+    files, lines = _simulate(built.binary, given, seed, pauses, limit)
+    runs = {}
+    for name, element in built.elements.items():
+        outputs = {port.name: files.get(f"{name}.{port.name}.out", []) for port in element.outputs}
+        runs[name] = RtlRun(outputs, answers=[value for _, value in _replies(files.get(f"{name}.signal.out", []))])
+    for line in lines:
+        _note(line, "tb.u_", built.elements, built.schedules, runs)
     return runs
 
 
-def _write(path: Path, tokens: Sequence[int]) -> None:
-    path.write_text("".join(f"{token:x}\n" for token in tokens))
+def run_program(
+    built: BuiltProgram,
+    edges: Mapping[str, Sequence[int]],
+    calls: Sequence[tuple[str, Signal]] = (),
+    seed: int = 1,
+    pauses: tuple[int, int] = (0, 0),
+    limit: int = 100_000_000,
+) -> ProgramRun:
+    """Tokens by channel into the configuration, and signals by instance, in their order along the chain."""
+    instances = list(built.graph.instances)
+    given: dict[str, Sequence[int]] = {f"graph.{name}": tokens for name, tokens in edges.items()}
+    given["graph.signal"] = [
+        word for name, call in calls for word in _words(built.elements[name], call, number_of(instances, name))
+    ]
+    files, lines = _simulate(built.binary, given, seed, pauses, limit)
+    runs = {name: RtlRun({}) for name in built.elements}
+    for number, value in _replies(files.get("graph.signal.out", [])):
+        runs[instances[number - 1].name].answers.append(value)
+    cycles = 0
+    for line in lines:
+        if line.startswith("@end"):
+            cycles = int(line.split()[1])
+        _note(line, "tb.u_graph.u_", built.elements, built.schedules, runs)
+    seen: dict[tuple[str, str], list[int]] = {}
+    for channel in built.program.channels:
+        for end, side in ((channel.source, "s"), (channel.target, "t")):
+            if end.instance in built.elements:
+                element = built.elements[end.instance]
+                port = (element.outputs if side == "s" else element.inputs)[end.port].name
+                seen[end.instance, port] = files.get(f"{wires_of(channel)}_{side}.seen", [])
+    outputs = {edge.name: files.get(f"graph.{edge.name}.out", []) for edge in built.graph.edges if not edge.is_input}
+    for name, element in built.elements.items():
+        runs[name].outputs = {port.name: seen.get((name, port.name), []) for port in element.outputs}
+    return ProgramRun(outputs, runs, seen, cycles)
 
 
-def _read(path: Path) -> list[int]:
-    return [int(line, 16) for line in path.read_text().split()] if path.exists() else []
+def _simulate(
+    binary: Path, given: Mapping[str, Sequence[int]], seed: int, pauses: tuple[int, int], limit: int
+) -> tuple[dict[str, list[int]], list[str]]:
+    """The files that a run wrote, by name, and the lines that it printed for us."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=BUILD, prefix="run-") as name:
+        folder = Path(name)
+        for stem, tokens in given.items():
+            (folder / f"{stem}.in").write_text("".join(f"{token:x}\n" for token in tokens))
+        command = [str(binary), f"+dir={folder}", f"+in_pause={pauses[0]}", f"+out_pause={pauses[1]}", f"+limit={limit}"]
+        command.append(f"+verilator+seed+{seed}")
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
+        if done.returncode:
+            raise RtlError(f"the simulation failed: {(done.stdout + done.stderr)[-2000:]}")
+        files = {
+            path.name: [int(word, 16) for word in path.read_text().split()] for path in folder.iterdir() if path.suffix != ".in"
+        }
+    return files, [line for line in done.stdout.splitlines() if line.startswith("@")]
 
 
 def _argument_bits(element: ElementIr) -> int:
     return max([1, *(sum(width for _, width in signal.arguments) for signal in element.signals)])
 
 
-def _words(element: ElementIr, calls: Sequence[Signal]) -> list[int]:
-    """The requests as words of the signal chain, for instance 1."""
-    words = []
-    for call in calls:
-        count = (_argument_bits(element) + 31) // 32
-        words.append(1 << 16 | call.number)
-        words += [call.arguments >> 32 * n & 0xFFFFFFFF | (n == count - 1) << 32 for n in range(count)]
-    return words
+def _words(element: ElementIr, call: Signal, number: int) -> list[int]:
+    """A request as words of the signal chain, for an instance."""
+    count = (_argument_bits(element) + 31) // 32
+    words = [call.arguments >> 32 * n & 0xFFFFFFFF | (n == count - 1) << 32 for n in range(count)]
+    return [number << 16 | call.number, *words]
 
 
-def _answers(element: ElementIr, words: Sequence[int]) -> list[int]:
-    """The results of the replies, in order."""
-    answers, at = [], 0
+def _replies(words: Sequence[int]) -> list[tuple[int, int]]:
+    """Instance and result of the replies, in order."""
+    replies, at = [], 0
     while at < len(words):
-        if not words[at] & HEADER_REPLY:
-            raise RtlError(f"{element.name}: a signal came back unanswered")
+        header = words[at]
+        if not header & HEADER_REPLY:
+            raise RtlError("a signal came back unanswered")
         value, place = 0, 0
         while not words[at] >> 32:
             at += 1
             value |= (words[at] & 0xFFFFFFFF) << place
             place += 32
-        answers.append(value)
+        replies.append((header >> 16 & 0xFFFF, value))
         at += 1
-    return answers
+    return replies
 
 
-def _note(line: str, built: Built, runs: dict[str, RtlRun]) -> None:
+def _note(
+    line: str, prefix: str, elements: Mapping[str, ElementIr], schedules: Mapping[str, Schedule], runs: dict[str, RtlRun]
+) -> None:
     """A line that the simulation printed."""
     word, _, rest = line.partition(" ")
     if word == "@end":
@@ -196,10 +281,10 @@ def _note(line: str, built: Built, runs: dict[str, RtlRun]) -> None:
             raise RtlError("the simulation did not come to its end")
         return
     path, _, rest = rest.partition(" ")
-    instance = path.partition("tb.u_")[2].partition(".")[0]
     if word == "@law":
         raise RtlError(f"{path}: {rest}")
-    run, element = runs[instance], built.elements[instance]
+    instance = path.partition(prefix)[2].partition(".")[0]
+    run, element = runs[instance], elements[instance]
     match word:
         case "@iterations":
             run.iterations, run.last_cycle = map(int, rest.split())
@@ -214,7 +299,7 @@ def _note(line: str, built: Built, runs: dict[str, RtlRun]) -> None:
         case "@assert":
             run.failures.append(rest)
         case "@choice":
-            _choice(rest.split(), element, built.schedules[instance], run)
+            _choice(rest.split(), element, schedules[instance], run)
 
 
 def _choice(words: Sequence[str], element: ElementIr, plan: Schedule, run: RtlRun) -> None:
