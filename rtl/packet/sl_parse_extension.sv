@@ -48,9 +48,9 @@ module sl_parse_extension
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
+  // A block a cycle: where one block reads and writes a register, a simulator copies all of it every cycle.
   always_ff @(posedge clk_i) begin
     valid_q <= valid_i && !rst_i;
-    valid_o <= valid_q && !rst_i;
     if (valid_i) begin
       window_q    <= window_i;
       state_q     <= state_i;
@@ -58,6 +58,10 @@ module sl_parse_extension
       remaining_q <= state_i.limit - {8'd0, 8'({state_i.pointer, 2'b10})};
       active_q    <= state_i.chain && state_i.record.fault == FAULT_NONE && is_extension(state_i.record.phv.ip_protocol);
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    valid_o <= valid_q && !rst_i;
     if (valid_q) begin
       window_o <= window_q;
       state_o  <= active_q ? parse(state_q, word_q, remaining_q) : state_q;

@@ -121,9 +121,9 @@ module sl_parse_network
   logic [7:0] port;  // that the packet came from
   assign port = state_i.record.ingress_port;
 
+  // A block a cycle: where one block reads and writes a register, a simulator copies all of it every cycle.
   always_ff @(posedge clk_i) begin
     valid_q <= valid_i && !rst_i;
-    valid_o <= valid_q && !rst_i;
     if (valid_i) begin
       window_q    <= window_i;
       state_q     <= state_i;
@@ -132,6 +132,10 @@ module sl_parse_network
                      state_i.record.phv.eth_dst == own_i.lane_mac[port[$clog2($size(own_i.lane_mac))-1:0]];
       available_q <= state_i.limit - 16'(state_i.record.info.l3_offset);
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    valid_o <= valid_q && !rst_i;
     if (valid_q) begin
       window_o <= window_q;
       state_o  <= parse(state_q, header_q, available_q);

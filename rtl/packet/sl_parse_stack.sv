@@ -16,34 +16,45 @@ module sl_parse_stack
   output window_t        window_o,  // where state_o.own
   output parse_state_t   state_o    // its record is finished
 );
-  // Index n: after n parts.
-  localparam int unsigned Parts = 2 + MAX_EXTENSIONS;
-  window_t      [Parts:1] part_window;
-  parse_state_t [Parts:1] part_state;
-  logic         [Parts:1] part_valid;
+  logic         ethernet_valid, network_valid;
+  window_t      ethernet_window, network_window;
+  parse_state_t ethernet_state, network_state;
 
   sl_parse_ethernet u_ethernet (
     .clk_i, .rst_i, .valid_i, .window_i, .words_i, .meta_i,
-    .valid_o(part_valid[1]), .window_o(part_window[1]), .state_o(part_state[1])
+    .valid_o(ethernet_valid), .window_o(ethernet_window), .state_o(ethernet_state)
   );
 
   sl_parse_network u_network (
     .clk_i, .rst_i,
-    .valid_i(part_valid[1]), .window_i(part_window[1]), .state_i(part_state[1]), .own_i,
-    .valid_o(part_valid[2]), .window_o(part_window[2]), .state_o(part_state[2])
+    .valid_i(ethernet_valid), .window_i(ethernet_window), .state_i(ethernet_state), .own_i,
+    .valid_o(network_valid), .window_o(network_window), .state_o(network_state)
   );
 
-  for (genvar i = 2; i < Parts; i++) begin : gen_extension
+  for (genvar i = 0; i < MAX_EXTENSIONS; i++) begin : gen_extension
+    logic         in_valid, valid;
+    window_t      in_window, window;
+    parse_state_t in_state, state;
+
+    if (i == 0) begin : gen_first
+      assign in_valid  = network_valid;
+      assign in_window = network_window;
+      assign in_state  = network_state;
+    end else begin : gen_later
+      assign in_valid  = gen_extension[i-1].valid;
+      assign in_window = gen_extension[i-1].window;
+      assign in_state  = gen_extension[i-1].state;
+    end
     sl_parse_extension u_extension (
-      .clk_i, .rst_i,
-      .valid_i(part_valid[i]), .window_i(part_window[i]), .state_i(part_state[i]),
-      .valid_o(part_valid[i+1]), .window_o(part_window[i+1]), .state_o(part_state[i+1])
+      .clk_i, .rst_i, .valid_i(in_valid), .window_i(in_window), .state_i(in_state),
+      .valid_o(valid), .window_o(window), .state_o(state)
     );
   end
 
   sl_parse_transport u_transport (
     .clk_i, .rst_i,
-    .valid_i(part_valid[Parts]), .window_i(part_window[Parts]), .state_i(part_state[Parts]),
+    .valid_i(gen_extension[MAX_EXTENSIONS-1].valid), .window_i(gen_extension[MAX_EXTENSIONS-1].window),
+    .state_i(gen_extension[MAX_EXTENSIONS-1].state),
     .valid_o, .window_o, .state_o
   );
 endmodule

@@ -80,9 +80,9 @@ module sl_parse_transport
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
+  // A block a cycle: where one block reads and writes a register, a simulator copies all of it every cycle.
   always_ff @(posedge clk_i) begin
     valid_q <= valid_i && !rst_i;
-    valid_o <= valid_q && !rst_i;
     if (valid_i) begin
       if (state_i.own) window_q <= window_i;
       state_q     <= state_i;
@@ -91,6 +91,10 @@ module sl_parse_transport
       overlong_q  <= state_i.chain && state_i.record.fault == FAULT_NONE && is_extension(state_i.record.phv.ip_protocol);
       for (int unsigned i = 0; i < 5; i++) word_q[i] <= window_word(window_i, state_i.pointer + pointer_t'(i));
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    valid_o <= valid_q && !rst_i;
     if (valid_q) begin
       if (state_q.own) window_o <= window_q;
       state_o <= state_q;

@@ -130,6 +130,7 @@ module sl_parse_tunnel
 
   assign found = find(kind_q, at_q, remaining_q, word_q[0], word_q[1], word_q[2]);
 
+  // A block a cycle: where one block reads and writes a register, a simulator copies all of it every cycle.
   always_ff @(posedge clk_i) begin
     may_open_q <= valid_i && may_open && may_be != TUNNEL_NONE && !rst_i;
     if (valid_i && state_i.own) begin
@@ -140,6 +141,9 @@ module sl_parse_tunnel
                                           : udp_payload(window_i, state_i.pointer);
       for (int unsigned i = 0; i < 3; i++) word_q[i] <= window_word(window_i, at + pointer_t'(i));
     end
+  end
+
+  always_ff @(posedge clk_i) begin
     open_q2 <= may_open_q && found.is_open && !rst_i;
     if (may_open_q) begin
       window_q2 <= window_q;
@@ -147,6 +151,9 @@ module sl_parse_tunnel
       length_q2 <= found.length;
       skip_q2   <= SkipBits'(found.tunnel.outer_length[7:2] - 6'(FIRST_OPEN));
     end
+  end
+
+  always_ff @(posedge clk_i) begin
     open_q3 <= open_q2 && !rst_i;
     if (open_q2) begin
       window_q3 <= coarse(window_q2, skip_q2[SkipBits-1:3]);
@@ -155,6 +162,9 @@ module sl_parse_tunnel
       tunnel_q3 <= tunnel_q2;
       length_q3 <= length_q2;
     end
+  end
+
+  always_ff @(posedge clk_i) begin
     valid_o <= open_q3 && !rst_i;
     if (open_q3) begin
       window_o <= WINDOW_BITS'(fine(window_q3, skip_q3));
