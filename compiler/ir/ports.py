@@ -153,8 +153,8 @@ class Ports:
         """Of an output that may send what is no packet."""
         if not port.is_packet or port.name not in puts or self._passes_packets(puts[port.name], takes):
             return None
-        (empty, width), *flags = (_field(port, name) for name in ("empty", "sop", "eop", "error"))
-        return Framing(*(low for low, _ in flags), empty, width)
+        sop, eop, error = (_field(port, name)[0] for name in ("sop", "eop", "error"))
+        return Framing(sop, eop, error, *_field(port, "empty"))
 
     def _passes_packets(self, put: Put, takes: dict[str, Node]) -> bool:
         """Whether what goes out is framed just as what one input brings: each token taken is sent in that very iteration."""

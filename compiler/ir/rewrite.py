@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from compiler.ir.build import Builder
 from compiler.ir.ir import Assertion, ElementIr, MemoryWrite, Node, Put, Transition
+from compiler.ir.operators import SOURCES
 
 # Makes the new node of an old one from its new arguments.
 Remake = Callable[[Builder, Node, Sequence[Node]], Node]
@@ -88,6 +89,24 @@ def rewrite(element: ElementIr, remake: Remake) -> ElementIr:
 def each(element: ElementIr, change: Callable[[Transition], Transition]) -> ElementIr:
     """An element with every transition changed."""
     return replace(element, handler=change(element.handler), signals=tuple(change(signal) for signal in element.signals))
+
+
+def shape(element: ElementIr) -> tuple[object, ...]:
+    """Equal for elements that differ in nothing but positions and labels."""
+    found: list[object] = [tuple(element.registers), tuple(element.memories)]
+    for transition in (element.handler, *element.signals):
+        nodes = order(roots(transition))
+        number = {node: i for i, node in enumerate(nodes)}
+        found += [(n.op, tuple(number[arg] for arg in n.args), n.width, n.value, n.low, n.name) for n in nodes]
+        found += [tuple(number[root] for root in roots(transition)), tuple(transition.next), tuple(transition.puts)]
+    return tuple(found)
+
+
+def cost(element: ElementIr) -> int:
+    """A rough size: bits computed."""
+    free = SOURCES | {"concat", "extract", "zext", "sext"}
+    nodes = (node for t in (element.handler, *element.signals) for node in order(roots(t)) if node.op not in free)
+    return sum(max(node.width, *(arg.width for arg in node.args)) * (node.width if node.op == "mul" else 1) for node in nodes)
 
 
 def users(nodes: Iterable[Node]) -> dict[Node, list[Node]]:

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write ports: writes to one memory that go to the same index, or that exclude each other, become one write.
+
+In the order of the source the later write wins, so it is chosen first. Writes in between must not be able to meet the moved one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compiler.ir.build import Builder
+from compiler.ir.ir import ElementIr, MemoryWrite, Node, Transition
+from compiler.ir.local import opposite
+from compiler.ir.rewrite import each, rewrite_transition, same
+from compiler.passes.conditions import literals
+
+MOST_CASES = 8  # of a disjunction that is looked into
+
+
+def run(element: ElementIr) -> ElementIr:
+    """Handler and signals."""
+    return each(element, _transition)
+
+
+def _transition(transition: Transition) -> Transition:
+    if not transition.writes:
+        return transition
+    b = Builder()
+    made = rewrite_transition(transition, same, b)
+    merged: list[MemoryWrite] = []
+    for write in made.writes:
+        at = next((i for i, other in enumerate(merged) if other.memory == write.memory and _can_join(merged, i, write)), None)
+        if at is None:
+            merged.append(write)
+        else:
+            merged[at] = _joined(b, merged[at], write)
+    return replace(made, writes=tuple(merged))
+
+
+def exclusive(a: Node, b: Node) -> bool:
+    """Whether two conditions are seen to exclude each other."""
+    for one, other in ((a, b), (b, a)):
+        cases = literals(one, "or")
+        if 1 < len(cases) <= MOST_CASES:
+            return all(exclusive(case, other) for case in cases)
+    first, second = literals(a, "and"), literals(b, "and")
+    return any(opposite(x, y) or _differ(x, y) for x in first for y in second)
+
+
+def _differ(x: Node, y: Node) -> bool:
+    """x == 1, x == 2."""
+    constants = x.op == y.op == "eq" and x.args[1].op == y.args[1].op == "const"
+    return constants and x.args[0] is y.args[0] and x.args[1] is not y.args[1]
+
+
+def _can_join(merged: list[MemoryWrite], at: int, write: MemoryWrite) -> bool:
+    """Whether `write` may move up to `merged[at]`."""
+    between = [other for other in merged[at + 1 :] if other.memory == write.memory]
+    if any(not exclusive(other.enable, write.enable) for other in between):
+        return False
+    return merged[at].index is write.index or exclusive(merged[at].enable, write.enable)
+
+
+def _joined(b: Builder, first: MemoryWrite, second: MemoryWrite) -> MemoryWrite:
+    enable = b.or_(first.enable, second.enable)
+    index = b.mux(second.enable, second.index, first.index)
+    return MemoryWrite(first.memory, enable, index, b.mux(second.enable, second.data, first.data))
