@@ -145,8 +145,9 @@ class Loader:
                 self.elements[key] = ElementBuilder(found.declaration, parameters, found.scope, self.diagnostics).build(unique)
             if len(self.diagnostics.errors) + self.diagnostics.suppressed > before:
                 self.broken.add(key)
-                if key not in self.elements:
-                    raise Bad
+        if key not in self.elements:
+            self.broken.add(key)
+            raise Bad
         return self.elements[key]
 
     def library(self) -> list[str]:

@@ -14,7 +14,7 @@ from compiler.frontend.source import Diagnostics, Note, Span
 from compiler.frontend.values import constant, read
 
 MAX_ROUNDS = 65536
-MAX_REPEATS = 4096
+MAX_REPEATS = 16384
 MAX_LOCAL_BITS = 1 << 16
 
 
@@ -25,6 +25,7 @@ class Statements(Calls):
         super().__init__(diagnostics, scope)
         self.functions: dict[FunctionName, tuple[typed.Function, Body]] = {}
         self.calling: list[FunctionName] = []
+        self.repeated = 0
 
     def in_body(self, body: Body, node: tree.Block, scope: Scope) -> typed.Block:
         """A whole body, elaborated in its own scope."""
@@ -254,8 +255,10 @@ class Statements(Calls):
     def repeats(self, low: ast.Expression, high: ast.Expression) -> range:
         """The numbers of a `.repeat`."""
         found = range(self.value(low), self.value(high))
-        if found.stop - found.start > MAX_REPEATS:
-            raise self.error("E0317", f"{len(found)} repetitions", low.span.to(high.span), f"at most {MAX_REPEATS}")
+        self.repeated += max(0, found.stop - found.start)
+        if self.repeated > MAX_REPEATS:
+            hint = f"at most {MAX_REPEATS} in one element or configuration"
+            raise self.error("E0317", f"{self.repeated} repetitions", low.span.to(high.span), hint)
         return found
 
     def _jump(self, node: tree.Jump) -> None:
