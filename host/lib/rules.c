@@ -235,7 +235,7 @@ static int check_actions(const struct ofu_rule *rule) {
     for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++) {
         const struct sluice_action *action = &rule->actions.slots[i];
         bool sets = action->opcode == SLUICE_ACTION_SET || action->opcode == SLUICE_ACTION_SET_LONG;
-        if (action->opcode > SLUICE_ACTION_TO_CONTROLLER || action->operand >> 24)
+        if (action->opcode > SLUICE_ACTION_INSERT_RAW || action->operand >> 24)
             return sluice_fail(-EINVAL, "slot %u: opcode %u, operand %#x", i, action->opcode, action->operand);
         if (sets && action->operand >> 20 >= SLUICE_FIELDS)
             return sluice_fail(-EINVAL, "slot %u sets field %u; there are %u", i, action->operand >> 20, SLUICE_FIELDS);

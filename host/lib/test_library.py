@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 import sluice_layouts as L
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.layers.vxlan import VXLAN
 
 from host.build import INCLUDES
 from host.python.device import Action, CInstruction, Device, SluiceError, instruction, load, prefix, set_field
@@ -34,6 +37,31 @@ def device(shared: Device) -> Device:
     for ofu in (LPM, EXACT):
         shared.call("sluice_ofu_init", c.c_uint16(ofu))
     return shared
+
+
+def test_a_template_is_checked_and_stored_whole(device: Device) -> None:
+    header = bytes(Ether() / IP(src="192.0.2.1", dst="192.0.2.7", flags="DF", id=0) / UDP(sport=1, dport=4789) / VXLAN(vni=7))
+    base = 4 * L.WINDOW_SIZE
+    assert device.read(base + L.DEPARSE_REGISTERS_TEMPLATES) == L.TEMPLATES
+    for index in (0, 255):
+        device.template(index, header)
+    info = L.TemplateInfo.from_int(sum(device.read(base + L.DEPARSE_REGISTERS_TEMPLATE_INFO + 4 * n) << 32 * n for n in range(2)))
+    assert (info.size, info.is_ipv4, info.ip_place, info.has_udp, info.udp_place, info.has_id, info.id_place) == (
+        50,
+        1,
+        7,
+        1,
+        17,
+        1,
+        23,
+    )
+    stored = b"".join(device.read(base + L.DEPARSE_REGISTERS_TEMPLATE_BYTES + n).to_bytes(4, "little") for n in range(0, 48, 4))
+    assert stored[:16] == header[:16] and stored[26:36] == header[26:36]
+    for index, data in ((256, header), (1 << 31, header), (0, header[:49]), (0, bytes(130)), (0, bytes(1))):
+        with pytest.raises(SluiceError) as caught:
+            device.template(index, data)
+        assert caught.value.errno == errno.EINVAL
+    device.template(0, b"")
 
 
 def route(text: str, *actions: Action, kind: int = POPULATE, rule_id: int = 0xFFFFFFFF) -> CInstruction:

@@ -233,6 +233,10 @@ class Device:
         """Send a packet of the host's out of the lanes of a mask."""
         self.call("sluice_packet_send", data, len(data), c.c_uint8(mask), c.c_uint8(queue))
 
+    def template(self, index: int, data: bytes) -> None:
+        """Store a header template; b"" removes it."""
+        self.call("sluice_template_set", c.c_uint32(index), data, len(data))
+
     def rule(self, ofu: int, what: CInstruction) -> int:
         """One instruction; the rule id."""
         self.call("sluice_rule_ops", c.c_uint16(ofu), c.byref(what))

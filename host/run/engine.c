@@ -66,6 +66,15 @@ static int add_routes(struct engine *engine) {
     return 0;
 }
 
+static int add_templates(struct engine *engine) {
+    uint32_t count;
+    const struct sluice_template *templates = sluice_rules_templates(engine->rules, &count);
+    int result = 0;
+    for (uint32_t n = 0; n < count && result == 0; n++)
+        result = sluice_template_set(engine->device, n, templates[n].bytes, templates[n].info.size);
+    return result;
+}
+
 static int set_up(struct engine *engine) {
     const struct sluice_rules *rules = engine->rules;
     int has_acl = sluice_rules_acl_count(rules) != 0, result;
@@ -74,7 +83,7 @@ static int set_up(struct engine *engine) {
         (result = sluice_ofu_init(engine->device, SLUICE_ELEMENT_LPM)) ||
         (result = has_acl ? sluice_ofu_init(engine->device, SLUICE_ELEMENT_EXACT)
                           : sluice_ofu_uninit(engine->device, SLUICE_ELEMENT_EXACT)) ||
-        (result = add_routes(engine)))
+        (result = add_templates(engine)) || (result = add_routes(engine)))
         return result;
     for (uint8_t lane = 0; lane < sluice_device_lanes(engine->device); lane++) {
         uint64_t address = sluice_rules_lane_mac(rules, lane);

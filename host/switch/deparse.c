@@ -98,13 +98,13 @@ static void write_checksums(const struct edited *to, const struct sluice_phv_rec
         put(to, l4 + 2, 2, sum);
 }
 
-int sluice_deparse(const struct sluice_phv_record *record, const uint8_t *packet, uint32_t size, uint8_t *out,
-                   uint32_t capacity) {
+// The packet without what it came in; `size` bytes, no header in front yet.
+static int edit(const struct sluice_phv_record *record, const uint8_t *packet, uint32_t size, uint8_t *out,
+                uint32_t capacity) {
     const struct sluice_edits *edits = &record->edits;
     uint32_t start = 12 + 4U * edits->popped;
     int moved = edits->pushed || edits->popped;
-    if (edits->pushed > SLUICE_MAX_TAGS || edits->popped > SLUICE_MAX_TAGS || size > SLUICE_SWITCH_PACKET_MAX ||
-        (moved && size < start))
+    if (edits->pushed > SLUICE_MAX_TAGS || edits->popped > SLUICE_MAX_TAGS || (moved && size < start))
         return -EINVAL;
     const struct edited to = {.bytes = out, .size = size + 4U * edits->pushed - 4U * edits->popped};
     if (to.size > capacity)
@@ -131,4 +131,33 @@ int sluice_deparse(const struct sluice_phv_record *record, const uint8_t *packet
     if (edits->checksums)
         write_checksums(&to, record, ip, l4);
     return (int)to.size;
+}
+
+int sluice_deparse(const struct sluice_phv_record *record, const struct sluice_template *templates,
+                   uint32_t template_count, const uint8_t *packet, uint32_t size, uint8_t *out, uint32_t capacity) {
+    const struct sluice_edits *edits = &record->edits;
+    const struct sluice_template *front = NULL;
+    uint32_t outer = record->info.outer_length;
+    if (size > SLUICE_SWITCH_PACKET_MAX || outer > size)
+        return -EINVAL;
+    if (outer && !edits->strip_outer) { // still in its tunnel: nothing of it can be edited
+        if (size > capacity)
+            return -ENOSPC;
+        memcpy(out, packet, size);
+        return (int)size;
+    }
+    if (edits->encapsulate) {
+        if (edits->template_index >= template_count || templates[edits->template_index].info.size == 0)
+            return -EINVAL;
+        front = &templates[edits->template_index];
+    }
+    uint32_t head = front ? front->info.size : 0;
+    if (head > capacity)
+        return -ENOSPC;
+    int edited = edit(record, packet + outer, size - outer, out + head, capacity - head);
+    if (edited < 0)
+        return edited;
+    if (front)
+        sluice_template_write(front, record, (uint32_t)edited, out);
+    return (int)head + edited;
 }

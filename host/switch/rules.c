@@ -8,6 +8,18 @@
 #include <stdlib.h>
 
 #define FILE_MAX (64U << 20) // bytes of a rules file
+#define TUNNEL_TTL 64U
+#define GENEVE_OPTIONS_MAX 52U // bytes that fit into every template: behind Ethernet, a tag, IPv6, UDP and Geneve
+
+// The tunnel of a route.
+struct tunnel_line {
+    uint8_t kind; // enum sluice_tunnel_kind; TUNNEL_NONE: there is none
+    uint32_t id;
+    struct prefix local, remote;
+    uint64_t inner_mac;
+    uint8_t options[SLUICE_TEMPLATE_BYTES]; // Geneve
+    uint32_t options_size;
+};
 
 // A route as written, before its lane's address is known.
 struct route_line {
@@ -15,6 +27,7 @@ struct route_line {
     uint64_t next_hop;
     uint32_t lane;
     uint32_t vlan; // 0: none
+    struct tunnel_line tunnel;
     uint32_t lane_column;
     struct line line;
     uint32_t column; // of the prefix
@@ -82,7 +95,42 @@ static int read_lane(struct reader *reader) {
     return 0;
 }
 
-// route PREFIX lane N next-hop ADDRESS [vlan ID]
+// vxlan|geneve|nvgre|gre [vni ID] [options HEX] local ADDRESS remote ADDRESS inner-mac ADDRESS
+static int read_tunnel(struct reader *reader, struct tunnel_line *tunnel) {
+    static const char *const hint = "via vxlan vni 42 local 192.0.2.1 remote 192.0.2.7 inner-mac 02:00:00:00:02:01";
+    static const char *const names[] = {[SLUICE_TUNNEL_VXLAN] = "vxlan",
+                                        [SLUICE_TUNNEL_GENEVE] = "geneve",
+                                        [SLUICE_TUNNEL_NVGRE] = "nvgre",
+                                        [SLUICE_TUNNEL_GRE] = "gre"};
+    struct text *text = &reader->text;
+    char buffer[48];
+    for (uint8_t kind = SLUICE_TUNNEL_VXLAN; kind <= SLUICE_TUNNEL_GRE && !tunnel->kind; kind++)
+        if (sluice_text_take(text, names[kind]))
+            tunnel->kind = kind;
+    if (!tunnel->kind)
+        return sluice_text_error_at(text, text->line, sluice_text_column(text),
+                                    "expected a tunnel, found %s; hint: vxlan, geneve, nvgre or gre",
+                                    sluice_text_found(text, buffer, sizeof buffer));
+    if (tunnel->kind != SLUICE_TUNNEL_GRE &&
+        (expect(reader, "vni", hint) || sluice_text_number(text, "a tunnel id", 0, 0xffffff, &tunnel->id)))
+        return -1;
+    if (tunnel->kind == SLUICE_TUNNEL_GENEVE && sluice_text_take(text, "options") &&
+        sluice_text_hex(text, "Geneve options", tunnel->options, GENEVE_OPTIONS_MAX, &tunnel->options_size))
+        return -1;
+    if (expect(reader, "local", hint) || sluice_text_address(text, "the tunnel's own address", &tunnel->local) ||
+        expect(reader, "remote", hint))
+        return -1;
+    uint32_t column = sluice_text_column(text);
+    if (sluice_text_address(text, "the tunnel's other end", &tunnel->remote))
+        return -1;
+    if (tunnel->local.version != tunnel->remote.version)
+        return sluice_text_error_at(text, text->line, column,
+                                    "a tunnel from IPv%u to IPv%u; hint: give both addresses of one version",
+                                    tunnel->local.version, tunnel->remote.version);
+    return expect(reader, "inner-mac", hint) || sluice_text_mac(text, "the inner destination", &tunnel->inner_mac);
+}
+
+// route PREFIX lane N next-hop ADDRESS [vlan ID] [via TUNNEL]
 static int read_route(struct reader *reader) {
     static const char *const hint = "route 10.1.0.0/16 lane 1 next-hop 02:00:00:00:01:01";
     struct text *text = &reader->text;
@@ -94,6 +142,8 @@ static int read_route(struct reader *reader) {
         expect(reader, "next-hop", hint) || sluice_text_mac(text, "the next hop's address", &route.next_hop))
         return -1;
     if (sluice_text_take(text, "vlan") && sluice_text_number(text, "a VLAN", 1, 4094, &route.vlan))
+        return -1;
+    if (sluice_text_take(text, "via") && read_tunnel(reader, &route.tunnel))
         return -1;
     if (sluice_text_end(text))
         return -1;
@@ -248,8 +298,117 @@ static int edit_index(struct sluice_rules *rules, uint64_t mac) {
     return (int)rules->edit_count++;
 }
 
+// The headers of a tunnel while they are written.
+struct headers {
+    uint8_t bytes[SLUICE_TEMPLATE_BYTES];
+    uint32_t size;
+};
+
+static void add_number(struct headers *to, unsigned size, uint64_t value) {
+    for (unsigned n = size; n-- > 0;)
+        to->bytes[to->size++] = (uint8_t)(value >> 8 * n);
+}
+
+static void add_address(struct headers *to, const struct prefix *address) {
+    for (unsigned n = address->version == 4 ? 4 : 16; n-- > 0;)
+        to->bytes[to->size++] = address->value[n];
+}
+
+// What is 0 here is made for each packet: lengths, checksum, source port, id. "Do not fragment" is set.
+static void add_ip(struct headers *to, const struct tunnel_line *tunnel) {
+    int is_udp = tunnel->kind == SLUICE_TUNNEL_VXLAN || tunnel->kind == SLUICE_TUNNEL_GENEVE;
+    uint8_t protocol = is_udp ? SLUICE_IP_PROTOCOL_UDP : SLUICE_IP_PROTOCOL_GRE;
+    if (tunnel->local.version == 4) {
+        add_number(to, 8, 0x4500000000004000);
+        add_number(to, 2, TUNNEL_TTL << 8 | protocol);
+        add_number(to, 2, 0);
+    } else {
+        add_number(to, 6, 0x600000000000);
+        add_number(to, 2, (uint32_t)protocol << 8 | TUNNEL_TTL);
+    }
+    add_address(to, &tunnel->local);
+    add_address(to, &tunnel->remote);
+    if (is_udp) {
+        add_number(to, 4, tunnel->kind == SLUICE_TUNNEL_VXLAN ? SLUICE_VXLAN_PORT : SLUICE_GENEVE_PORT);
+        add_number(to, 4, 0);
+    }
+}
+
+static void add_tunnel(struct headers *to, const struct tunnel_line *tunnel) {
+    switch (tunnel->kind) {
+    case SLUICE_TUNNEL_VXLAN:
+        add_number(to, 8, 0x0800000000000000);
+        break;
+    case SLUICE_TUNNEL_GENEVE:
+        add_number(to, 2, tunnel->options_size / 4 << 8);
+        add_number(to, 2, SLUICE_ETHERTYPE_TEB);
+        add_number(to, 4, 0);
+        memcpy(to->bytes + to->size, tunnel->options, tunnel->options_size);
+        to->size += tunnel->options_size;
+        break;
+    case SLUICE_TUNNEL_NVGRE:
+        add_number(to, 4, 0x20000000 | SLUICE_ETHERTYPE_TEB);
+        add_number(to, 4, 0);
+        break;
+    default:
+        add_number(to, 4, SLUICE_ETHERTYPE_TEB);
+        break;
+    }
+}
+
+// The index of the template of a route's tunnel; -1 where there is no room.
+static int template_index(struct sluice_rules *rules, const struct route_line *line) {
+    struct headers headers = {.size = 0};
+    struct sluice_template template;
+    add_number(&headers, 6, line->next_hop);
+    add_number(&headers, 6, rules->lane_mac[line->lane]);
+    if (line->vlan)
+        add_number(&headers, 4, (uint64_t)SLUICE_ETHERTYPE_VLAN << 16 | line->vlan);
+    add_number(&headers, 2, line->tunnel.local.version == 4 ? SLUICE_ETHERTYPE_IPV4 : SLUICE_ETHERTYPE_IPV6);
+    add_ip(&headers, &line->tunnel);
+    add_tunnel(&headers, &line->tunnel);
+    if (sluice_template_make(headers.bytes, headers.size, &template))
+        return -1;
+    for (uint32_t n = 0; n < rules->template_count; n++)
+        if (rules->templates[n].info.size == headers.size &&
+            memcmp(rules->templates[n].bytes, template.bytes, headers.size) == 0)
+            return (int)n;
+    if (rules->template_count == SLUICE_TEMPLATES)
+        return -1;
+    rules->templates[rules->template_count] = template;
+    return (int)rules->template_count++;
+}
+
 static void add_action(struct sluice_action_set *actions, unsigned *slot, uint8_t opcode, uint32_t operand) {
     actions->slots[(*slot)++] = (struct sluice_action){.opcode = opcode, .operand = operand};
+}
+
+static int no_edit_data(struct reader *reader, const struct route_line *line) {
+    return sluice_text_error_at(
+        &reader->text, line->line, line->column,
+        "more than %u different MAC addresses and tunnel ids above 65535; hint: the device holds no more",
+        SLUICE_SWITCH_EDIT_ENTRIES);
+}
+
+// The tunnel id and the headers in front; -1 with an error where the device has no room.
+static int add_tunnel_actions(struct reader *reader, const struct route_line *line, struct sluice_action_set *actions,
+                              unsigned *slot) {
+    uint32_t field = (uint32_t)SLUICE_FIELD_TUNNEL_ID << 20;
+    int has_id = line->tunnel.kind != SLUICE_TUNNEL_GRE;
+    int index = template_index(reader->rules, line);
+    if (index < 0)
+        return sluice_text_error_at(&reader->text, line->line, line->column,
+                                    "more than %u different tunnels; hint: the device holds no more", SLUICE_TEMPLATES);
+    if (has_id && line->tunnel.id <= 0xffff) {
+        add_action(actions, slot, SLUICE_ACTION_SET, field | line->tunnel.id);
+    } else if (has_id) {
+        int id = edit_index(reader->rules, line->tunnel.id);
+        if (id < 0)
+            return no_edit_data(reader, line);
+        add_action(actions, slot, SLUICE_ACTION_SET_LONG, field | (uint32_t)id);
+    }
+    add_action(actions, slot, has_id ? SLUICE_ACTION_INSERT_TUNNEL : SLUICE_ACTION_INSERT_RAW, (uint32_t)index);
+    return 0;
 }
 
 static void add_route(struct reader *reader, const struct route_line *line) {
@@ -262,23 +421,25 @@ static void add_route(struct reader *reader, const struct route_line *line) {
                                    line->lane, line->lane);
         return;
     }
-    int dst = edit_index(rules, line->next_hop), src = edit_index(rules, rules->lane_mac[line->lane]);
+    int dst = edit_index(rules, line->tunnel.kind ? line->tunnel.inner_mac : line->next_hop);
+    int src = edit_index(rules, rules->lane_mac[line->lane]);
     if (dst < 0 || src < 0) {
-        (void)sluice_text_error_at(&reader->text, line->line, line->column,
-                                   "more than %u different MAC addresses; hint: the device holds no more",
-                                   SLUICE_SWITCH_EDIT_ENTRIES);
+        (void)no_edit_data(reader, line);
         return;
     }
     *route = (struct sluice_route){
         .version = line->prefix.version, .length = line->prefix.length, .lane = (uint8_t)line->lane};
     memcpy(route->value, line->prefix.value, 16);
     memcpy(route->mask, line->prefix.mask, 16);
+    add_action(&route->actions, &slot, SLUICE_ACTION_DELETE_TUNNEL, 0);
     add_action(&route->actions, &slot, SLUICE_ACTION_SET_LONG, (uint32_t)SLUICE_FIELD_ETH_DST << 20 | (uint32_t)dst);
     add_action(&route->actions, &slot, SLUICE_ACTION_SET_LONG, (uint32_t)SLUICE_FIELD_ETH_SRC << 20 | (uint32_t)src);
     add_action(&route->actions, &slot, SLUICE_ACTION_SUB, 0);
-    if (line->vlan)
+    if (line->vlan && !line->tunnel.kind) // a tunnel has the tag in its own headers
         add_action(&route->actions, &slot, SLUICE_ACTION_INSERT_VLAN, line->vlan);
     add_action(&route->actions, &slot, SLUICE_ACTION_CHECKSUM, 0);
+    if (line->tunnel.kind && add_tunnel_actions(reader, line, &route->actions, &slot))
+        return;
     add_action(&route->actions, &slot, SLUICE_ACTION_OUTPUT, line->lane);
     rules->route_count++;
 }
@@ -460,6 +621,11 @@ uint32_t sluice_rules_acl_count(const struct sluice_rules *rules) {
 const uint8_t (*sluice_rules_edit_data(const struct sluice_rules *rules, uint32_t *count))[SLUICE_EDIT_DATA_BYTES] {
     *count = rules->edit_count;
     return (const uint8_t(*)[SLUICE_EDIT_DATA_BYTES])rules->edit_data;
+}
+
+const struct sluice_template *sluice_rules_templates(const struct sluice_rules *rules, uint32_t *count) {
+    *count = rules->template_count;
+    return rules->templates;
 }
 
 const struct sluice_policy *sluice_rules_policy(const struct sluice_rules *rules) {

@@ -36,6 +36,8 @@ struct sluice_rules {
     uint32_t acl_count;
     uint8_t edit_data[SLUICE_SWITCH_EDIT_ENTRIES][SLUICE_EDIT_DATA_BYTES];
     uint32_t edit_count;
+    struct sluice_template templates[SLUICE_TEMPLATES];
+    uint32_t template_count;
     struct sluice_policy policy;
 };
 

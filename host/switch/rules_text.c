@@ -208,6 +208,33 @@ int sluice_text_prefix(struct text *text, const char *what, struct prefix *prefi
     return 0;
 }
 
+int sluice_text_address(struct text *text, const char *what, struct prefix *address) {
+    char buffer[48];
+    if (text->next < text->word_count && memchr(text->words[text->next].text, '/', text->words[text->next].size))
+        return sluice_text_error_at(text, text->line, sluice_text_column(text),
+                                    "expected %s, found %s; hint: one address, without a prefix length", what,
+                                    sluice_text_found(text, buffer, sizeof buffer));
+    return sluice_text_prefix(text, what, address);
+}
+
+int sluice_text_hex(struct text *text, const char *what, uint8_t *bytes, uint32_t room, uint32_t *size) {
+    char buffer[48];
+    const struct word *word = text->next < text->word_count ? &text->words[text->next] : NULL;
+    int valid = word && word->size > 0 && word->size % 8 == 0 && word->size / 2 <= room;
+    for (uint32_t n = 0; valid && n < word->size / 2; n++) {
+        int high = hex_digit(word->text[2 * n]), low = hex_digit(word->text[2 * n + 1]);
+        valid = high >= 0 && low >= 0;
+        bytes[n] = (uint8_t)(high << 4 | low);
+    }
+    if (!valid)
+        return sluice_text_error_at(text, text->line, sluice_text_column(text),
+                                    "expected %s, found %s; hint: hexadecimal digits, 8 for each 4 bytes, at most %u",
+                                    what, sluice_text_found(text, buffer, sizeof buffer), 2 * room);
+    *size = (uint32_t)word->size / 2;
+    text->next++;
+    return 0;
+}
+
 int sluice_text_ports(struct text *text, uint16_t *low, uint16_t *high) {
     char buffer[48];
     uint32_t column = sluice_text_column(text);

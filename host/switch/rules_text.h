@@ -70,9 +70,12 @@ const char *sluice_text_found(const struct text *text, char *buffer, size_t size
 // The line has ended: 0, else -1 with an error.
 int sluice_text_end(struct text *text);
 
-// These take the next word as a value: 0, or -1 with an error. `what` names the value in messages.
+// These take the next word as a value: 0, or -1 with an error. `what` names the value in messages. An address has no
+// prefix length; `room` and `size` of hexadecimal digits are in bytes, a multiple of 4.
 int sluice_text_number(struct text *text, const char *what, uint32_t low, uint32_t high, uint32_t *value);
 int sluice_text_mac(struct text *text, const char *what, uint64_t *mac);
+int sluice_text_address(struct text *text, const char *what, struct prefix *address);
+int sluice_text_hex(struct text *text, const char *what, uint8_t *bytes, uint32_t room, uint32_t *size);
 int sluice_text_prefix(struct text *text, const char *what, struct prefix *prefix);
 int sluice_text_ports(struct text *text, uint16_t *low, uint16_t *high);
 

@@ -16,12 +16,12 @@
 extern "C" {
 #endif
 
-#define SLUICE_EDIT_DATA_BYTES (SLUICE_EDIT_DATA_BITS / 8U) // of an entry, lowest byte first
-#define SLUICE_SWITCH_LANES SLUICE_HOST_PORT                // lanes 0 to 6
-#define SLUICE_SWITCH_PACKET_MAX 65535U                     // bytes that sluice_deparse takes
-#define SLUICE_SWITCH_GROWTH (4U * SLUICE_MAX_TAGS)         // bytes by which a packet can grow
-#define SLUICE_SWITCH_EDIT_ENTRIES 256U                     // of the device's edit-data table
-#define SLUICE_SWITCH_MACS 4096U                            // addresses that the learning table holds
+#define SLUICE_EDIT_DATA_BYTES (SLUICE_EDIT_DATA_BITS / 8U)                 // of an entry, lowest byte first
+#define SLUICE_SWITCH_LANES SLUICE_HOST_PORT                                // lanes 0 to 6
+#define SLUICE_SWITCH_PACKET_MAX 65535U                                     // bytes that sluice_deparse takes
+#define SLUICE_SWITCH_GROWTH (4U * SLUICE_MAX_TAGS + SLUICE_TEMPLATE_BYTES) // bytes by which a packet can grow
+#define SLUICE_SWITCH_EDIT_ENTRIES 256U                                     // of the device's edit-data table
+#define SLUICE_SWITCH_MACS 4096U                                            // addresses that the learning table holds
 
 // ---- Packets -------------------------------------------------------------------------------------------------------
 
@@ -43,11 +43,27 @@ void sluice_parse(const uint8_t *packet, uint32_t size, const struct sluice_own 
 void sluice_actions_execute(struct sluice_phv_record *record, const struct sluice_action_set *actions,
                             const uint8_t (*edit_data)[SLUICE_EDIT_DATA_BYTES], uint32_t edit_count);
 
+// Headers that go in front of a packet, and what of them is repaired for each.
+struct sluice_template {
+    struct sluice_template_info info;
+    uint8_t bytes[SLUICE_TEMPLATE_BYTES];
+};
+
+// The template of these headers, from Ethernet on. What is repaired is found by parsing them: IP length and checksum,
+// UDP length and source port, the id of VXLAN, Geneve and NVGRE; of what is not known, nothing. 0, or -EINVAL for an
+// odd size or one above SLUICE_TEMPLATE_BYTES. Size 0 makes no template.
+int sluice_template_make(const uint8_t *bytes, uint32_t size, struct sluice_template *template);
+
+// Writes the template as it goes in front of a packet of `length` bytes; `out` holds `info.size` bytes.
+void sluice_template_write(const struct sluice_template *template, const struct sluice_phv_record *record,
+                           uint32_t length, uint8_t *out);
+
 // Writes the packet with the edits of its record to `out`, as elements/deparse/README.md says; the verdict is the
-// caller's. `packet` and `out` must not overlap. The new size, -ENOSPC where `capacity` is too small (size +
-// SLUICE_SWITCH_GROWTH always does), -EINVAL where the record cannot be the packet's.
-int sluice_deparse(const struct sluice_phv_record *record, const uint8_t *packet, uint32_t size, uint8_t *out,
-                   uint32_t capacity);
+// caller's. A packet that was opened and keeps its outer headers stays as it is. `packet` and `out` must not overlap.
+// The new size, -ENOSPC where `capacity` is too small (size + SLUICE_SWITCH_GROWTH always does), -EINVAL where the
+// record cannot be the packet's or its template is not there.
+int sluice_deparse(const struct sluice_phv_record *record, const struct sluice_template *templates,
+                   uint32_t template_count, const uint8_t *packet, uint32_t size, uint8_t *out, uint32_t capacity);
 
 // ---- Rules ---------------------------------------------------------------------------------------------------------
 
@@ -97,6 +113,9 @@ uint32_t sluice_rules_acl_count(const struct sluice_rules *rules);
 
 // The edit data of all routes, each value once; at most SLUICE_SWITCH_EDIT_ENTRIES.
 const uint8_t (*sluice_rules_edit_data(const struct sluice_rules *rules, uint32_t *count))[SLUICE_EDIT_DATA_BYTES];
+
+// The header templates of all routes, each once; at most SLUICE_TEMPLATES.
+const struct sluice_template *sluice_rules_templates(const struct sluice_rules *rules, uint32_t *count);
 
 // The policy; defaults where the file says nothing.
 const struct sluice_policy *sluice_rules_policy(const struct sluice_rules *rules);

@@ -15,7 +15,8 @@ from sluice_layouts import Field, L3Kind, Meta, Opcode, PhvRecord, Verdict
 from host.switch.testing import binding
 from testing.models import actions as model
 from testing.models import packet as packet_model
-from testing.models import traffic
+from testing.models import traffic, tunnels
+from testing.models.template import Template, template
 
 SEED = 1
 ENTRIES = 256
@@ -33,7 +34,9 @@ def random_actions() -> layouts.ActionSet:
     """Sets that mostly go on to their end; sometimes any opcode, existing or not."""
     chosen = []
     for _ in range(layouts.ACTION_SLOTS):
-        opcode = random.choice([1, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 16]) if random.random() < 0.9 else random.randrange(256)
+        opcode = (
+            random.choice([1, 3, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 11, 14, 15, 16]) if random.random() < 0.9 else random.randrange(256)
+        )
         operand = random.getrandbits(24)
         if opcode == Opcode.ACTION_OUTPUT and random.random() < 0.9:
             operand = random.randrange(7)
@@ -71,18 +74,49 @@ def test_executes_every_action_on_every_kind_of_record() -> None:
 
 def test_writes_packets_as_the_model_of_the_deparser() -> None:
     random.seed(SEED)
-    data, packets, changed = table(), traffic.well_formed(), 0
-    for _ in range(4000):
+    packets = [p for p in tunnels.opened() if not packet_model.parse(p, Meta(length=len(p)), tunnels.OWN).fault]
+    data, packets, changed = table(), [*traffic.well_formed(), *packets], 0
+    templates = [random_template() for _ in range(200)]
+    missing = wrapped = 0
+    for _ in range(6000):
         packet = random.choice(packets)
-        record = packet_model.parse(packet, Meta(length=len(packet)))
+        record = packet_model.parse(packet, Meta(length=len(packet)), tunnels.OWN)
         record.eligible = record.hits = 1
         model.execute(record, random_actions(), data)
-        record.verdict = Verdict.VERDICT_FORWARD
-        record.egress_mask = 1
-        expected = packet_model.deparse(packet, Meta(length=len(packet)), record).data
-        assert binding.deparse(record, packet) == expected
-        changed += expected != packet
-    assert changed > 3000
+        record.verdict, record.egress_mask = Verdict.VERDICT_TO_HOST, 1
+        outcome = packet_model.deparse(packet, Meta(length=len(packet)), record, dict(enumerate(templates)))
+        if outcome.error:
+            with pytest.raises(OSError, match="Invalid"):
+                binding.deparse(record, packet, templates=[(t.info, t.data) for t in templates])
+            missing += 1
+            continue
+        assert binding.deparse(record, packet, templates=[(t.info, t.data) for t in templates]) == outcome.data
+        changed += outcome.data != packet
+        wrapped += record.info.outer_length != 0 and not record.edits.strip_outer
+    assert changed > 2500 and missing > 100 and wrapped > 100
+
+
+def random_template() -> Template:
+    """Any headers with any repair."""
+    data = random.randbytes(2 * random.randint(1, layouts.TEMPLATE_BYTES // 2))
+    info = layouts.TemplateInfo.from_int(random.getrandbits(layouts.TemplateInfo.BITS))
+    info.size, info.ip_sum = len(data), random.randrange(1, 65536)
+    return Template(data, info)
+
+
+def test_finds_in_headers_what_the_model_finds() -> None:
+    random.seed(SEED)
+    headers = [bytes(stack) for header in (*tunnels.sound(), *tunnels.unsound()) for stack in tunnels.outer(header)]
+    headers = [header[: layouts.TEMPLATE_BYTES] for header in headers] + [packet[:128] for packet in traffic.well_formed()]
+    found = set()
+    for header in [h[: 2 * random.randint(0, len(h) // 2)] if n % 3 else h[: len(h) // 2 * 2] for h in headers for n in range(6)]:
+        expected = template(header)
+        assert binding.template(header) == (expected.info, expected.data), header.hex()
+        found.add((expected.info.is_ipv4, expected.info.is_ipv6, expected.info.has_udp, expected.info.has_id))
+    assert {(1, 0, 1, 1), (0, 1, 1, 1), (1, 0, 0, 1), (0, 1, 0, 0), (0, 0, 0, 0)} <= found
+    for size in (1, 3, 127, 130, 200):
+        with pytest.raises(OSError, match="Invalid"):
+            binding.template(bytes(size))
 
 
 def test_checksums_are_right_after_every_change_of_a_field() -> None:
@@ -131,13 +165,18 @@ def test_refuses_to_write_behind_the_room_it_is_given() -> None:
 
 def test_a_record_of_another_packet_writes_nothing_outside_of_it() -> None:
     random.seed(SEED)
+    templates = [(layouts.TemplateInfo.from_int(random.getrandbits(40) << 8 | 30), bytes(30))] * 128
     for _ in range(3000):
         packet = random.randbytes(random.randrange(80))
         record = copy.deepcopy(random_record())
         record.edits = layouts.Edits.from_int(random.getrandbits(layouts.Edits.BITS))
         try:
-            size = len(binding.deparse(record, packet))
+            size = len(binding.deparse(record, packet, templates=templates))
         except OSError as error:
             assert error.errno in (errno.EINVAL, errno.ENOSPC)
         else:
-            assert size == len(packet) + 4 * record.edits.pushed - 4 * record.edits.popped
+            outer, edits = record.info.outer_length, record.edits
+            if outer and not edits.strip_outer:
+                assert size == len(packet)
+            else:
+                assert size == len(packet) - outer + 4 * edits.pushed - 4 * edits.popped + (30 if edits.encapsulate else 0)

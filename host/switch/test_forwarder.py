@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 import sluice_layouts as layouts
+from scapy.contrib.geneve import GENEVE, GeneveOptions
 from scapy.layers.inet import ICMP, IP, TCP, UDP, IPOption_Router_Alert
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrHopByHop
-from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.l2 import ARP, GRE, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
-from scapy.packet import Packet
+from scapy.layers.vxlan import VXLAN
+from scapy.packet import Packet, Raw
 from sluice_layouts import L3Kind, Meta, PhvRecord, Verdict
 
 from host.switch.build import ROOT
@@ -69,6 +71,48 @@ def test_routes_ipv4_of_every_transport(transport: Packet, tmp_path: Path) -> No
         sent = switch(tmp_path).send(bytes(frame))
         assert sent.lanes == {1}
         assert sent.data == routed(frame, 1)
+
+
+OPTIONS = GeneveOptions(classid=0x102, type=3, data=bytes.fromhex("0a0b0c0d"))
+TUNNELS = {
+    "vxlan vni 70000": UDP(dport=4789) / VXLAN(flags=8, vni=70000),
+    "geneve vni 42": UDP(dport=6081) / GENEVE(proto=0x6558, vni=42),
+    "geneve vni 42 options 010203010a0b0c0d": UDP(dport=6081) / GENEVE(proto=0x6558, vni=42, options=OPTIONS),
+    "nvgre vni 5": GRE(proto=0x6558, key_present=1, key=5 << 8),
+    "gre": GRE(proto=0x6558),
+}
+
+
+@pytest.mark.parametrize("via", TUNNELS)
+@pytest.mark.parametrize("ends", [("192.0.2.1", "192.0.2.7"), ("2001:db8::1", "2001:db8::7")])
+def test_routes_into_tunnels_as_scapy_makes_them(via: str, ends: tuple[str, str], tmp_path: Path) -> None:
+    rule = f"route 10.9.0.0/16 lane 2 next-hop {HOSTS[2]} vlan 7 via {via}"
+    rule += f" local {ends[0]} remote {ends[1]} inner-mac 02:00:00:00:09:09"
+    frame = v4(dst="10.9.1.1", ttl=9) / UDP(sport=77, dport=88) / bytes(100)
+    inside = Ether(routed(frame, 2))
+    inside.dst = "02:00:00:00:09:09"
+    sent = switch(tmp_path, rule).send(bytes(frame))
+    assert sent.data is not None and sent.lanes == {2}
+    head = TUNNELS[via].copy()
+    if UDP in head:
+        head[UDP].sport, head[UDP].chksum = Ether(sent.data)[UDP].sport, 0
+        assert head[UDP].sport >= 49152
+    number = 17 if UDP in head else 47
+    ip = (
+        IP(src=ends[0], dst=ends[1], id=0, flags="DF", proto=number)
+        if "." in ends[0]
+        else IPv6(src=ends[0], dst=ends[1], nh=number)
+    )
+    assert sent.data == bytes(Ether(src=OWN[2], dst=HOSTS[2]) / Dot1Q(vlan=7) / ip / head / Raw(bytes(inside)))
+
+
+def test_a_packet_that_a_tunnel_makes_too_long_is_dropped(tmp_path: Path) -> None:
+    rule = f"route 10.9.0.0/16 lane 2 next-hop {HOSTS[2]} via gre local 1.1.1.1 remote 1.1.1.2 inner-mac 02:00:00:00:09:09"
+    made = switch(tmp_path, rule)
+    for payload, dropped in ((9216 - 34 - 38, False), (9216 - 34 - 37, True)):
+        sent = made.send(bytes(v4(dst="10.9.1.1", proto=200) / bytes(payload)))
+        assert (sent.data is None, sent.decision.cause_name) == (dropped, "oversize" if dropped else "none")
+    assert (made.counters.routed, made.counters.drops[2]) == (1, 1)
 
 
 @pytest.mark.parametrize("transport", [TCP(sport=1, dport=2), UDP(sport=3, dport=4), ICMPv6EchoRequest(id=5)])

@@ -63,12 +63,58 @@ def test_reads_lanes_routes_and_policy(tmp_path: Path) -> None:
     assert (first.version, first.length, first.lane) == (4, 16, 1)
     assert int.from_bytes(bytes(first.value), "little") == 0x0A010000
     assert int.from_bytes(bytes(first.mask), "little") == 0xFFFF0000
-    assert first.actions.listed() == [("SET_LONG", 0), ("SET_LONG", 1 << 20 | 1), ("SUB", 0), ("CHECKSUM", 0), ("OUTPUT", 1)]
+    assert first.actions.listed() == [
+        ("DELETE_TUNNEL", 0),
+        ("SET_LONG", 0),
+        ("SET_LONG", 1 << 20 | 1),
+        ("SUB", 0),
+        ("CHECKSUM", 0),
+        ("OUTPUT", 1),
+    ]
     assert (second.version, second.length, bytes(second.mask)) == (6, 0, bytes(16))
     assert ("INSERT_VLAN", 7) in second.actions.listed()
     assert rules.edit_data == [0x020000000101, 0x020000000001, 0x020000000102, 0x020000000002]
     assert (rules.policy.offload_after, rules.policy.idle, rules.policy.mac_idle) == (3, 5, 9)
     assert (rules.lanes, rules.acl_count) == (4, 0)
+
+
+def test_reads_routes_into_tunnels(tmp_path: Path) -> None:
+    ends = "local 192.0.2.1 remote 192.0.2.7 inner-mac 02:00:00:00:09:09"
+    six = "local 2001:db8::1 remote 2001:db8::7 inner-mac 02:00:00:00:09:09"
+    text = LANES + "".join(
+        f"route 10.{n}.0.0/16 lane 1 next-hop 02:00:00:00:01:01 {via}\n"
+        for n, via in enumerate(
+            [
+                f"via vxlan vni 42 {ends}",
+                f"via vxlan vni 70000 {ends}",
+                f"vlan 9 via geneve vni 42 options 010203010a0b0c0d {six}",
+                f"via nvgre vni 5 {six}",
+                f"via gre {ends}",
+            ]
+        )
+    )
+    rules = read(tmp_path, text)
+    start = [("DELETE_TUNNEL", 0), ("SET_LONG", 0), ("SET_LONG", 1 << 20 | 1), ("SUB", 0), ("CHECKSUM", 0)]
+    field = 11 << 20
+    ends_of = [route.actions.listed()[len(start) :] for route in rules.routes]
+    assert all(route.actions.listed()[: len(start)] == start for route in rules.routes)
+    assert ends_of[0] == [("SET", field | 42), ("INSERT_TUNNEL", 0), ("OUTPUT", 1)]
+    assert ends_of[1] == [("SET_LONG", field | 2), ("INSERT_TUNNEL", 0), ("OUTPUT", 1)], "one template for all ids"
+    assert ends_of[2] == [("SET", field | 42), ("INSERT_TUNNEL", 1), ("OUTPUT", 1)]
+    assert ends_of[4] == [("INSERT_RAW", 3), ("OUTPUT", 1)]
+    assert rules.edit_data == [0x020000000909, 0x020000000001, 70000]
+    assert [len(data) for _, data in rules.templates] == [50, 14 + 4 + 40 + 8 + 8 + 8, 14 + 40 + 8, 14 + 20 + 4]
+    assert [info.has_id for info, _ in rules.templates] == [1, 1, 1, 0]
+
+
+def test_more_tunnels_than_the_device_holds_are_an_error(tmp_path: Path) -> None:
+    via = "via gre local 192.0.2.1 remote 192.0.{}.{} inner-mac 02:00:00:00:09:09"
+    routes = [
+        f"route 10.{n // 256}.{n % 256}.0/24 lane 0 next-hop 02:00:00:01:00:00 {via.format(n // 256, n % 256)}\n"
+        for n in range(257)
+    ]
+    assert len(read(tmp_path, LANES + "".join(routes[:256])).templates) == 256
+    assert "some.rules:261:7: more than 256 different tunnels" in errors_of(tmp_path, LANES + "".join(routes))
 
 
 def test_an_empty_file_is_a_plain_bridge(tmp_path: Path) -> None:

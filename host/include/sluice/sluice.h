@@ -119,6 +119,12 @@ int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint3
 int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags);
 int sluice_admit_set_mac(struct sluice_device *device, unsigned lane, const uint8_t mac[6]);
 
+// Header template `index` (below SLUICE_TEMPLATES), for ACTION_INSERT_TUNNEL and ACTION_INSERT_RAW: the bytes of the
+// headers, from Ethernet on. Lengths, IPv4 checksum, UDP source port and the tunnel id (VXLAN, Geneve, NVGRE) are made
+// for each packet; a UDP checksum is 0. Size 0 removes it. -EINVAL: no such index, or a size that is odd or above
+// SLUICE_TEMPLATE_BYTES; -ENOENT: the device has no templates.
+int sluice_template_set(struct sluice_device *device, uint32_t index, const uint8_t *bytes, uint32_t size);
+
 // OFUs, named by their kind (SLUICE_ELEMENT_LPM, SLUICE_ELEMENT_EXACT). Init empties the tables and enables it.
 // -ENOENT: the device has no such OFU.
 int sluice_ofu_init(struct sluice_device *device, uint16_t ofu_id);

@@ -15,7 +15,7 @@ import sluice_layouts as layouts
 
 from host.switch import build
 
-GROWTH = 8
+GROWTH = 8 + layouts.TEMPLATE_BYTES
 CAUSES = 8
 
 
@@ -40,6 +40,18 @@ class ActionSet(ctypes.Structure):
     def packed(self) -> layouts.ActionSet:
         """As the layouts have it."""
         return layouts.ActionSet.from_int(sum((s.opcode << 24 | s.operand) << 32 * n for n, s in enumerate(self.slots)))
+
+
+class TemplateInfo(ctypes.Structure):
+    """`struct sluice_template_info`, of which the tests read the size."""
+
+    _fields_ = (("ip_sum", ctypes.c_uint16), ("places", ctypes.c_uint8 * 8), ("size", ctypes.c_uint8))
+
+
+class Template(ctypes.Structure):
+    """`struct sluice_template`."""
+
+    _fields_ = (("info", TemplateInfo), ("bytes", ctypes.c_uint8 * layouts.TEMPLATE_BYTES))
 
 
 class Own(ctypes.Structure):
@@ -125,6 +137,7 @@ def library() -> ctypes.CDLL:
     loaded.sluice_rules_lane_mac.restype = ctypes.c_uint64
     loaded.sluice_rules_lanes.restype = ctypes.c_uint8
     loaded.sluice_rules_route.restype = ctypes.POINTER(Route)
+    loaded.sluice_rules_templates.restype = ctypes.POINTER(Template)
     loaded.sluice_rules_policy.restype = ctypes.POINTER(Policy)
     loaded.sluice_rules_edit_data.restype = ctypes.POINTER(ctypes.c_uint8 * 16)
     loaded.sluice_switch_counters.restype = ctypes.POINTER(Counters)
@@ -160,11 +173,26 @@ def execute(record: layouts.PhvRecord, actions: layouts.ActionSet, edit_data: Se
     return layouts.PhvRecord.unpack(buffer.raw)
 
 
-def deparse(record: layouts.PhvRecord, packet: bytes, capacity: int | None = None) -> bytes:
+def template(data: bytes) -> tuple[layouts.TemplateInfo, bytes]:
+    """sluice_template_make; OSError where it answers an error."""
+    info, out = ctypes.create_string_buffer((layouts.TemplateInfo.BITS + 7) // 8), ctypes.create_string_buffer(max(len(data), 1))
+    status = library().sluice_bytes_template(data, len(data), info, out)
+    if status:
+        raise OSError(-status, os.strerror(-status))
+    return layouts.TemplateInfo.unpack(info.raw), out.raw[: len(data)]
+
+
+def deparse(
+    record: layouts.PhvRecord,
+    packet: bytes,
+    capacity: int | None = None,
+    templates: Sequence[tuple[layouts.TemplateInfo, bytes]] = (),
+) -> bytes:
     """sluice_deparse; OSError where it answers an error."""
     room = len(packet) + GROWTH if capacity is None else capacity
     out = ctypes.create_string_buffer(max(room, 1))
-    size = library().sluice_bytes_deparse(record.pack(), packet, len(packet), out, room)
+    stored = b"".join(info.pack() + data.ljust(layouts.TEMPLATE_BYTES, b"\0") for info, data in templates)
+    size = library().sluice_bytes_deparse(record.pack(), stored, len(templates), packet, len(packet), out, room)
     if size < 0:
         raise OSError(-size, os.strerror(-size))
     return out.raw[:size]
@@ -212,6 +240,13 @@ class Rules:
         count = ctypes.c_uint32()
         table = library().sluice_rules_edit_data(self.handle, ctypes.byref(count))
         return [int.from_bytes(bytes(table[n]), "little") for n in range(count.value)]
+
+    @property
+    def templates(self) -> list[tuple[layouts.TemplateInfo, bytes]]:
+        """The header templates of the routes."""
+        count = ctypes.c_uint32()
+        table = library().sluice_rules_templates(self.handle, ctypes.byref(count))
+        return [template(bytes(table[n].bytes[: table[n].info.size])) for n in range(count.value)]
 
     def lane_mac(self, lane: int) -> int:
         """The router's address on a lane."""

@@ -7,8 +7,9 @@
 void sluice_bytes_parse(const uint8_t *packet, uint32_t size, const struct sluice_own *own, uint8_t *record_bytes);
 void sluice_bytes_execute(uint8_t *record_bytes, const uint8_t *action_bytes,
                           const uint8_t (*edit_data)[SLUICE_EDIT_DATA_BYTES], uint32_t edit_count);
-int sluice_bytes_deparse(const uint8_t *record_bytes, const uint8_t *packet, uint32_t size, uint8_t *out,
-                         uint32_t capacity);
+int sluice_bytes_template(const uint8_t *bytes, uint32_t size, uint8_t *info_bytes, uint8_t *out);
+int sluice_bytes_deparse(const uint8_t *record_bytes, const uint8_t *templates, uint32_t count, const uint8_t *packet,
+                         uint32_t size, uint8_t *out, uint32_t capacity);
 
 // As sluice_parse; `record_bytes` holds SLUICE_PHV_RECORD_BYTES.
 void sluice_bytes_parse(const uint8_t *packet, uint32_t size, const struct sluice_own *own, uint8_t *record_bytes) {
@@ -28,10 +29,27 @@ void sluice_bytes_execute(uint8_t *record_bytes, const uint8_t *action_bytes,
     sluice_phv_record_pack(&record, record_bytes);
 }
 
-// As sluice_deparse.
-int sluice_bytes_deparse(const uint8_t *record_bytes, const uint8_t *packet, uint32_t size, uint8_t *out,
-                         uint32_t capacity) {
+// As sluice_template_make: SLUICE_TEMPLATE_INFO_BYTES, and `size` bytes of headers.
+int sluice_bytes_template(const uint8_t *bytes, uint32_t size, uint8_t *info_bytes, uint8_t *out) {
+    struct sluice_template template;
+    int error = sluice_template_make(bytes, size, &template);
+    if (error)
+        return error;
+    sluice_template_info_pack(&template.info, info_bytes);
+    memcpy(out, template.bytes, size);
+    return 0;
+}
+
+// As sluice_deparse; a template is its packed info and SLUICE_TEMPLATE_BYTES of headers.
+int sluice_bytes_deparse(const uint8_t *record_bytes, const uint8_t *templates, uint32_t count, const uint8_t *packet,
+                         uint32_t size, uint8_t *out, uint32_t capacity) {
+    static struct sluice_template unpacked[SLUICE_TEMPLATES];
     struct sluice_phv_record record;
+    for (uint32_t n = 0; n < count && n < SLUICE_TEMPLATES; n++) {
+        const uint8_t *at = templates + (size_t)n * (SLUICE_TEMPLATE_INFO_BYTES + SLUICE_TEMPLATE_BYTES);
+        sluice_template_info_unpack(&unpacked[n].info, at);
+        memcpy(unpacked[n].bytes, at + SLUICE_TEMPLATE_INFO_BYTES, SLUICE_TEMPLATE_BYTES);
+    }
     sluice_phv_record_unpack(&record, record_bytes);
-    return sluice_deparse(&record, packet, size, out, capacity);
+    return sluice_deparse(&record, unpacked, count, packet, size, out, capacity);
 }
