@@ -44,7 +44,7 @@ def run(device: Device, sent: Mapping[int, Sequence[bytes]]) -> tuple[list[Recei
                 packets.pop(0)
         idle = not any(waiting.values()) and device.library.sluice_device_idle(device.handle)
         host += host_packets(device)
-        for lane in range(device.lanes):
+        for lane in range(device.lanes + device.host_lanes):
             out[lane] += lane_packets(device, lane)
         if idle:
             return host, out

@@ -82,6 +82,7 @@ static int identify(struct sluice_device *device) {
         if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_CAPABILITY + 4 * i, &value)))
             return result;
         device->window[i].kind = (uint16_t)value;
+        device->host_lanes = i == 0 ? value >> 24 : device->host_lanes;
     }
     return 0;
 }
@@ -153,6 +154,10 @@ void sluice_device_close(struct sluice_device *device) {
 
 unsigned sluice_device_lanes(const struct sluice_device *device) {
     return device->lanes;
+}
+
+unsigned sluice_device_host_lanes(const struct sluice_device *device) {
+    return device->host_lanes;
 }
 
 uint32_t sluice_device_clock_khz(const struct sluice_device *device) {
@@ -242,8 +247,8 @@ static int read_words(struct sluice_device *device, uint32_t address, uint8_t *b
 
 int sluice_lane_counters_read(struct sluice_device *device, unsigned lane, struct sluice_lane_counters *counters) {
     uint8_t bytes[SLUICE_LANE_COUNTERS_BYTES];
-    if (lane >= device->lanes)
-        return sluice_fail(-EINVAL, "lane %u: the device has %u", lane, device->lanes);
+    if (lane >= device->lanes + device->host_lanes)
+        return sluice_fail(-EINVAL, "lane %u: the device has %u", lane, device->lanes + device->host_lanes);
     int result = read_words(device, SLUICE_SHELL_REGISTERS_LANE_COUNTERS + 64 * lane, bytes, sizeof bytes);
     if (result == 0)
         sluice_lane_counters_unpack(counters, bytes);

@@ -20,7 +20,7 @@ struct sluice_window {
 struct sluice_device {
     struct sluice_transport *transport;
     pthread_mutex_t lock;
-    unsigned lanes, windows;
+    unsigned lanes, host_lanes, windows;
     uint32_t clock_khz, control;
     struct sluice_window window[SLUICE_MAX_WINDOWS];
     uint8_t *to_host, *from_host; // rings

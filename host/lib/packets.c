@@ -88,6 +88,8 @@ int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint3
                        uint8_t queue) {
     struct sluice_buffer_meta meta = {
         .length = (uint16_t)size, .egress_mask = egress_mask, .queue = queue, .is_soft = 1};
+    if (device->host_lanes)
+        return sluice_fail(-ENOTSUP, "the host's side of this device is lanes to a NIC");
     if (size == 0 || size > SLUICE_MTU_BYTES)
         return sluice_fail(-EINVAL, "a packet of %u bytes; 1 to %u", size, SLUICE_MTU_BYTES);
     if ((egress_mask & ((1U << device->lanes) - 1)) == 0)
@@ -111,8 +113,8 @@ int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint3
 int sluice_lane_send(struct sluice_device *device, unsigned lane, const uint8_t *bytes, uint32_t size, unsigned flags) {
     if (!device->transport->lane_send)
         return sluice_fail(-ENOTSUP, "the lanes of this device are real");
-    if (lane >= device->lanes || size == 0 || size > UINT16_MAX)
-        return sluice_fail(-EINVAL, "lane %u of %u, %u bytes", lane, device->lanes, size);
+    if (lane >= device->lanes + device->host_lanes || size == 0 || size > UINT16_MAX)
+        return sluice_fail(-EINVAL, "lane %u of %u, %u bytes", lane, device->lanes + device->host_lanes, size);
     pthread_mutex_lock(&device->lock);
     int result = device->transport->lane_send(device->transport, lane, bytes, size, flags);
     pthread_mutex_unlock(&device->lock);

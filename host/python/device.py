@@ -185,6 +185,11 @@ class Device:
         return int(self.library.sluice_device_lanes(self.handle))
 
     @property
+    def host_lanes(self) -> int:
+        """Lanes to a NIC, behind the others; 0 where the host's side is the rings."""
+        return int(self.library.sluice_device_host_lanes(self.handle))
+
+    @property
     def cycles(self) -> int:
         return int(self.library.sluice_device_cycles(self.handle))
 

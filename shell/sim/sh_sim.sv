@@ -3,25 +3,27 @@
 // side copies packet bytes without shifting bits. Control word of a flit: bit 0 sop, 1 eop, 2 error, 13:8 empty.
 module sh_sim #(
   parameter int unsigned Lanes = 4,
+  parameter int unsigned HostLanes = 0,       // 0, or Lanes: behind them lanes to a NIC, and no ring (sh_core)
   parameter bit          LaneClocks = 1'b0,   // 1: lane n belongs to lane_clk_i[n]; 0: all to clk_i
   parameter int unsigned LpmEntries4 = 512,
   parameter int unsigned LpmEntries6 = 512,
   parameter int unsigned ExactEntries4 = 4096,
-  parameter int unsigned ExactEntries6 = 1024
+  parameter int unsigned ExactEntries6 = 1024,
+  localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                      clk_i,
   input  logic                      rst_i,                // LaneClocks: on for 8 cycles of the slowest clock
-  input  logic [Lanes-1:0]          lane_clk_i,           // LaneClocks: any frequency and phase
+  input  logic [Ports-1:0]          lane_clk_i,           // LaneClocks: any frequency and phase
   output logic                      lane_clocks_o,        // LaneClocks, for the model to know
-  input  logic [Lanes-1:0][511:0]   lane_rx_bytes_i,
-  input  logic [Lanes-1:0][31:0]    lane_rx_control_i,
-  input  logic [Lanes-1:0]          lane_rx_valid_i,
-  output logic [Lanes-1:0]          lane_rx_ready_o,
-  output logic [Lanes-1:0][511:0]   lane_tx_bytes_o,
-  output logic [Lanes-1:0][31:0]    lane_tx_control_o,
-  output logic [Lanes-1:0][63:0]    lane_tx_timestamp_o,  // of lane receive, at sop; 0 for the host's packets
-  output logic [Lanes-1:0]          lane_tx_valid_o,
-  input  logic [Lanes-1:0]          lane_tx_ready_i,
+  input  logic [Ports-1:0][511:0]   lane_rx_bytes_i,
+  input  logic [Ports-1:0][31:0]    lane_rx_control_i,
+  input  logic [Ports-1:0]          lane_rx_valid_i,
+  output logic [Ports-1:0]          lane_rx_ready_o,
+  output logic [Ports-1:0][511:0]   lane_tx_bytes_o,
+  output logic [Ports-1:0][31:0]    lane_tx_control_o,
+  output logic [Ports-1:0][63:0]    lane_tx_timestamp_o,  // of lane receive, at sop; 0 for the host's packets
+  output logic [Ports-1:0]          lane_tx_valid_o,
+  input  logic [Ports-1:0]          lane_tx_ready_i,
   output logic [511:0]              to_host_bytes_o,
   output logic [31:0]               to_host_control_o,
   output logic [159:0]              to_host_meta_o,       // meta_t, at sop
@@ -47,7 +49,7 @@ module sh_sim #(
 
   localparam int unsigned EmptyBits = $clog2(DATA_BYTES);
 
-  flit_t [Lanes-1:0] lane_rx, lane_tx;
+  flit_t [Ports-1:0] lane_rx, lane_tx;
   flit_t             to_host, from_host;
   register_response_t response;
 
@@ -69,7 +71,7 @@ module sh_sim #(
   /* verilator lint_on UNUSEDSIGNAL */
 
   always_comb begin
-    for (int unsigned i = 0; i < Lanes; i++) begin
+    for (int unsigned i = 0; i < Ports; i++) begin
       lane_rx[i]             = to_flit(lane_rx_bytes_i[i], lane_rx_control_i[i]);
       lane_tx_bytes_o[i]     = 512'(lane_tx[i].data);
       lane_tx_control_o[i]   = to_control(lane_tx[i]);
@@ -96,7 +98,7 @@ module sh_sim #(
   assign lane_clocks_o = LaneClocks;
 
   sh_core #(
-    .Lanes(Lanes), .LaneClocks(LaneClocks), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),
+    .Lanes(Lanes), .HostLanes(HostLanes), .LaneClocks(LaneClocks), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),
     .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
   ) u_core (
     .clk_i, .rst_i, .lane_rx_clk_i(lane_clk_i), .lane_tx_clk_i(lane_clk_i),

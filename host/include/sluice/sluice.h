@@ -77,6 +77,8 @@ int sluice_device_open(const char *uri, struct sluice_device **device);
 void sluice_device_close(struct sluice_device *device);
 
 unsigned sluice_device_lanes(const struct sluice_device *device);
+// As many, behind the lanes, where the host's side is lanes to a NIC (a bump in the wire); 0 where it is the rings.
+unsigned sluice_device_host_lanes(const struct sluice_device *device);
 uint32_t sluice_device_clock_khz(const struct sluice_device *device);
 uint64_t sluice_device_cycles(struct sluice_device *device);
 // Simulated devices: let cycles pass. Others pass time by themselves: nothing happens.
@@ -109,7 +111,7 @@ int sluice_lane_receive(struct sluice_device *device, unsigned lane, uint8_t *by
                         struct sluice_lane_info *info);
 
 // The host's packets. Receive: 1 and the oldest packet, or 0; it stays until released. Send: -EAGAIN: the ring is full;
-// -EINVAL: no such lane, or a size that cannot be.
+// -EINVAL: no such lane, or a size that cannot be; -ENOTSUP: the device has host lanes.
 int sluice_packet_receive(struct sluice_device *device, struct sluice_packet *packet);
 void sluice_packet_release(struct sluice_device *device);
 int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
