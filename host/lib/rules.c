@@ -222,7 +222,17 @@ static int take_edits(struct sluice_device *device, struct sluice_rule_store *st
     return 0;
 }
 
-static int check_actions(const struct ofu_rule *rule) {
+// A mask that names lanes must name one that is there, or the host: its packets would be forwarded to nowhere.
+static int check_ports(const struct sluice_device *device, unsigned slot, const struct sluice_action *action) {
+    uint32_t there = ((1U << device->lanes) - 1) | 1U << SLUICE_HOST_PORT, port = action->operand & 0xff;
+    if (action->opcode == SLUICE_ACTION_OUTPUT && (port > SLUICE_HOST_PORT || !(there >> port & 1)))
+        return sluice_fail(-EINVAL, "slot %u: output to lane %u; the device has %u", slot, port, device->lanes);
+    if (action->opcode == SLUICE_ACTION_REPLICATE && port && !(there & port))
+        return sluice_fail(-EINVAL, "slot %u: port mask %#x names no lane of %u", slot, port, device->lanes);
+    return 0;
+}
+
+static int check_actions(const struct sluice_device *device, const struct ofu_rule *rule) {
     bool filled[SLUICE_ACTION_SLOTS] = {false};
     if (rule->edit_count > SLUICE_ACTION_SLOTS)
         return sluice_fail(-EINVAL, "%u edits; an action set has %u slots", rule->edit_count, SLUICE_ACTION_SLOTS);
@@ -241,6 +251,9 @@ static int check_actions(const struct ofu_rule *rule) {
             return sluice_fail(-EINVAL, "slot %u sets field %u; there are %u", i, action->operand >> 20, SLUICE_FIELDS);
         if (action->opcode == SLUICE_ACTION_SET_LONG && !filled[i])
             return sluice_fail(-EINVAL, "slot %u is SET_LONG and has no edit", i);
+        int result = check_ports(device, i, action);
+        if (result)
+            return result;
     }
     return 0;
 }
@@ -343,7 +356,7 @@ struct pending {
 static int stage_new(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
     struct ofu_rule *rule = &it->istr->rule;
     int result;
-    if ((result = check_actions(rule)) || (result = check_key(store, it->table, rule)))
+    if ((result = check_actions(device, rule)) || (result = check_key(store, it->table, rule)))
         return result;
     if (find_key(it->table, rule) != NO_RULE)
         return sluice_fail(-EEXIST, "this key is rule %d already", find_key(it->table, rule));
@@ -369,7 +382,7 @@ static int stage_old(struct sluice_device *device, struct sluice_rule_store *sto
         unlink_rule(it->table, rule->id);
         return 0;
     }
-    if ((result = check_actions(rule)) || (result = check_key(store, it->table, rule)))
+    if ((result = check_actions(device, rule)) || (result = check_key(store, it->table, rule)))
         return result;
     int32_t other = find_key(it->table, rule);
     if (other != NO_RULE && other != (int32_t)rule->id)

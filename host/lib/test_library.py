@@ -152,12 +152,23 @@ def test_refuses_an_exact_rule_with_a_hole_in_its_mask(device: Device) -> None:
         instruction(POPULATE, 0, actions=[Action(L.ACTION_SET, 15 << 20)]),
         instruction(POPULATE, 0, actions=[Action(L.ACTION_SET_LONG)]),
         instruction(POPULATE, 0, 1 << 20),
+        instruction(POPULATE, 0, actions=[Action(L.ACTION_SUB), Action(L.ACTION_OUTPUT, 4)]),
+        instruction(POPULATE, 0, actions=[Action(L.ACTION_OUTPUT, L.HOST_PORT + 1)]),
+        instruction(POPULATE, 0, actions=[Action(L.ACTION_REPLICATE, 0b0111_0000)]),
     ],
-    ids=["kind", "table", "opcode", "field", "no edit", "id"],
+    ids=["kind", "table", "opcode", "field", "no edit", "id", "no lane", "no port", "no lane of a mask"],
 )
 def test_refuses_what_is_no_instruction(device: Device, what: CInstruction) -> None:
     assert refused(device, LPM, what).errno == errno.EINVAL
     assert used(device, LPM) == 0
+
+
+@pytest.mark.parametrize(
+    "action", [Action(L.ACTION_OUTPUT, 3), Action(L.ACTION_OUTPUT, L.HOST_PORT), Action(L.ACTION_REPLICATE, 0b0101_1000)]
+)
+def test_takes_a_rule_with_a_lane_that_is_there_or_the_host(device: Device, action: Action) -> None:
+    device.rule(LPM, route("10.1.0.0/16", action))
+    assert used(device, LPM) == 1
 
 
 def test_a_full_table_refuses_one_more_and_keeps_the_rest(device: Device) -> None:
