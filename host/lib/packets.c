@@ -90,8 +90,8 @@ int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint3
         .length = (uint16_t)size, .egress_mask = egress_mask, .queue = queue, .is_soft = 1};
     if (device->host_lanes)
         return sluice_fail(-ENOTSUP, "the host's side of this device is lanes to a NIC");
-    if (size == 0 || size > SLUICE_MTU_BYTES)
-        return sluice_fail(-EINVAL, "a packet of %u bytes; 1 to %u", size, SLUICE_MTU_BYTES);
+    if (size == 0 || size > SLUICE_EGRESS_BYTES)
+        return sluice_fail(-EINVAL, "a packet of %u bytes; 1 to %u", size, SLUICE_EGRESS_BYTES);
     if ((egress_mask & ((1U << device->lanes) - 1)) == 0)
         return sluice_fail(-EINVAL, "port mask %#x names no lane of %u", egress_mask, device->lanes);
     meta.ingress_port = SLUICE_HOST_PORT;

@@ -293,7 +293,7 @@ def test_a_register_outside_of_the_windows_is_refused_and_the_next_is_read(devic
 
 
 def test_host_packets_must_have_a_size_and_a_lane(device: Device) -> None:
-    for data, mask in ((b"", 1), (bytes(L.MTU_BYTES + 1), 1), (bytes(64), 0), (bytes(64), 1 << device.lanes)):
+    for data, mask in ((b"", 1), (bytes(L.EGRESS_BYTES + 1), 1), (bytes(64), 0), (bytes(64), 1 << device.lanes)):
         with pytest.raises(SluiceError) as caught:
             device.send(data, mask)
         assert caught.value.errno == errno.EINVAL

@@ -121,6 +121,14 @@ def test_denied_and_expired_packets_are_counted_and_gone(tmp_path: Path) -> None
     assert result.software_drops[4] == 9
 
 
+def test_the_largest_packet_gets_its_tag_in_software_and_in_hardware(tmp_path: Path) -> None:
+    ether = Ether(src="02:00:00:00:01:00", dst="02:00:00:00:00:00")
+    packet = Ether(bytes(ether / IP(src="10.1.0.1", dst="10.3.0.1") / TCP(sport=7, dport=80) / Raw(bytes(9216 - 54))))
+    result, (_, out) = ask(tmp_path, ROUTES + ACL, [bytes(packet)] * 40)
+    assert result.good and 0 < result.host < 40, result.text
+    assert out == [routed(packet, 100)] * 40 and len(out[0]) == 9220
+
+
 def test_a_slice_of_the_capture_is_right_and_repeats_exactly_on_a_device_of_its_own_process(tmp_path: Path) -> None:
     rules = (CAPTURES / "mixed.rules").read_text()
     lanes = [piece(lane, 300, 250) for lane in range(4)]

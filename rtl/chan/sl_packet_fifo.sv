@@ -6,7 +6,8 @@
 module sl_packet_fifo #(
   parameter int unsigned Flits = 512,          // places, 8 or more; lossless: more than a packet of the largest size
   parameter int unsigned Packets = 64,         // whole packets inside at once, 4 or more
-  parameter int unsigned SmallestPacket = 14   // bytes; shorter ones are runts
+  parameter int unsigned SmallestPacket = 14,  // bytes; shorter ones are runts
+  parameter int unsigned LargestPacket = sluice_pkg::MTU_BYTES  // bytes; longer ones are oversize
 ) (
   input  logic               clk_i,
   input  logic               rst_i,             // synchronous, active high
@@ -21,7 +22,7 @@ module sl_packet_fifo #(
   output logic               stored_o,          // pulse: a packet was stored
   output logic [15:0]        stored_length_o,   // its bytes
   output logic               drop_error_o,      // pulse: dropped, marked bad
-  output logic               drop_oversize_o,   // pulse: dropped, longer than MTU_BYTES
+  output logic               drop_oversize_o,   // pulse: dropped, longer than LargestPacket
   output logic               drop_runt_o,       // pulse: dropped, shorter than SmallestPacket
   output logic               drop_overflow_o    // pulse: dropped, no room
 );
@@ -63,7 +64,7 @@ module sl_packet_fifo #(
   assign stale  = move && first && inside_q;  // the packet before this one never ended
   assign length = (first ? 16'd0 : length_q) + 16'(DATA_BYTES) - (in_data_i.eop ? 16'(in_data_i.empty) : 16'd0);
   assign room   = used_q - (stale ? pending_q : '0) != CountBits'(Flits) && meta_ready;
-  assign oversize = (!first && oversize_q) || length > 16'(MTU_BYTES);
+  assign oversize = (!first && oversize_q) || length > 16'(LargestPacket);
   assign overflow = (!first && overflow_q) || !room;
   assign bad      = (!first && bad_q) || (in_data_i.eop && in_data_i.error) || (!first && !inside_q);
   assign runt     = length < 16'(SmallestPacket);
@@ -78,7 +79,7 @@ module sl_packet_fifo #(
 
   always_ff @(posedge clk_i) begin
     if (move) begin
-      length_q   <= oversize ? 16'(MTU_BYTES + 1) : length;
+      length_q   <= oversize ? 16'(LargestPacket + 1) : length;
       inside_q   <= !in_data_i.eop;
       bad_q      <= bad;
       oversize_q <= oversize;

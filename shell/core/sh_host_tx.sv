@@ -42,7 +42,7 @@ module sh_host_tx #(
     if (in_valid_i && in_data_i.sop) nowhere_q <= nowhere;
   end
 
-  sl_packet_fifo #(.Flits(Flits)) u_store (
+  sl_packet_fifo #(.Flits(Flits), .LargestPacket(sluice_pkg::EGRESS_BYTES)) u_store (
     .clk_i, .rst_i, .lossless_i(1'b1), .in_data_i(clean), .in_valid_i, .in_ready_o,
     .out_data_o, .out_valid_o, .out_ready_i, .empty_o(idle_o),
     .stored_o(packet_o), .stored_length_o(packet_length_o),

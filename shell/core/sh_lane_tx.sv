@@ -20,7 +20,7 @@ module sh_lane_tx #(
   output logic              idle_o,           // nothing stored
   output logic              packet_o,         // pulse: a packet starts to leave
   output logic [15:0]       packet_length_o,  // its bytes
-  output logic              error_o,          // pulse: dropped, marked bad (or larger than MTU_BYTES after insertion)
+  output logic              error_o,          // pulse: dropped, marked bad (or larger than EGRESS_BYTES)
   output logic              overflow_o        // pulse: dropped, no room
 );
   sluice_pkg::flit_t lane_data;
@@ -51,7 +51,7 @@ module sh_lane_tx #(
   assign packet_o        = lane_valid && lane_ready && lane_data.sop;
   assign packet_length_o = lane_data.meta.length;
 
-  sl_packet_fifo #(.Flits(Flits)) u_store (
+  sl_packet_fifo #(.Flits(Flits), .LargestPacket(sluice_pkg::EGRESS_BYTES)) u_store (
     .clk_i, .rst_i, .lossless_i, .in_data_i, .in_valid_i, .in_ready_o,
     .out_data_o(lane_data), .out_valid_o(lane_valid), .out_ready_i(lane_ready), .empty_o(idle_o),
     .stored_o(unused_stored), .stored_length_o(unused_length),

@@ -20,7 +20,7 @@ namespace {
 constexpr unsigned FLIT_BYTES = SLUICE_DATA_BYTES;
 constexpr unsigned FLIT_WORDS = 512 / 32;
 constexpr unsigned LANE_QUEUE = 16; // packets
-constexpr uint32_t RING_LEAST = (SLUICE_MTU_BYTES + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
+constexpr uint32_t RING_LEAST = (SLUICE_EGRESS_BYTES + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
 constexpr uint32_t PATIENCE = 20000;
 constexpr unsigned MAX_READY_CYCLES = 1U << 20;
 constexpr unsigned RESET_CYCLES = 32;
@@ -238,7 +238,7 @@ struct sim_model {
             sluice_buffer_meta head;
             sluice_buffer_meta_unpack(&head, from_host.buffer(from_host.freed));
             uint64_t count = (head.length + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
-            if (head.length == 0 || head.length > SLUICE_MTU_BYTES || count > from_host.filled - from_host.freed) {
+            if (head.length == 0 || head.length > SLUICE_EGRESS_BYTES || count > from_host.filled - from_host.freed) {
                 invalid++;
                 from_host.freed++;
                 continue;

@@ -224,6 +224,20 @@ def test_vlan_tags_are_pushed_and_popped(device: Device) -> None:
     assert out[1] == [data[:12] + data[16:] for data in popped]
 
 
+def test_the_largest_packet_may_grow(device: Device) -> None:
+    enable(device, 1 << L.TABLE_LPM)
+    route(device, "10.1.0.0/16", [Action(L.ACTION_INSERT_VLAN, 100), Action(L.ACTION_OUTPUT, 0)])
+    head = len(udp("10.0.0.1", "10.1.0.1", payload=0))
+    sent = [udp("10.0.0.1", "10.1.0.1", payload=L.MTU_BYTES - head - less) for less in (0, 1, 59, 60, 61)]
+    _, out = run(device, {0: sent})
+    assert out[0] == [data[:12] + bytes.fromhex("81000064") + data[12:] for data in sent]
+    ours = noise(random.Random(SEED), L.EGRESS_BYTES)
+    device.send(ours, 0b10)
+    device.settle()
+    assert lane_packets(device, 1) == [ours]
+    assert device.counters("lane", 0).tx_error == 0
+
+
 def test_tcp_checksum_follows_a_new_address(device: Device) -> None:
     enable(device, 1 << L.TABLE_LPM)
     route(device, "10.1.0.0/16", [set_field(L.FIELD_IP_DST, 0xC0A80001), set_field(L.FIELD_L4_DST, 8080),

@@ -68,7 +68,7 @@ def model() -> Iterator[Model]:
     library.sim_model_free(made.handle)
 
 
-@pytest.mark.parametrize("length", [0, L.MTU_BYTES + 1, 65535, 3 * L.BUFFER_DATA_SIZE])
+@pytest.mark.parametrize("length", [0, L.EGRESS_BYTES + 1, 65535, 3 * L.BUFFER_DATA_SIZE])
 def test_a_length_that_cannot_be_is_counted_and_the_next_packet_is_right(model: Model, length: int) -> None:
     good = random.Random(SEED).randbytes(100)
     model.write(bytes(60), length)
