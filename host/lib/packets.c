@@ -26,6 +26,12 @@ static uint32_t valid_word(const uint8_t *buffer) {
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+// A broken device must not make the host read or write elsewhere, nor wait for ever.
+static uint32_t length_of(const struct sluice_buffer_meta *meta) {
+    uint32_t length = meta->length ? meta->length : 1;
+    return length < SLUICE_MTU_BYTES ? length : SLUICE_MTU_BYTES;
+}
+
 static const uint8_t *whole(struct sluice_device *device, const struct sluice_buffer_meta *meta) {
     if (meta->length <= SLUICE_BUFFER_DATA_SIZE)
         return buffer_at(device->to_host, device->received) + HEAD;
@@ -45,6 +51,7 @@ int sluice_packet_receive(struct sluice_device *device, struct sluice_packet *pa
     if (device->held == 0 && valid_word(buffer) == generation(device->received)) {
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         sluice_buffer_meta_unpack(&meta, buffer);
+        meta.length = (uint16_t)length_of(&meta);
         packet->bytes = whole(device, &meta);
         packet->size = meta.length;
         packet->ingress_port = meta.ingress_port;

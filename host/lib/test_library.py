@@ -17,7 +17,7 @@ from scapy.layers.l2 import Ether
 from scapy.layers.vxlan import VXLAN
 
 from host.build import INCLUDES
-from host.python.device import Action, CInstruction, Device, SluiceError, instruction, load, prefix, set_field
+from host.python.device import Action, CInstruction, CPacket, Device, SluiceError, instruction, load, prefix, set_field
 from testing.simulate import ROOT
 
 SEED = 20261120
@@ -364,6 +364,20 @@ def test_a_device_that_stops_answering_is_an_error_and_no_hang(
         text = library.sluice_error_text().decode()
         library.sluice_device_close(handle)
     assert result == -errno.ENODEV and "does not answer" in text
+
+
+@pytest.mark.parametrize("length", [0, 1, L.MTU_BYTES, L.MTU_BYTES + 1, 65535])
+def test_a_length_that_cannot_be_is_cut_to_one_that_can(failing: Path, monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    monkeypatch.setenv("FAILING_LENGTH", str(length))
+    result, _, handle, library = open_failing(failing)
+    assert result == 0
+    sizes, packet = [], CPacket()
+    while library.sluice_packet_receive(handle, c.byref(packet)):
+        sizes.append(len(c.string_at(packet.bytes, packet.size)))
+        library.sluice_packet_release(handle)
+    buffers = -(-sizes[0] // L.BUFFER_DATA_SIZE)
+    assert set(sizes) == {min(max(length, 1), L.MTU_BYTES)} and len(sizes) == -(-512 // buffers)
+    library.sluice_device_close(handle)
 
 
 def test_a_table_that_never_answers_an_instruction_is_an_error_and_no_hang(failing: Path) -> None:

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated device that fails, for the tests of the library: its page 0 is right, and after FAILING_AFTER register
-// accesses (environment) it answers no more. FAILING_MAGIC and FAILING_HASH replace what page 0 says.
+// accesses (environment) it answers no more. FAILING_MAGIC and FAILING_HASH replace what page 0 says. With
+// FAILING_LENGTH every buffer of the to-host ring is a packet that claims this length.
 #include "sim_model.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "sluice_layouts.h"
+
+enum { LANES = 2 };
 
 struct sim_model {
     uint64_t cycles, accesses;
@@ -26,7 +29,7 @@ void sim_model_free(struct sim_model *model) {
 }
 
 unsigned sim_model_lanes(const struct sim_model *model) {
-    return model ? 1 : 0;
+    return model ? LANES : 0;
 }
 
 uint64_t sim_model_cycles(const struct sim_model *model) {
@@ -58,7 +61,7 @@ int sim_model_reg_read(struct sim_model *model, uint32_t address, uint32_t *valu
         *value = setting("FAILING_HASH", SLUICE_LAYOUT_HASH);
         break;
     case SLUICE_SHELL_REGISTERS_LANES:
-        *value = 1;
+        *value = LANES;
         break;
     case SLUICE_SHELL_REGISTERS_WINDOWS:
         *value = 2;
@@ -104,8 +107,10 @@ int sim_model_lane_recv(struct sim_model *model, unsigned lane, uint8_t *bytes, 
 }
 
 int sim_model_ring_attach(struct sim_model *model, enum sim_ring ring, uint8_t *memory, uint32_t buffers) {
+    struct sluice_buffer_meta meta = {.length = (uint16_t)setting("FAILING_LENGTH", 0), .valid = 1};
     (void)model;
-    (void)ring;
+    for (uint32_t i = 0; ring == SIM_RING_TO_HOST && getenv("FAILING_LENGTH") && i < buffers; i++)
+        sluice_buffer_meta_pack(&meta, memory + i * SLUICE_BUFFER_SIZE);
     return memory && buffers ? 0 : -EINVAL;
 }
 
