@@ -130,12 +130,14 @@ class Block:
 class ParserState:
     name: Name
     body: Block
+    span: Span
 
 
 @dataclass(frozen=True)
 class StateMachine:
-    """`.state_machine { name: { ... } ... }`; starts in the first state."""
+    """`.state_machine (window) { name: { ... } ... }`; starts in the first state."""
 
+    window: Expression | None
     states: tuple[ParserState, ...]
     span: Span
 

@@ -14,7 +14,7 @@ from compiler.frontend.constants import Bad
 from compiler.frontend.resolve import describe
 from compiler.frontend.scope import ElementName, Number, Scope, TypeName
 from compiler.frontend.source import Diagnostics, Note, Span, closest
-from compiler.frontend.statements import Statements
+from compiler.frontend.state_machine import StateMachines
 
 LANES = {"from_tor": True, "from_lane": True, "to_tor": False, "to_lane": False}
 MAX_LANES = 7
@@ -85,7 +85,7 @@ Find = Callable[[tuple[ast.Name, ...], Scope], ElementName | None]
 Instantiate = Callable[[ElementName, Parameters], typed.Element]
 
 
-class GraphBuilder(Statements):
+class GraphBuilder(StateMachines):
     """Builds the graph; elements come from `find_element` and `instantiate`."""
 
     def __init__(

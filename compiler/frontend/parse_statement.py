@@ -244,14 +244,19 @@ class StatementParser(Parser):
     def _state_machine(self) -> tree.StateMachine:
         start = self.next().span
         self.next()
-        self.expect("{")
+        window = None
+        if self.accept("("):
+            window = self.expression()
+            self.expect(")")
+        self.expect("{", ".state_machine (x.data) { start: { … } }")
         states: list[tree.ParserState] = []
         while not self.at("}") and not self.at_end():
             name = self.name("the name of a state")
             self.expect(":", "a state is written name: { … }")
-            states.append(tree.ParserState(name, self.block()))
+            body = self.block()
+            states.append(tree.ParserState(name, body, name.span.to(body.span)))
         end = self.expect("}")
-        return tree.StateMachine(tuple(states), start.to(end.span))
+        return tree.StateMachine(window, tuple(states), start.to(end.span))
 
     def _declares_type(self) -> bool:
         """`struct name {`, against `struct name variable;`."""

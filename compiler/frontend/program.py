@@ -20,7 +20,7 @@ from compiler.frontend.parse_program import parse_program
 from compiler.frontend.resolve import LayoutScope
 from compiler.frontend.scope import ElementName, FunctionName, Pending, Scope, TypeName
 from compiler.frontend.source import Diagnostics, Note, Source, Span
-from compiler.frontend.statements import Statements
+from compiler.frontend.state_machine import StateMachines
 from compiler.layouts import LAYOUTS, ROOT, read
 
 LIBRARY = ROOT / "elements"
@@ -74,7 +74,7 @@ class Loader:
         self.files[path] = (file, scope)
         for item in file.imports:
             self._import(item, path, imported)
-        names = Statements(self.diagnostics, scope)
+        names = StateMachines(self.diagnostics, scope)
         for declaration in file.items:
             if isinstance(declaration, tree.Element | tree.Group):
                 names.declare(declaration.name, ElementName(declaration, scope))
@@ -168,7 +168,7 @@ class Loader:
 
     def _check_items(self, file: tree.ProgramFile, scope: Scope, graph: GraphBuilder) -> None:
         """What can be checked without being used: types, functions, elements whose parameters all have values."""
-        bare = Statements(self.diagnostics, scope)
+        bare = StateMachines(self.diagnostics, scope)
         for item in file.items:
             try:
                 if isinstance(item, tree.Element):

@@ -38,9 +38,9 @@ class Statements(Calls):
 
     def block(self, node: tree.Block) -> typed.Block:
         """Statements in a scope of their own."""
-        return self._scoped(node.statements)
+        return self.scoped(node.statements)
 
-    def _scoped(self, statements: tuple[tree.Statement, ...]) -> typed.Block:
+    def scoped(self, statements: tuple[tree.Statement, ...]) -> typed.Block:
         outer, self.out = self.out, []
         self.scope = Scope(self.scope)
         try:
@@ -94,12 +94,12 @@ class Statements(Calls):
                 self.goto(state)
 
     def state_machine(self, node: tree.StateMachine) -> None:
-        """A parser's states."""
-        raise self.error("E0418", "a state machine does not stand here", node.span, "it stands in a handler")
+        """A parser."""
+        raise NotImplementedError
 
     def goto(self, state: ast.Name) -> None:
         """The next state of a parser."""
-        raise self.error("E0508", "goto_state outside of a state machine", state.span, ".state_machine { name: { … } }")
+        raise NotImplementedError
 
     def static_assert(self, node: ast.StaticAssert) -> None:
         """Stops the compiler where it does not hold."""
@@ -194,7 +194,7 @@ class Statements(Calls):
             self.statements(node.start)
             first = self.out[start:]
             condition = self._loop_condition(node)
-            step = self._scoped(node.step)
+            step = self.scoped(node.step)
             body = self._loop_body(node)
             bound = self._bound(node, first, condition, body, step)
         finally:
@@ -333,7 +333,7 @@ class Statements(Calls):
             statements = statements[:-1]
         in_switch, self.body.in_switch = self.body.in_switch, True
         try:
-            return self._scoped(statements)
+            return self.scoped(statements)
         finally:
             self.body.in_switch = in_switch
 

@@ -16,15 +16,17 @@ from compiler.frontend.program import LIBRARY, load_text
 from compiler.frontend.source import Diagnostics
 from compiler.frontend.verify import verify
 from compiler.tests.test_fuzz import LIMIT_SECONDS, RELAXED, TOKENS, time_limit
-from compiler.tests.test_program import PROGRAMS
+from compiler.tests.test_program import FIGURES, PROGRAMS
 
-TEXTS = [path.read_text() for path in [*PROGRAMS.values(), *sorted(LIBRARY.glob("*/*.sl"))]]
+TEXTS = [path.read_text() for path in [*PROGRAMS.values(), FIGURES / "parser.sl", *sorted(LIBRARY.glob("*/*.sl"))]]
 SPICE = [
     "{", "}", "(", ")", "[", "]", "<", ">", ">>", ";", ",", ":", "::", "@", "=", "==", "?", "*", "&", "&&", "-", "->", "=>",
     "!", "~", ".", "++", "+=", "<<=", "/", "%", "0", "1", "-1", "8", "511", "0xffffffffffffffffff", "(1 << 1024)", "1024",
     "\"text {}\"", "true", ".element", ".element_group", ".state", ".init", ".handler", ".signal", ".repeat (i, 0, 3)",
     ".unroll(3)", ".native", "table", "exact<uint<8>, uint<8>>", "import", "host", "if", "else", "for", "while", "switch",
-    "case", "default", "break", "continue", "return", "goto_state", ".state_machine", "struct", "header", "enum",
+    "case", "default", "break", "continue", "return",
+    "goto_state a;", "goto_state tag;", ".state_machine (x.data)", "take(vlan_t)", "skip(2)", "offset()", "tag: {",
+    "struct", "header", "enum",
     "constexpr", "register", "global", "uint", "int<7>", "uint<1024>", "bool", "packet", "flit", "ipv4_t", "meta_t", "void",
     "read(in)", "write(out, x)", "select", "peek", "test", "print", "assert", "random()", "now()", "x", "x.data", "x.fd",
     "p", "in", "out", "in[0]", "PORT_1", "PORT_9", "get_input_port()", "from_tor", "to_lane[1]", "Tee", "Count", "Drop",
