@@ -328,22 +328,13 @@ int sluice_switch_decide(struct sluice_switch *sw, const uint8_t *packet, uint32
 int sluice_switch_process(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint32_t now_us,
                           uint8_t *out, uint32_t capacity, struct sluice_decision *decision) {
     struct sluice_phv_record record;
-    int left = decide(sw, packet, size, lane, now_us, &record, decision);
-    if (left || decision->verdict == SLUICE_VERDICT_DROP)
-        return left;
+    int error = decide(sw, packet, size, lane, now_us, &record, decision);
+    if (error || decision->verdict == SLUICE_VERDICT_DROP)
+        return error;
     uint32_t count;
     const struct sluice_template *templates = sluice_rules_templates(sw->rules, &count);
     sluice_actions_execute(&record, &decision->actions, decision->edit_data, decision->edit_count);
-    left = sluice_deparse(&record, templates, count, packet, size, out, capacity);
-    if (left > (int)SLUICE_MTU_BYTES) { // what was put in front made it too long
-        decision->verdict = SLUICE_VERDICT_DROP;
-        decision->cause = SLUICE_CAUSE_OVERSIZE;
-        decision->egress_mask = 0;
-        sw->counters.routed--;
-        sw->counters.drops[SLUICE_CAUSE_OVERSIZE]++;
-        return 0;
-    }
-    return left;
+    return sluice_deparse(&record, templates, count, packet, size, out, capacity);
 }
 
 const struct sluice_switch_counters *sluice_switch_counters(const struct sluice_switch *sw) {

@@ -106,15 +106,6 @@ def test_routes_into_tunnels_as_scapy_makes_them(via: str, ends: tuple[str, str]
     assert sent.data == bytes(Ether(src=OWN[2], dst=HOSTS[2]) / Dot1Q(vlan=7) / ip / head / Raw(bytes(inside)))
 
 
-def test_a_packet_that_a_tunnel_makes_too_long_is_dropped(tmp_path: Path) -> None:
-    rule = f"route 10.9.0.0/16 lane 2 next-hop {HOSTS[2]} via gre local 1.1.1.1 remote 1.1.1.2 inner-mac 02:00:00:00:09:09"
-    made = switch(tmp_path, rule)
-    for payload, dropped in ((9216 - 34 - 38, False), (9216 - 34 - 37, True)):
-        sent = made.send(bytes(v4(dst="10.9.1.1", proto=200) / bytes(payload)))
-        assert (sent.data is None, sent.decision.cause_name) == (dropped, "oversize" if dropped else "none")
-    assert (made.counters.routed, made.counters.drops[2]) == (1, 1)
-
-
 @pytest.mark.parametrize("transport", [TCP(sport=1, dport=2), UDP(sport=3, dport=4), ICMPv6EchoRequest(id=5)])
 def test_routes_ipv6_of_every_transport(transport: Packet, tmp_path: Path) -> None:
     frame = v6(hlim=2, tc=9, fl=77) / transport / b"payload"
