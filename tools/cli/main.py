@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, check, cost, doctor, layouts, run
+from tools.cli import bench, check, cost, doctor, fmt, layouts, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -25,5 +25,6 @@ app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("cost")(cost.cost)
 app.command("check")(check.check)
+app.command("fmt")(fmt.fmt)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)
