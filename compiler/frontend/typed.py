@@ -512,8 +512,7 @@ class Ends(Enum):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A port of an instance; or a lane, where `instance` is ""; `port` is the index of the port, or the number of the lane, or -1
-    for `Drop` and `Idle`."""
+    """A port of an instance; or a lane, where `instance` is ""; `port` is the index of the port, or the number of the lane."""
 
     instance: str
     port: int
@@ -542,7 +541,7 @@ class Instance:
 @dataclass(frozen=True)
 class Program:
     """A checked program. `instances` in topological order where there is one, else as declared; a file without a configuration
-    has none."""
+    has none. An input without a channel never gets a token (`Idle`); every output has one (`Drop` is an element)."""
 
     elements: tuple[Element, ...]  # every instantiated element, and every one without parameters
     instances: tuple[Instance, ...]

@@ -5,6 +5,7 @@ After a wanted change: `SLUICE_BLESS=1 build/env/bin/python -m pytest compiler/t
 """
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,17 @@ def test_arithmetic_is_that_of_c(expression, text):
     said = handler(f"l = {expression};", states).replace("uint<64>", "ulong").replace("uint<8>(a)", "a")
     squeeze = str.maketrans("", "", "() ;")
     assert said.removeprefix("l = ").translate(squeeze) == text.translate(squeeze)
+
+
+def test_the_guide_is_right():
+    blocks = re.findall(r"```\n(.*?)```", (ROOT / "docs" / "guide" / "language.md").read_text(), re.S)
+    count, configuration, machine = (
+        next(b for b in blocks if word in b) for word in (".element Count", "counter @", ".state_machine")
+    )
+    assert count in (LIBRARY / "count" / "count.sl").read_text()
+    assert [instance.name for instance in program(count + configuration).instances] == ["counter", "tee", "logger"]
+    body = f".state {{ uchar protocol; uint too_short; }} .handler {{ flit x = read(in); {machine} write(out, x); }}"
+    program(f".element E (packet in -> packet out) {{ {body} }}")
 
 
 def test_a_header_is_seen_in_network_byte_order():
