@@ -36,6 +36,11 @@ class Builder:
             self._pool[key] = node
         return node
 
+    def adopt(self, node: Node) -> None:
+        """Take a node that was made elsewhere, as its arguments were: it is the one that stands for its like from now on."""
+        key = (node.op, tuple(id(arg) for arg in node.args), node.width, node.value, node.low, node.name)
+        self._pool.setdefault(key, node)
+
     def const(self, value: int, width: int) -> Node:
         return self.exact("const", (), width, value=value & mask(width))
 

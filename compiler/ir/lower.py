@@ -29,7 +29,7 @@ RETURN = ("return",)
 ANSWER = ("answer",)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Frame:
     """A region that statements can leave: a function, or a loop (with `again` for `continue`)."""
 
@@ -147,7 +147,7 @@ class _Body(Values):
         self._state = before.fork(self.b.not_(condition))
         self.block(otherwise)
         no = self._state
-        left = [path for _, _, path in self.left[mark:]]
+        left = self._left_since(mark)
         self._state = self.paths.join([state for state in (yes, no) if state is not None], before.path, left)
 
     def _leave(self, frame: _Frame, is_continue: bool) -> None:
@@ -155,6 +155,14 @@ class _Body(Values):
         (frame.again if is_continue else frame.out).append(self.state)
         self.left.append((frame, is_continue, self.state.path))
         self._state = None
+
+    def _left_since(self, mark: int, but_again: _Frame | None = None) -> list[Path]:
+        """Paths that have left to frames around since `mark`; `continue` of the loop `but_again` is not outside."""
+        return [
+            path
+            for owner, is_continue, path in self.left[mark:]
+            if owner in self.frames and not (is_continue and owner is but_again)
+        ]
 
     def _loop(self, node: typed.Loop) -> None:
         base, mark = self.state.path, len(self.left)
@@ -173,8 +181,7 @@ class _Body(Values):
         if self._state is not None:
             frame.out.append(self._state)
         self.frames.pop()
-        left = [path for owner, _, path in self.left[mark:] if owner is not frame]
-        self._state = self.paths.join(frame.out, base, left)
+        self._state = self.paths.join(frame.out, base, self._left_since(mark))
 
     def _round(self, node: typed.Loop, frame: _Frame) -> bool:
         """The condition, the body, the step; whether a path goes on to another round."""
@@ -189,8 +196,7 @@ class _Body(Values):
         self.block(node.body)
         ends = [*frame.again, *([self._state] if self._state is not None else [])]
         frame.again.clear()
-        left = [path for owner, again, path in self.left[mark:] if not (owner is frame and again)]
-        self._state = self.paths.join(ends, base, left)
+        self._state = self.paths.join(ends, base, self._left_since(mark, frame))
         if self._state is None:
             return False
         self.block(node.step)
