@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Sends each packet to the output that its `meta.queue` names; one that names none is dropped and counted.
+
+.element Demux <N = 2> (packet in -> packet out[N]) {
+    .state { uint<4> chosen; ulong dropped; }
+    .handler {
+        flit x = read(in);
+        if (x.sop) {
+            chosen = x.meta.queue;
+            if (chosen >= N) dropped += 1;
+        }
+        write(out[chosen], x);
+    }
+    .signal ulong get_dropped() { return dropped; }
+}
