@@ -31,10 +31,24 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t size) {
     return hash;
 }
 
+// Where the packet is a tunnel's, the record of what is inside: a tunnel without ports carries many flows.
+static void parse_innermost(const uint8_t *packet, uint32_t size, struct sluice_phv_record *record) {
+    struct sluice_phv_record inside;
+    sluice_parse(packet, size, NULL, record);
+    if (record->fault || (record->phv.ip_protocol != SLUICE_IP_PROTOCOL_GRE && record->info.l4_kind != SLUICE_L4_UDP))
+        return;
+    struct sluice_own own = {.mac = record->phv.eth_dst, .has_ipv4 = 1, .has_ipv6 = 1};
+    memcpy(own.ipv4, record->phv.ip_dst, sizeof own.ipv4);
+    memcpy(own.ipv6, record->phv.ip_dst, sizeof own.ipv6);
+    sluice_parse(packet, size, &own, &inside);
+    if (!inside.fault)
+        *record = inside;
+}
+
 uint64_t check_flow(const uint8_t *packet, uint32_t size) {
     struct sluice_phv_record record;
     uint64_t hash = 14695981039346656037ULL;
-    sluice_parse(packet, size, NULL, &record);
+    parse_innermost(packet, size, &record);
     hash = mix(hash, packet, size < 12 ? size : 12);
     if (record.fault)
         return hash;

@@ -109,6 +109,29 @@ def test_routes_alone_need_no_software(tmp_path: Path) -> None:
     assert (result.hits, result.host) == (60, 0)
 
 
+@pytest.mark.parametrize("acl", ["", ACL])
+def test_flows_into_tunnels_are_the_same_from_hardware_and_software(acl: str, tmp_path: Path) -> None:
+    four = "local 192.0.2.1 remote 192.0.2.7 inner-mac 02:00:00:00:09:09"
+    six = "local 2001:db8:f::1 remote 2001:db8:f::7 inner-mac 02:00:00:00:09:09"
+    kinds = [f"vxlan vni 70000 {four}", f"geneve vni 42 options 010203010a0b0c0d {six}", f"nvgre vni 5 {four}", f"gre {six}"]
+    lanes = "".join(f"lane {n} mac 02:00:00:00:00:0{n}\n" for n in range(2))
+    lines = [f"route 10.{n}.0.0/16 lane 1 next-hop 02:00:00:00:01:01 via {kind}\n" for n, kind in enumerate(kinds, start=10)]
+    ether = Ether(src="02:00:00:00:01:00", dst="02:00:00:00:00:00")
+    packets = [
+        bytes(ether / IP(src="10.1.0.1", dst=f"10.{10 + n % 4}.0.1") / UDP(sport=n % 12, dport=80) / Raw(bytes(n % 90)))
+        for n in range(240)
+    ]
+    result, (_, out) = ask(tmp_path, lanes + "".join(lines) + acl, packets)
+    assert result.good and len(out) == 240, result.text
+    assert result.hits > 0 and (result.host > 0) == bool(acl)
+    inside = [
+        Ether(data[head:]) for data in out for head in (50, 78, 42, 58) if data[head : head + 6] == bytes.fromhex("020000000909")
+    ]
+    assert sorted(bytes(frame) for frame in inside) == sorted(
+        bytes.fromhex("020000000909020000000001") + routed(Ether(packet))[12:] for packet in packets
+    )
+
+
 def test_denied_and_expired_packets_are_counted_and_gone(tmp_path: Path) -> None:
     ether = Ether(src="02:00:00:00:01:00", dst="02:00:00:00:00:00")
     denied = bytes(ether / IP(src="10.1.0.1", dst="10.2.0.1") / TCP(sport=9, dport=22))
