@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from compiler.ir.build import Builder
 from compiler.ir.ir import ElementIr, Node
 from compiler.ir.rewrite import rewrite, same
+from compiler.passes.narrow import Extents
 
 MOST_DIGITS = 3  # non-zero digits of a factor that is cheaper as additions
 
@@ -73,7 +74,10 @@ def _product(b: Builder, x: Node, value: int) -> Node:
 
 
 def _quotient(b: Builder, x: Node, value: int) -> Node:
-    """x / value, unsigned: exact for every x, as the reciprocal has a bit more than x."""
+    """x / value, unsigned: exact for every x, as the reciprocal has a bit more than x. Bits of x that are 0 do not count."""
+    bits = Extents().of(x, False)
+    if bits < x.width:
+        return b.zext(_quotient(b, b.extract(x, 0, bits), value), x.width) if value >> bits == 0 else b.const(0, x.width)
     places = value.bit_length() - 1
     if value == 1 << places:
         return b.binary("lshr", x, b.const(places, 32))

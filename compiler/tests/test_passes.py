@@ -11,16 +11,16 @@ from compiler.frontend.source import Source, Span
 from compiler.ir.build import Builder
 from compiler.ir.execute import run_element
 from compiler.ir.ir import ElementIr, Memory, MemoryWrite, PortInfo, Put, Register, Transition
-from compiler.ir.lower import lower
+from compiler.ir.lower import lower, lower_states
 from compiler.ir.prove import differences
 from compiler.ir.rewrite import cost, order, roots
 from compiler.ir.text import show
 from compiler.ir.verify import verify
-from compiler.passes import constants
+from compiler.passes import constants, recurrences
 from compiler.passes.optimize import PASSES, run, stages
 from compiler.passes.strength import digits
 from compiler.tests import trees
-from compiler.tests.differential import agrees
+from compiler.tests.differential import agrees, elements
 from compiler.tests.test_ir import PlainBuilder, random_node
 from compiler.tests.test_lower import PROGRAMS, body, lowered
 
@@ -158,3 +158,53 @@ def test_makes_real_programs_cheaper() -> None:
     path = next(path for path in PROGRAMS if path.stem == "arithmetic")
     for _, made, _ in lowered(path):
         assert cost(run(made)) < cost(made) * 0.8
+
+
+MACHINE = """
+enum phase_t : uint<8> { IDLE = 3, OPEN = 40, DATA = 41, CLOSED = 200 }
+.element Machine (uint<16> in -> uint<8> out) {
+    .state { phase_t phase = IDLE; uint<3> flags; uint<32> total; uint<8> level; }
+    .handler {
+        uint<16> x = read(in);
+        switch (phase) {
+            case IDLE: if (x * x > 1000 && flags == 0) phase = OPEN; break;
+            case OPEN: if (x & 1) phase = DATA; else if (x % 7 == 3) phase = CLOSED; break;
+            case DATA: if (x == 9) phase = CLOSED; break;
+            default: phase = IDLE;
+        }
+        flags = (flags ^ x) + (flags == 5 ? 1 : x) * 3;
+        uint<32> step = level > 9 ? x : 3;
+        if (x != 17) total += step;
+        level = (level > 9 ? level - 5 : level + 1) + (x & 1);
+        write(out, phase);
+    }
+}
+"""
+
+
+def test_shortens_recurrences_and_changes_nothing() -> None:
+    element = elements(MACHINE)["Machine"]
+    made, layout = lower_states(element)
+    before = run(made)
+    after = verify(recurrences.run(before))
+    anything = verify(recurrences.run(before, frozenset({"flags", "total", "level"})))
+    assert not differences(before, before.handler, anything.handler), "of `phase` only values that it can have are looked at"
+    for seed in range(1, 9):
+        agrees(element, after, layout, seed)
+    lengths = {name: (length(before, name), length(after, name)) for name in after.registers}
+    assert lengths["phase"] == (4, 2) and lengths["flags"] == (4, 3), lengths
+    assert all(shorter <= longer for longer, shorter in lengths.values()), lengths
+
+
+def length(element: ElementIr, name: str) -> int:
+    new = element.handler.next[name]
+    state = next(node for node in order([new]) if node.op == "register" and node.name == name)
+    return recurrences.distance(state, new)
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_shorter_recurrences_agree_with_the_interpreter(path: Path) -> None:
+    for element, made, layout in lowered(path):
+        changed = verify(recurrences.run(run(made)))
+        for seed in range(1, 5):
+            agrees(element, changed, layout, seed)
