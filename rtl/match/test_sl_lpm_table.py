@@ -14,6 +14,7 @@ from sluice_layouts import Instruction, InstructionKind, Status
 from testing.cocotb.channel import start
 from testing.models.lpm import Rule, TernaryModel, prefix_rule
 from testing.simulate import simulate
+from testing.synthesis import Memory, expect_memory
 
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
@@ -31,6 +32,15 @@ MAX_LUT_WRITE_CYCLES = 32
 )
 def test_lpm_table(key_bits: int, entries: int, parameters: dict[str, int]) -> None:
     simulate("sl_lpm_table", __file__, {"KeyBits": key_bits, "Entries": entries, **parameters})
+
+
+def test_memories_are_ram() -> None:
+    # Block RAM of either variant: the two shadows, the rule map, the free entries, the rule ids. LUT RAM of the priority
+    # encoder: nine leaves. Match memories of 33 entries in whole groups: 36 by 4 chunks in LUT RAM, 40 by 2 in block RAM.
+    size = {"KeyBits": 16, "Entries": 32}
+    expect_memory("sl_lpm_table", size, xcup=Memory(bram=2.5, lutram=360), ecp5=Memory(bram=5, lutram=54), most_ff=900)
+    block = {**size, "BlockRam": 1}
+    expect_memory("sl_lpm_table", block, xcup=Memory(bram=4.5, lutram=72), ecp5=Memory(bram=9, lutram=18), most_ff=1150)
 
 
 class Bench:
