@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The whole shell with its graph elaborates for synthesis, not only for the simulator."""
 
+import pytest
+
 from tools.synth.flow import ports
 
 
-def test_yosys_reads_the_whole_shell():
+@pytest.mark.parametrize("more", [{}, {"HostLanes": 2, "LaneClocks": 1}], ids=["ring", "wire with lane clocks"])
+def test_yosys_reads_the_whole_shell(more):
     small = {"Lanes": 2, "LpmEntries4": 16, "LpmEntries6": 16, "ExactEntries4": 64, "ExactEntries6": 64}
-    found = ports("sh_core", small)
-    assert found["lane_rx_valid_i"] == ("input", 2)
+    found = ports("sh_core", small | more)
+    assert found["lane_rx_valid_i"] == ("input", 2 + more.get("HostLanes", 0))
     assert found["idle_o"] == ("output", 1)
