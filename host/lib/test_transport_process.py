@@ -120,6 +120,15 @@ def test_a_killed_device_is_an_error_of_every_call(device: Device, packets: int)
     assert processes() == []
 
 
+def test_an_owner_that_reaps_all_its_children_does_no_harm(device: Device) -> None:
+    (pid,) = processes()
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    with pytest.raises(SluiceError, match="has ended") as caught:
+        device.write(L.SHELL_REGISTERS_TICK, 1)
+    assert caught.value.errno == errno.ENODEV
+
+
 def test_a_run_whose_device_is_killed_in_the_middle_ends_with_an_error(tmp_path: Path) -> None:
     (tmp_path / "a.rules").write_text("lane 0 mac 02:00:00:00:00:00\n")
     record = bytes.fromhex("0000000000000000 3c000000 3c000000") + bytes(60)

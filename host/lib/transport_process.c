@@ -66,6 +66,8 @@ static siginfo_t end_process(struct process_transport *it, int grace) {
 
 static int lost(struct process_transport *it) {
     siginfo_t info = end_process(it, END_MILLISECONDS);
+    if (info.si_pid == 0) // the owner has reaped it itself
+        return sluice_fail(-ENODEV, "sim-process: the device's process has ended");
     const char *how = info.si_code == CLD_EXITED ? "ended with status" : "was ended by signal";
     return sluice_fail(-ENODEV, "sim-process: the device's process %s %d", how, info.si_status);
 }
