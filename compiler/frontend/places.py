@@ -94,13 +94,11 @@ class Places(Values):
         raise self.error("E0404", f"{describe(kind)} has no field '{name}'", node.name.span, hint)
 
     def step(self, base: Designator, step: typed.Step, span: Span) -> Designator:
-        """A part of a place or value; slices of slices become one."""
+        """A part of a place or value."""
+        if isinstance(step, typed.Slice) and step.type == base.type and not step.swap:
+            return base
         if isinstance(base, typed.Place):
-            steps = base.steps
-            if steps and isinstance(step, typed.Slice) and isinstance(steps[-1], typed.Slice) and not steps[-1].swap:
-                last = steps[-1]
-                return typed.Place(base.variable, (*steps[:-1], typed.Slice(last.low + step.low, step.type, step.swap)), span)
-            return typed.Place(base.variable, (*steps, step), span)
+            return typed.Place(base.variable, (*base.steps, step), span)
         if isinstance(base, typed.Constant) and isinstance(step, typed.Slice) and not step.swap:
             return constant(base.value >> step.low, step.type, span)
         return typed.Part(base, step, span)

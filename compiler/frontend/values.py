@@ -170,37 +170,31 @@ class Values(Resolver):
 
     def balance(self, operator: str, left: typed.Expression, right: typed.Expression, span: Span) -> tuple[typed.Expression, ...]:
         """Both operands in their common type."""
-        left, right = self._adapt(self.promote(left), self.promote(right))
+        left, right = self.promote(left), self.promote(right)
         one, two = self.integer(left), self.integer(right)
         common = typed.Integer(max(one.bits, two.bits), (one if one.bits > two.bits else two).signed)
         if one.bits == two.bits:
             common = typed.Integer(one.bits, one.signed and two.signed)
-        if operator in (*COMPARISONS, "/", "%"):
-            self._same_sign(operator, left, right, common, span)
+        if operator in (*COMPARISONS, "/", "%") and not common.signed:
+            common = self._same_sign(operator, left, right, common, span)
         return self.cast(left, common), self.cast(right, common)
 
-    def _adapt(self, left: typed.Expression, right: typed.Expression) -> tuple[typed.Expression, typed.Expression]:
-        """A constant takes the other operand's type where it fits."""
-        one, two = self.integer(left), self.integer(right)
-        if isinstance(left, typed.Constant) == isinstance(right, typed.Constant):
-            return left, right
-        if isinstance(right, typed.Constant):
-            number = read(right.value, two)
-            return left, constant(number, one, right.span) if number in _range(one) else right
-        number = read(left.value, one) if isinstance(left, typed.Constant) else 0
-        return constant(number, two, left.span) if number in _range(two) else left, right
-
-    def _same_sign(self, operator: str, left: typed.Expression, right: typed.Expression, common: typed.Integer, span: Span) -> None:
-        """A signed operand that would be read as unsigned is an error, where it can be negative."""
-        for value in (left, right):
-            if common.signed or not self.integer(value).signed or largest(value) is not None:
+    def _same_sign(
+        self, operator: str, left: typed.Expression, right: typed.Expression, common: typed.Integer, span: Span
+    ) -> typed.Integer:
+        """The common type where it is unsigned: a signed operand that can be negative is an error, but beside a constant."""
+        for value, other in ((left, right), (right, left)):
+            if not self.integer(value).signed or largest(value) is not None:
                 continue
+            if isinstance(other, typed.Constant) and read(other.value, other.type) < 1 << common.bits - 1:
+                return replace(common, signed=True)
             verb = "compares" if operator in COMPARISONS else "divides"
             text = f"'{operator}' {verb} a signed number ({describe(left.type)}) with an unsigned one ({describe(right.type)})"
             if value is right:
                 text = f"'{operator}' {verb} an unsigned number ({describe(left.type)}) with a signed one ({describe(right.type)})"
             hint = f"say which is meant by a cast: ({describe(common)}) or ({describe(replace(common, signed=True))})"
             raise self.error("E0407", text, span, hint)
+        return common
 
     def binary(self, operator: str, left: typed.Expression, right: typed.Expression, span: Span) -> typed.Expression:
         """`left operator right`, converted and folded."""

@@ -108,7 +108,7 @@ def test_the_guide_is_right():
 
 def test_a_header_is_seen_in_network_byte_order():
     said = handler("flit x = read(in); ipv4_t *ip = (ipv4_t *) (&x.data + 14); if (ip->ttl == 0) write(out, x);")
-    assert "if ((int<32>(x~[271:112][95:88]) == 0))" in said
+    assert "if ((int<32>(x[511:0]~[271:112][95:88]) == 0))" in said
 
 
 def test_a_view_keeps_the_index_that_it_was_made_with():

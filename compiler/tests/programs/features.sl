@@ -7,7 +7,7 @@ struct pair_t { uint<12> a; color_t c; int<7> d[3]; }
 header tag_t { uint<4> x; uint<12> y; }
 static_assert bits(pair_t) == 36;
 uint<16> add(uint<16> a, uint<16> b) { uint s = a + b; return (uint<16>) (s + (s >> 16)); }
-void nothing() { }
+void nothing() {}
 
 .element Fancy <K = 8, T = uint<32>> (packet in, T side[3] -> packet out, T copy[2]) {
     .state {
@@ -17,7 +17,6 @@ void nothing() { }
         bool flag = true;
         constexpr uchar SBOX[4] = {9, 8, 7, 6};
     }
-    table exact<uint<32>, pair_t> rules[512];
     uint bump(uint by) { small += by; return small; }
     .init { flag = false; for (uint i = 0; i < 16; i++) table1[i] += i; }
     .handler {
@@ -42,8 +41,8 @@ void nothing() { }
         }
         pairs[sum].c = BLUE; pairs[K - 1].d[2] = -1;
         pair_t v = {1, GREEN, {1, 2, 3}};
-        pair_t w;
-        if (rules.lookup(p[3] + 1, w) && w != v) { print("hit {} {}", w.a, w.d[1]); }
+        pair_t w = pairs[sum & 3];
+        if (w != v) { print("pair {} {}", w.a, w.d[1]); }
         T y = read(side[sum & 1]);
         write(copy[1], y);
         write(copy[sum], y + 1);
@@ -56,9 +55,18 @@ void nothing() { }
     }
     .signal void poke(uint a, bool b) { small = a; flag = b; }
 }
-.element_group Pair<M = 3> (packet in -> packet out) {
-   Count :: c @
-   in -> c -> Count -> out
+.element Routes (packet in -> packet out) {
+    table lpm<uint<32>, pair_t> routes[512];
+    .handler {
+        flit x = read(in);
+        pair_t found;
+        if (routes.lookup(x.meta.mark, found) && found.a != 0) { x.meta.queue = found.a; }
+        write(out, x);
+    }
+}
+.element_group Pair <M = 3> (packet in -> packet out) {
+    Count :: c @
+    in -> c -> Count -> out
 }
 .element_group Old <1, 1> { begin [1] -> Pair -> end [1] }
 Pair :: pr
