@@ -77,12 +77,12 @@ class _Module:
         for write in pipeline.writes:
             for node in (write.enable, write.index, write.data):
                 yield node, schedule.memory[write.memory]
-        for n, message in enumerate(pipeline.messages):
+        for message in pipeline.messages:
             for node in (message.enable, *message.arguments):
-                yield node, schedule.other[("message", n)]
-        for n, assertion in enumerate(pipeline.assertions):
+                yield node, schedule.other[("message",)]
+        for assertion in pipeline.assertions:
             for node in (assertion.enable, assertion.condition):
-                yield node, schedule.other[("assertion", n)]
+                yield node, schedule.other[("message",)]
         if pipeline.result is not None:
             yield pipeline.result, schedule.other[("result",)]
 
@@ -204,6 +204,16 @@ class _Module:
                 "  end",
             ]
             conditions.append("wait_q == '0")
+        if self._may_spin():
+            lines += [
+                "`ifdef SLUICE_TRACE",
+                "  logic held;  // the run is at its end",
+                "  assign held = tb.stop;",
+                "`else",
+                "  localparam logic held = 1'b0;",
+                "`endif",
+            ]
+            conditions.append("!held")
         signal_start = [*conditions, "signal_pending"]
         for name, node in pipeline.needs.items():
             if not (node.op == "const" and node.value == 0):
@@ -235,6 +245,10 @@ class _Module:
             ]
         else:
             lines.append("  assign valid[1] = 1'b0;")
+
+    def _may_spin(self) -> bool:
+        """Whether iterations can go on without a token."""
+        return not any(_one(node) for node in self.pipeline.needs.values())
 
     def _signal_control(self) -> None:
         signals = self.element.signals
@@ -421,9 +435,12 @@ class _Module:
             partly.append(f"valid[{max(self.depth, 1)}]")
         if self.has_signals:
             partly += ["signal_kind", "signal_arguments"]
+        printed = [node for m in self.pipeline.messages for node in (m.enable, *m.arguments)]
+        printed += [node for a in self.pipeline.assertions for node in (a.enable, a.condition)]
+        partly += [self.ref(node, self.schedule.other[("message",)]) for node in printed if node.op != "const"]
         self.lines += [
             "\n  logic unused;",
-            f"  assign unused = &{{1'b0, {', '.join(partly)}}};" if partly else "  assign unused = 1'b0;",
+            f"  assign unused = &{{1'b0, {', '.join(dict.fromkeys(partly))}}};" if partly else "  assign unused = 1'b0;",
         ]
 
     def _uses_last_valid(self) -> bool:
@@ -468,27 +485,38 @@ class _Module:
             lines.append(f'    {only}$display("@choice %m %0d %0d %0h %0h %0d %0d", iteration_q, {kind},')
             lines.append(f"      {{{available}}}, {arguments}, {now}, {select});")
         lines.append("  end")
-        for n, message in enumerate(self.pipeline.messages):
-            stage = self.schedule.other[("message", n)]
-            text = message.text.replace("%", "%%").replace("{}", "%0d").replace('"', '\\"')
-            shown = [
-                f"$signed({self.ref(a, stage)})" if s else self.ref(a, stage)
-                for a, s in zip(message.arguments, message.signed, strict=True)
-            ]
-            lines.append(f"  always_ff @(posedge clk_i) if (advance && valid[{stage}] && {self.ref(message.enable, stage)})")
-            lines.append(f'    $display("@print %m {text}"{"".join(", " + name for name in shown)});')
-        for n, assertion in enumerate(self.pipeline.assertions):
-            stage = self.schedule.other[("assertion", n)]
-            condition = f"valid[{stage}] && {self.ref(assertion.enable, stage)} && !{self.ref(assertion.condition, stage)}"
-            lines.append(f'  always_ff @(posedge clk_i) if (advance && {condition}) $display("@assert %m {assertion.text}");')
+        lines += self._messages()
         lines += ["  final begin", '    $display("@iterations %m %0d %0d", iteration_q, last_q);']
         lines += [f'    $display("@register %m {name} %0h", {_register_name(name)});' for name in self._live_registers()]
         for name, instance in {node.name: instance for instance, node in self._read_ports()}.items():
             entries = max(self.element.memories[name].entries, 2)
+            lines.append(f'    $display("@dump %m {name}");')
             lines.append(f"    for (int i = 0; i < {entries}; i++) if ({instance}.u_ram.memory[i] != '0)")
             lines.append(f'      $display("@memory %m {name} %0d %0h", i, {instance}.u_ram.memory[i]);')
         lines += ["  end", "`endif"]
         self.lines += lines
+
+    def _messages(self) -> list[str]:
+        """What the element prints, in one process, so that the order of the source holds."""
+        stage = self.schedule.other.get(("message",), 0)
+        lines = [f"  always_ff @(posedge clk_i) if (!rst_i && advance && valid[{stage}]) begin"]
+        for message in self.pipeline.messages:
+            text = _escaped(message.text).replace("{}", "%0d")
+            shown = [
+                f"$signed({self.ref(node, stage)})" if is_signed else self.ref(node, stage)
+                for node, is_signed in zip(message.arguments, message.signed, strict=True)
+            ]
+            given = "".join(f", {name}" for name in shown)
+            lines.append(f'    if ({self.ref(message.enable, stage)}) $display("@print %m {text}"{given});')
+        for assertion in self.pipeline.assertions:
+            wrong = f"{self.ref(assertion.enable, stage)} && !{self.ref(assertion.condition, stage)}"
+            lines.append(f'    if ({wrong}) $display("@assert %m {_escaped(assertion.text)}");')
+        return [*lines, "  end"] if len(lines) > 1 else []
+
+
+def _escaped(text: str) -> str:
+    """For a format string of `$display`."""
+    return text.replace("%", "%%").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 def _one(node: Node) -> bool:
@@ -505,18 +533,19 @@ def _register_name(name: str) -> str:
 
 def _names(schedule: Schedule) -> dict[Node, str]:
     """A name for every node, from its label; unique, and none of the module's own."""
-    taken: dict[str, int] = {}
+    taken: set[str] = set()
     names: dict[Node, str] = {}
     for node in schedule.pipeline.nodes:
         if node.op == "const":
             continue
-        base = (
-            re.sub(r"\W+", "_", node.label or (f"{node.name}_head" if node.op == "head" else node.name) or node.op)
-            .strip("_")
-            .lower()
-        )
-        base = "v_" + (base or node.op)
-        number = taken.get(base, 0)
-        taken[base] = number + 1
-        names[node] = base if number == 0 else f"{base}_{number}"
+        label = node.label or (f"{node.name}_head" if node.op == "head" else node.name) or node.op
+        base = "v_" + (re.sub(r"\W+", "_", label).strip("_").lower() or node.op)
+        if re.search(r"_s\d+$", base):  # that is how a value is called in a later stage
+            base += "_"
+        name, number = base, 0
+        while name in taken:
+            number += 1
+            name = f"{base}_{number}"
+        taken.add(name)
+        names[node] = name
     return names

@@ -16,6 +16,7 @@ from compiler.ir.ir import ElementIr
 
 ZERO = "1'b0"
 STUCK_CYCLES = 20000  # without a token while sources still have some: a deadlock, or a loop that waits
+DRAIN_CYCLES = 2000  # for what is under way when the elements stop
 IDLE_CYCLES = 400  # without a token anywhere, after which the run is at its end
 
 
@@ -50,7 +51,8 @@ def testbench(designs: Mapping[str, Design]) -> str:
         "// Generated: every design with a source or sink on each of its channels.",
         "module tb (input logic clk);",
         "  logic rst = 1'b1;",
-        "  int unsigned in_pause, out_pause, limit, cycle = 0, idle = 0;",
+        "  int unsigned in_pause, out_pause, limit, cycle = 0, idle = 0, stopped = 0;",
+        "  logic stop = 1'b0;  // elements that wait for nothing begin nothing any more",
         "  logic [63:0] now = '0;",
         "  initial begin",
         '    if (!$value$plusargs("in_pause=%d", in_pause)) in_pause = 64;',
@@ -71,8 +73,12 @@ def testbench(designs: Mapping[str, Design]) -> str:
         "    now   <= now + 64'd1;",
         "    rst   <= cycle < 4;",
         "    idle  <= rst || moved ? 0 : idle + 1;",
-        f"    if ((all_done && idle > {IDLE_CYCLES}) || idle > {STUCK_CYCLES} || cycle > limit) begin",
-        '      $display("@end %0d %0d", cycle, cycle > limit);',
+        f"    if (!stop && ((all_done && idle > {IDLE_CYCLES}) || idle > {STUCK_CYCLES} || cycle > limit)) begin",
+        "      stop    <= 1'b1;",
+        "      stopped <= cycle;",
+        "    end",
+        f"    if (stop && cycle > stopped + {DRAIN_CYCLES}) begin",
+        '      $display("@end %0d %0d", stopped, idle < 100);',
         "      $finish;",
         "    end",
         "  end",

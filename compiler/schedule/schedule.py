@@ -50,7 +50,7 @@ class Schedule:
     port: dict[str, int]
     register: dict[str, int]
     memory: dict[str, int]
-    other: dict[Hashable, int]  # ("message", n), ("assertion", n), ("result",)
+    other: dict[Hashable, int]  # ("message",): all messages and assertions; ("result",)
     recurrences: tuple[Recurrence, ...]
     clock: float  # ns asked for
     estimate: float  # ns of the slowest stage
@@ -187,12 +187,12 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node]], interval: i
     for port, put in pipeline.puts.items():
         _use(problem, put.enable, ("port", port), 0)
         _use(problem, put.data, ("port", port), 0)
-    for n, message in enumerate(pipeline.messages):
+    for message in pipeline.messages:
         for node in (message.enable, *message.arguments):
-            _use(problem, node, ("message", n), 0)
-    for n, assertion in enumerate(pipeline.assertions):
+            _use(problem, node, ("message",), 0)
+    for assertion in pipeline.assertions:
         for node in (assertion.enable, assertion.condition):
-            _use(problem, node, ("assertion", n), 0)
+            _use(problem, node, ("message",), 0)
     if pipeline.result is not None:
         _use(problem, pipeline.result, ("result",), 0)
     _states(problem, pipeline, interval)
@@ -222,6 +222,7 @@ def _states(problem: _Problem, pipeline: Pipeline, interval: int) -> None:
 
 def _use(problem: _Problem, value: Node, user: Hashable, latency: int) -> None:
     """`user` needs `value` `latency` stages before its own; registers are paid for from the value's stage to its last use."""
+    problem.variable(user)
     if value.op == "const":
         return
     problem.add(value, user, latency)
@@ -278,7 +279,7 @@ def _result(
     for key, value in at.items():
         if isinstance(key, tuple) and key[0] in named:
             named[key[0]][key[1]] = value
-        elif isinstance(key, tuple) and key[0] in ("message", "assertion", "result"):
+        elif isinstance(key, tuple) and key[0] in ("message", "result"):
             other[key] = value
     depth = 1 + max([*stage.values(), *(value for group in named.values() for value in group.values()), *other.values()], default=0)
     estimate = table.overhead + _slowest(pipeline, stage, table)

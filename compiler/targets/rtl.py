@@ -52,10 +52,13 @@ class RtlRun:
     outputs: dict[str, list[int]]
     registers: dict[str, int] = field(default_factory=dict)
     memories: dict[str, dict[int, int]] = field(default_factory=dict)  # entries that are not 0
+    dumped: set[str] = field(default_factory=set)  # memories that the hardware has
     log: list[dict[str, object]] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     messages: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    discarded: int = 0  # flits, by the packet guards
+    mended: int = 0
     iterations: int = 0
     last_cycle: int = 0  # in which an iteration began, from the end of the reset
 
@@ -291,9 +294,13 @@ def _note(
         case "@register":
             name, value = rest.split()
             run.registers[name] = int(value, 16)
+        case "@dump":
+            run.dumped.add(rest)
         case "@memory":
             name, index, value = rest.split()
             run.memories.setdefault(name, {})[int(index)] = int(value, 16)
+        case "@guard":
+            run.discarded, run.mended = (old + int(new) for old, new in zip((run.discarded, run.mended), rest.split(), strict=True))
         case "@print":
             run.messages.append(rest)
         case "@assert":

@@ -31,4 +31,13 @@ module sl_packet_guard
     if (out_valid_o) inside_q <= !out_data_o.eop;
     if (rst_i) inside_q <= 1'b0;
   end
+
+`ifdef SLUICE_TRACE
+  int unsigned discarded_q = 0, mended_q = 0;
+  always_ff @(posedge clk_i) begin
+    if (!rst_i && in_valid_i && !out_valid_o) discarded_q <= discarded_q + 1;
+    if (!rst_i && out_valid_o && breaks) mended_q <= mended_q + 1;
+  end
+  final $display("@guard %m %0d %0d", discarded_q, mended_q);
+`endif
 endmodule

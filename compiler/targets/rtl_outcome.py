@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The RTL as a target of the fuzzer: elements of a program, each alone, and what came out in the interpreter's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compiler.frontend import typed
+from compiler.interpreter.choices import SignalCall
+from compiler.interpreter.element import Outcome
+from compiler.ir.ir import ElementIr
+from compiler.ir.lower import lower_states
+from compiler.ir.states import Layout
+from compiler.targets import rtl
+
+LIMIT = 5000  # cycles, for elements that need no token
+PAUSES = ((0, 0), (64, 64), (16, 160), (160, 16))  # by seed
+
+
+def run(
+    program: typed.Program,
+    streams: Mapping[str, Mapping[str, Sequence[int]]],
+    seed: int,
+    signals: Mapping[str, Sequence[SignalCall]],
+) -> dict[str, Outcome]:
+    """Every element that has streams."""
+    lowered = {element.name: lower_states(element) for element in program.elements if element.name in streams}
+    built = rtl.build({name: element for name, (element, _) in lowered.items()})
+    calls = {name: [_call(lowered[name][0], call) for call in given] for name, given in signals.items() if name in lowered}
+    runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], LIMIT)
+    return {name: outcome(runs[name], *lowered[name]) for name in lowered}
+
+
+def _call(element: ElementIr, call: SignalCall) -> rtl.Signal:
+    number = [signal.name for signal in element.signals].index(f"signal {call.name}")
+    value, low = 0, 0
+    for argument, (_, width) in zip(call.arguments, element.signals[number].arguments, strict=True):
+        value |= argument << low
+        low += width
+    return rtl.Signal(number, value)
+
+
+def outcome(found: rtl.RtlRun, element: ElementIr, layout: Layout) -> Outcome:
+    """A run in the interpreter's terms; registers that the hardware does not have keep the value of the reset."""
+    registers = {name: found.registers.get(name, register.reset) for name, register in element.registers.items()}
+    memories = {
+        name: [_word(found, element, name, index) for index in range(memory.entries)] for name, memory in element.memories.items()
+    }
+    return Outcome(
+        outputs=found.outputs,
+        state=layout.values(registers, memories),
+        log=found.log,
+        iterations=found.iterations,
+        answers=found.answers,
+        lines=found.messages,
+        failures=found.failures,
+        discarded=found.discarded,
+        mended=found.mended,
+    )
+
+
+def _word(found: rtl.RtlRun, element: ElementIr, memory: str, index: int) -> int:
+    if memory in found.dumped:
+        return found.memories.get(memory, {}).get(index, 0)
+    return element.memories[memory].reset.get(index, 0)
