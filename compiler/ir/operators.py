@@ -53,12 +53,12 @@ def _concat(names: Sequence[str], widths: Sequence[int]) -> str:
 
 def _flip(name: str, width: int) -> str:
     """Turns signed order into unsigned order."""
-    return f"({name} ^ {1 << (width - 1)})"
+    return f"({name} ^ {1 << (width - 1):#x})"
 
 
 def expression(op: str, width: int, low: int, names: Sequence[str], widths: Sequence[int]) -> str:
     """Python for an operator with arguments; `widths` are the arguments' (reads of memories are the executor's)."""
-    m = mask(width)
+    m = hex(mask(width))  # of any width: decimal digits are limited
     a, b, c = (*names, "", "", "")[:3]
     match op:
         case "add":

@@ -19,7 +19,8 @@ from compiler.targets import rtl
 from compiler.tests.differential import random_streams
 
 ROOT = rtl.ROOT
-PROGRAMS = [*sorted((ROOT / "elements").glob("*/*.sl")), *sorted((Path(__file__).parent / "programs").glob("*.sl"))]
+FOLDERS = (ROOT / "elements", ROOT / "tests" / "programs", Path(__file__).parent / "programs")
+PROGRAMS = [path for folder in FOLDERS for path in sorted(folder.rglob("*.sl"))]
 
 
 def all_elements() -> dict[str, typed.Element]:
