@@ -63,7 +63,18 @@ module cfg_rules #(
     .reg_response_o(reg_response_o[2]), .reg_response_valid_o(reg_response_valid_o[2])
   );
 
-  el_deparse u_deparse (
+  // A packet waits in the deparser while its record goes through the tables: cycles of that, where nothing is stopped. Of
+  // an OFU: its lookup, 3 of the action RAM, its actions, 2 of its gate.
+  localparam int unsigned OfuCycles    = 3 + sl_action_pkg::ACTION_LATENCY + 2;
+  localparam int unsigned ExactCycles  = sl_match_pkg::hash_latency(FIVE_TUPLE4_BITS, ExactEntries4) +
+                                         sl_match_pkg::hash_latency(FIVE_TUPLE6_BITS, ExactEntries6) + OfuCycles;
+  localparam int unsigned LpmCycles    = sl_match_pkg::lpm_latency(32, LpmEntries4) +
+                                         sl_match_pkg::lpm_latency(128, LpmEntries6) + OfuCycles;
+  localparam int unsigned RecordCycles = sl_packet_pkg::PARSE_LATENCY + 4 + 1 + ExactCycles + LpmCycles +
+                                         sl_packet_pkg::DECIDE_LATENCY + 2;
+  localparam int unsigned PacketFlits  = RecordCycles <= 256 ? 256 : 2 ** $clog2(RecordCycles);
+
+  el_deparse #(.PacketFlits(PacketFlits)) u_deparse (
     .clk_i, .rst_i,
     .in_data_i(packet), .in_valid_i(packet_valid), .in_ready_o(packet_ready),
     .phv_data_i(lpm), .phv_valid_i(lpm_valid), .phv_ready_o(lpm_ready),

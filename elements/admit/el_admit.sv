@@ -33,7 +33,7 @@ module el_admit
   logic        is_ip, mac_matches, refused;
 
   assign is_ip       = in_data_i.info.l3_kind == L3_IPV4 || in_data_i.info.l3_kind == L3_IPV6;
-  assign mac_matches = any_mac_q || (in_data_i.ingress_port < 8'(Lanes) &&
+  assign mac_matches = any_mac_q || (in_data_i.ingress_port < 8'(Lanes) && in_data_i.phv.eth_dst != '0 &&
                                      in_data_i.phv.eth_dst == own_q.lane_mac[in_data_i.ingress_port[LaneBits-1:0]]);
   assign refused     = (refuse_options_q && in_data_i.info.ip_options) ||
                        (refuse_fragments_q && in_data_i.info.is_fragment) ||

@@ -56,7 +56,7 @@ async def begin(dut) -> None:
 def admitted(record: PhvRecord, control: int, macs: list[int]) -> bool:
     """The element's page in Python."""
     info = record.info
-    known = record.ingress_port < LANES and macs[record.ingress_port] == record.phv.eth_dst
+    known = record.ingress_port < LANES and macs[record.ingress_port] == record.phv.eth_dst != 0
     return (
         record.fault == 0
         and info.l3_kind in (L3Kind.L3_IPV4, L3Kind.L3_IPV6)
@@ -79,8 +79,10 @@ async def admits_what_its_page_says(dut):
             record = parse(packet, meta_of(packet))
             record.ingress_port = random.choice((*range(LANES), LANES, 255))
             record.phv.user = random.getrandbits(48)
+            if random.random() < 0.1:
+                record.phv.eth_dst = 0
             records.append(record)
-        macs = [random.getrandbits(48) if random.random() < 0.3 else 0x020000000001 for _ in range(LANES)]
+        macs = [random.choice((random.getrandbits(48), 0, *[0x020000000001] * 4)) for _ in range(LANES)]
         control = random.getrandbits(12) & ~(0x800 if round_ % 2 else 0)
         assert not (await access(dut, ADMIT_REGISTERS_CONTROL, control)).error
         for lane, mac in enumerate(macs):

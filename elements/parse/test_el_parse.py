@@ -110,8 +110,16 @@ async def survives_headers_in_any_order(dut):
 @cocotb.test()
 async def opens_only_what_is_its_own(dut):
     mac, four, six = tunnels.OWN.lane_mac, tunnels.OWN.ipv4, tunnels.OWN.ipv6
-    for own in (Own(mac, four), Own(mac, None, six), Own(mac), Own((0, mac[0], 5, mac[0]), four, six), Own(mac, four, six ^ 1 << 127)):
+    for own in (
+        Own(mac, four),
+        Own(mac, None, six),
+        Own(mac),
+        Own((0, mac[0], 5, mac[0]), four, six),
+        Own(mac, four, six ^ 1 << 127),
+    ):
         await check(dut, tunnels.opened()[:50], stall=0, own=own)
+    nobody = [bytes(6) + packet[6:] for packet in tunnels.opened()[:20]]
+    await check(dut, nobody, stall=0, own=Own((0,) * 8, four, six))
 
 
 @cocotb.test()

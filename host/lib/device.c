@@ -278,6 +278,10 @@ int sluice_window_of(const struct sluice_device *device, uint16_t kind) {
     return sluice_fail(-ENOENT, "the device has no element of kind %u", kind);
 }
 
+static uint32_t word_at(const uint8_t *bytes) {
+    return (uint32_t)bytes[3] << 24 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[1] << 8 | bytes[0];
+}
+
 int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags) {
     int window = sluice_window_of(device, SLUICE_ELEMENT_ADMIT);
     if (window < 0)
@@ -296,6 +300,19 @@ int sluice_admit_set_mac(struct sluice_device *device, unsigned lane, const uint
     uint32_t low = (uint32_t)mac[2] << 24 | (uint32_t)mac[3] << 16 | (uint32_t)mac[4] << 8 | mac[5];
     int result = sluice_register_write(device, address, low);
     return result ? result : sluice_register_write(device, address + 4, (uint32_t)mac[0] << 8 | mac[1]);
+}
+
+int sluice_admit_set_tunnels(struct sluice_device *device, const uint8_t ipv4[4], const uint8_t ipv6[16]) {
+    int window = sluice_window_of(device, SLUICE_ELEMENT_ADMIT), result = 0;
+    if (window < 0)
+        return window;
+    uint32_t base = (uint32_t)window * SLUICE_WINDOW_SIZE, control = base + SLUICE_ADMIT_REGISTERS_TUNNEL_CONTROL;
+    result = sluice_register_write(device, control, 0); // closed while the addresses change
+    if (result == 0 && ipv4)
+        result = sluice_register_write(device, base + SLUICE_ADMIT_REGISTERS_TUNNEL_IPV4, word_at(ipv4));
+    for (uint32_t n = 0; ipv6 && n < 16 && result == 0; n += 4)
+        result = sluice_register_write(device, base + SLUICE_ADMIT_REGISTERS_TUNNEL_IPV6 + n, word_at(ipv6 + n));
+    return result ? result : sluice_register_write(device, control, (ipv4 ? 1U : 0U) | (ipv6 ? 2U : 0U));
 }
 
 static int on_default(int (*call)(struct sluice_device *, uint16_t, struct ofu_istr *), uint16_t id,

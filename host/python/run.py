@@ -15,7 +15,7 @@ import sluice_layouts as layouts
 from host.python.device import Device, SluiceError, load
 
 LANES = layouts.HOST_PORT
-SERIES, SAMPLES, NOTES, CAUSES = 512, 16384, 4096, 8
+SERIES, SAMPLES, NOTES, CAUSES = 512, 16384, 4096, 9
 
 
 class COptions(c.Structure):

@@ -41,8 +41,10 @@ static void parse_innermost(const uint8_t *packet, uint32_t size, struct sluice_
     memcpy(own.ipv4, record->phv.ip_dst, sizeof own.ipv4);
     memcpy(own.ipv6, record->phv.ip_dst, sizeof own.ipv6);
     sluice_parse(packet, size, &own, &inside);
-    if (!inside.fault)
-        *record = inside;
+    if (inside.fault)
+        return;
+    inside.info.ip_options |= record->info.ip_options; // what has them outside is not in hardware either
+    *record = inside;
 }
 
 uint64_t check_flow(const uint8_t *packet, uint32_t size) {

@@ -90,11 +90,15 @@ static int set_up(struct engine *engine) {
         uint8_t mac[6];
         for (int i = 0; i < 6; i++)
             mac[i] = (uint8_t)(address >> (40 - 8 * i));
-        // A lane without an address of the router admits nothing: no packet has the destination 0 that its register
-        // holds.
+        // A lane without an address of the router admits nothing: 0 is nobody's address.
         if ((result = sluice_admit_set_mac(engine->device, lane, mac)))
             return result;
     }
+    struct sluice_own own;
+    sluice_rules_own(rules, 0, &own);
+    if ((result =
+             sluice_admit_set_tunnels(engine->device, own.has_ipv4 ? own.ipv4 : NULL, own.has_ipv6 ? own.ipv6 : NULL)))
+        return result;
     // Options, fragments and tagged packets are decided in software, whose decision reads them.
     if ((result = sluice_admit_set(engine->device, required, 1U << 8 | 1U << 9 | 1U << 10)))
         return result;

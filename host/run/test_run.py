@@ -16,6 +16,7 @@ from scapy.packet import Packet, Raw
 
 from host.python.device import SluiceError
 from host.python.run import Result, RulesError, Run, run
+from testing.models import tunnels
 from testing.simulate import ROOT
 
 CAPTURES = ROOT / "testing" / "captures"
@@ -189,6 +190,22 @@ def test_no_bytes_make_the_device_and_the_software_disagree(tmp_path: Path, junk
     result, (_, out) = ask(tmp_path, ROUTES, [*junk, *typed, bytes(good(0)), bytes(good(1))])
     assert result.good, result.text
     assert routed(Ether(bytes(good(0)))) in out
+
+
+def test_tunnels_to_the_router_are_opened_whatever_they_hold(tmp_path: Path) -> None:
+    random.seed(SEED)
+    opens = "tunnel address 10.0.0.1\ntunnel address 2001:db8::1\nroute 0.0.0.0/0 lane 0 next-hop 02:00:00:00:01:00\n"
+    sound, whole = tunnels.opened(), tunnels.closed() + tunnels.malformed_inside() + tunnels.truncated()[::5]
+    damaged = [tunnels.mutated(random.choice(sound)) for _ in range(300)] + [tunnels.any_order() for _ in range(100)]
+    frames = [Ether(src="02:00:00:00:01:01", dst="02:00:00:00:00:01") / IP(dst="10.9.0.1", ttl=9) / UDP(sport=n) for n in range(60)]
+    inside = [bytes(random.choice(tunnels.outer(header)) / frame) for frame in frames for header in tunnels.sound()[:2]]
+    for frame in frames:
+        frame[IP].ttl, frame.src, frame.dst = 8, "02:00:00:00:00:00", "02:00:00:00:01:00"
+    expected = [bytes(Ether(bytes(frame))) for frame in frames]
+    for rules, hits in ((ROUTES + opens, 300), (ROUTES + opens + ACL, 1)):
+        result, (out, _) = ask(tmp_path, rules, [], [*sound, *whole, *damaged, *inside])
+        assert result.good, result.text
+        assert result.hits >= hits and all(out.count(packet) == 2 for packet in expected)
 
 
 def test_a_capture_that_ends_inside_a_packet_is_sent_up_to_there(tmp_path: Path) -> None:

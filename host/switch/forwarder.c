@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forwarder: access rules and routes for IP packets to the router's address, a learning bridge for the rest.
+// The forwarder: access rules and routes for IP packets to the router's address, also inside tunnels to it, a learning
+// bridge for the rest.
 // Nothing that a packet holds makes it fail: what cannot be forwarded is dropped with a cause and counted.
 
 #include "rules_internal.h"
@@ -266,17 +267,20 @@ static int decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size
     decision->route = -1;
     decision->acl = -1;
     decision->edit_data = sluice_rules_edit_data(sw->rules, &decision->edit_count);
-    sluice_parse(packet, size, NULL, record);
+    struct sluice_own own;
+    sluice_rules_own(sw->rules, lane, &own);
+    sluice_parse(packet, size, &own, record);
     record->ingress_port = lane;
-    uint64_t mac = sw->rules->lane_mac[lane];
     int is_ip = record->info.l3_kind == SLUICE_L3_IPV4 || record->info.l3_kind == SLUICE_L3_IPV6;
     if (size > SLUICE_MTU_BYTES) {
         decision->cause = SLUICE_CAUSE_OVERSIZE;
     } else if (record->fault && record->fault != SLUICE_FAULT_MPLS) { // MPLS is sound, only not for the router
         decision->cause = SLUICE_CAUSE_MALFORMED;
         decision->fault = record->fault;
-    } else if (is_ip && record->info.tags == 0 && mac && record->phv.eth_dst == mac) {
+    } else if (is_ip && record->info.tags == 0 && own.mac && record->phv.eth_dst == own.mac) {
         route(sw, record, lane, decision);
+    } else if (record->info.outer_length) {
+        decision->cause = SLUICE_CAUSE_TUNNEL;
     } else {
         bridge(sw, record, lane, now_us, decision);
     }
@@ -347,6 +351,7 @@ const char *sluice_cause_name(uint32_t cause) {
         [SLUICE_CAUSE_OVERSIZE] = "oversize", [SLUICE_CAUSE_DENIED] = "denied",
         [SLUICE_CAUSE_NO_ROUTE] = "no_route", [SLUICE_CAUSE_TTL] = "ttl",
         [SLUICE_CAUSE_NO_PORT] = "no_port",   [SLUICE_CAUSE_LINK_LOCAL] = "link_local",
+        [SLUICE_CAUSE_TUNNEL] = "tunnel",
     };
     return cause < SLUICE_CAUSES ? names[cause] : "?";
 }

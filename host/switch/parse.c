@@ -253,7 +253,7 @@ static void parse_stack(struct cursor *c) {
 }
 
 static int is_own(const struct sluice_own *own, const struct sluice_phv_record *record) {
-    if (record->phv.eth_dst != own->mac)
+    if (own->mac == 0 || record->phv.eth_dst != own->mac)
         return 0;
     if (record->info.l3_kind == SLUICE_L3_IPV4)
         return own->has_ipv4 && memcmp(record->phv.ip_dst, own->ipv4, 4) == 0;

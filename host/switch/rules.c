@@ -44,6 +44,7 @@ struct reader {
     struct text text;
     struct sluice_rules *rules;
     uint32_t lane_line[SLUICE_SWITCH_LANES]; // that gave its address; 0: none
+    uint32_t tunnel_line[2];                 // that gave the tunnel address, IPv4 and IPv6; 0: none
     struct route_line *routes;
     uint32_t route_count, route_room;
     struct acl_line *acls;
@@ -92,6 +93,31 @@ static int read_lane(struct reader *reader) {
     reader->lane_line[lane] = text->line.number;
     reader->rules->lane_mac[lane] = mac;
     name_lane(reader, lane);
+    return 0;
+}
+
+// tunnel address ADDRESS
+static int read_own(struct reader *reader) {
+    struct text *text = &reader->text;
+    struct sluice_own *own = &reader->rules->own;
+    struct prefix address;
+    if (expect(reader, "address", "tunnel address 192.0.2.1"))
+        return -1;
+    uint32_t column = sluice_text_column(text);
+    if (sluice_text_address(text, "the router's own address", &address) || sluice_text_end(text))
+        return -1;
+    int is_ipv4 = address.version == 4;
+    uint32_t *line = &reader->tunnel_line[!is_ipv4];
+    if (*line)
+        return sluice_text_error_at(text, text->line, column,
+                                    "there is a tunnel address of IPv%u already; hint: see line %u", address.version,
+                                    *line);
+    *line = text->line.number;
+    if (is_ipv4)
+        memcpy(own->ipv4, address.value, sizeof own->ipv4);
+    else
+        memcpy(own->ipv6, address.value, sizeof own->ipv6);
+    *(is_ipv4 ? &own->has_ipv4 : &own->has_ipv6) = 1;
     return 0;
 }
 
@@ -276,11 +302,13 @@ static void read_line(struct reader *reader, struct line line) {
         (void)read_route(reader);
     else if (sluice_text_take(text, "acl"))
         (void)read_acl(reader);
+    else if (sluice_text_take(text, "tunnel"))
+        (void)read_own(reader);
     else if (sluice_text_take(text, "policy"))
         (void)read_policy(reader);
     else
         (void)sluice_text_error_at(text, line, sluice_text_column(text),
-                                   "%s is no rule; hint: lane, route, acl or policy",
+                                   "%s is no rule; hint: lane, route, acl, tunnel or policy",
                                    sluice_text_found(text, buffer, sizeof buffer));
 }
 
@@ -600,6 +628,11 @@ void sluice_rules_free(struct sluice_rules *rules) {
 
 uint64_t sluice_rules_lane_mac(const struct sluice_rules *rules, uint8_t lane) {
     return lane < SLUICE_SWITCH_LANES ? rules->lane_mac[lane] : 0;
+}
+
+void sluice_rules_own(const struct sluice_rules *rules, uint8_t lane, struct sluice_own *own) {
+    *own = rules->own;
+    own->mac = sluice_rules_lane_mac(rules, lane);
 }
 
 uint8_t sluice_rules_lanes(const struct sluice_rules *rules) {

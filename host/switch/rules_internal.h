@@ -29,6 +29,7 @@ struct acl_rule {
 
 struct sluice_rules {
     uint64_t lane_mac[SLUICE_SWITCH_LANES]; // 0: none
+    struct sluice_own own;                  // tunnel addresses; `mac` is 0
     uint8_t lanes;                          // one more than the highest named
     struct sluice_route *routes;
     uint32_t route_count;

@@ -27,7 +27,7 @@ extern "C" {
 
 // The router's own addresses on a lane: tunnels to them are opened. Addresses have their lowest byte first.
 struct sluice_own {
-    uint64_t mac;
+    uint64_t mac; // 0: none, nothing is opened
     uint8_t has_ipv4, has_ipv6;
     uint8_t ipv4[4];
     uint8_t ipv6[16];
@@ -101,6 +101,9 @@ void sluice_rules_free(struct sluice_rules *rules);
 // The router's address on a lane; 0 where the lane has none (packets are bridged there, never routed).
 uint64_t sluice_rules_lane_mac(const struct sluice_rules *rules, uint8_t lane);
 
+// The router's own addresses on a lane, that tunnels are opened by; without an address of the lane, none.
+void sluice_rules_own(const struct sluice_rules *rules, uint8_t lane, struct sluice_own *own);
+
 // Lanes that the file needs: one more than the highest lane it names, 0 where it names none.
 uint8_t sluice_rules_lanes(const struct sluice_rules *rules);
 
@@ -134,7 +137,8 @@ enum sluice_cause {
     SLUICE_CAUSE_TTL = 5,        // TTL or hop limit 0 or 1
     SLUICE_CAUSE_NO_PORT = 6,    // bridged: its destination is on the lane that it came from, or there is no other lane
     SLUICE_CAUSE_LINK_LOCAL = 7, // bridged: an address that no bridge forwards (01:80:c2:00:00:00 to 0f)
-    SLUICE_CAUSES = 8
+    SLUICE_CAUSE_TUNNEL = 8,     // opened, and what is inside is not for the router
+    SLUICE_CAUSES = 9
 };
 
 // What is to be done with a packet, and what may be remembered of it.

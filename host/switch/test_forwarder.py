@@ -19,7 +19,7 @@ from host.switch.build import ROOT
 from host.switch.testing.binding import Decision, Rules, Switch, captured
 from testing.models import actions as action_model
 from testing.models import packet as packet_model
-from testing.models import traffic
+from testing.models import traffic, tunnels
 
 SEED = 1
 OWN = [f"02:00:00:00:00:0{n}" for n in range(4)]
@@ -157,7 +157,7 @@ def test_drops_what_has_no_route(tmp_path: Path) -> None:
     for frame in (v4("192.0.2.1") / UDP(), v6("2001:db8:ffff::1") / UDP()):
         sent = subject.send(bytes(frame))
         assert (sent.data, sent.decision.cause_name, sent.decision.cacheable) == (None, "no_route", 0)
-    assert list(subject.counters.drops) == [0, 0, 0, 0, 2, 0, 0, 0]
+    assert list(subject.counters.drops) == [0, 0, 0, 0, 2, 0, 0, 0, 0]
 
 
 def test_drops_and_names_what_is_malformed(tmp_path: Path) -> None:
@@ -359,12 +359,67 @@ def test_refuses_lanes_that_are_not_there(tmp_path: Path) -> None:
         switch(tmp_path).decide(station(ALL, A), lane=4)
 
 
+# ---- Tunnels to the router
+
+
+OPEN = "tunnel address 10.0.0.1\ntunnel address 2001:db8::1\n"
+
+
+def tunnelled(inner: bytes | Packet, lane: int = 0) -> list[bytes]:
+    """The packet in a tunnel of every kind to the router."""
+    random.seed(SEED)
+    stacks = [stack / inner for header in tunnels.sound() for stack in tunnels.outer(header)]
+    return [bytes.fromhex(OWN[lane].replace(":", "")) + bytes(stack)[6:] for stack in stacks]
+
+
+@pytest.mark.parametrize("frame", [v4() / UDP(sport=5, dport=6) / b"a", v6() / TCP(sport=5, dport=6)], ids=["IPv4", "IPv6"])
+def test_what_comes_in_a_tunnel_is_routed_without_it(frame: Packet, tmp_path: Path) -> None:
+    subject = switch(tmp_path, OPEN + "acl 1 permit any\n")
+    plain = subject.send(bytes(frame))
+    for packet in tunnelled(frame):
+        sent = subject.send(packet)
+        assert (sent.data, sent.lanes) == (routed(frame, 1), {1})
+        assert sent.decision.cacheable and bytes(sent.decision.key) == bytes(plain.decision.key)
+        assert by_device(subject, packet, 0, plain.decision) == (sent.data, 2)
+    assert subject.counters.routed == 1 + len(tunnelled(frame))
+
+
+@pytest.mark.parametrize(
+    "inner, cause",
+    [
+        (bytes(v4() / UDP())[:30], "malformed"),
+        (b"short", "malformed"),
+        (bytes(v4(ttl=1) / UDP()), "ttl"),
+        (bytes(v4(dst="99.1.1.1") / UDP()), "no_route"),
+        (bytes(Ether(dst=HOSTS[1], src=HOSTS[0]) / IP(dst="10.2.1.1") / UDP()), "tunnel"),
+        (bytes(Ether(dst="ff:ff:ff:ff:ff:ff", src=HOSTS[0]) / ARP()), "tunnel"),
+        (bytes(to_router() / Dot1Q(vlan=1) / IP(dst="10.2.1.1") / UDP()), "tunnel"),
+    ],
+    ids=["cut", "no Ethernet", "TTL", "no route", "another station", "ARP", "tagged"],
+)
+def test_what_cannot_be_routed_out_of_a_tunnel_is_dropped(inner: bytes, cause: str, tmp_path: Path) -> None:
+    subject = switch(tmp_path, OPEN)
+    assert {subject.send(packet).decision.cause_name for packet in tunnelled(inner)} == {cause}
+
+
+def test_a_tunnel_to_somebody_else_is_routed_as_it_is(tmp_path: Path) -> None:
+    inner = bytes(v4() / UDP())
+    packet = v4(dst="10.3.1.1") / UDP(sport=50000, dport=4789) / (bytes.fromhex("0800000000000500") + inner)
+    assert switch(tmp_path, OPEN).send(bytes(packet)).data == routed(packet, 2)
+    packet[IP].dst = "10.0.0.1"
+    assert switch(tmp_path).send(bytes(packet)).decision.cause_name == "no_route", "no address opens tunnels"
+
+
 # ---- The device with these rules
 
 
 def by_device(subject: Switch, packet: bytes, lane: int, decision: Decision) -> tuple[bytes | None, int]:
     """Packet and lanes as the device would send them once the rules are installed: admission, exact table, LPM table."""
-    record: PhvRecord = packet_model.parse(packet, Meta(length=len(packet), ingress_port=lane))
+    own = subject.rules.own(lane)
+    addresses = ((own.has_ipv4, own.ipv4), (own.has_ipv6, own.ipv6))
+    ends = [int.from_bytes(bytes(address), "little") if has else None for has, address in addresses]
+    meta = Meta(length=len(packet), ingress_port=lane)
+    record: PhvRecord = packet_model.parse(packet, meta, packet_model.Own((own.mac,) * 4, *ends))
     info = record.info
     assert not record.fault and info.l3_kind in (L3Kind.L3_IPV4, L3Kind.L3_IPV6) and not info.tags
     assert record.phv.eth_dst == subject.rules.lane_mac(lane) and not info.ip_options and not info.is_fragment

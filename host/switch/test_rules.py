@@ -48,7 +48,7 @@ def test_every_error_stands_in_the_order_of_the_lines(tmp_path: Path) -> None:
     said = errors_of(tmp_path, (FOLDER / "values.rules").read_bytes())
     lines = [int(line) for line in re.findall(r"^some\.rules:(\d+):\d+: ", said, re.M)]
     assert lines == sorted(lines)
-    assert len(lines) == 11
+    assert len(lines) == 15
 
 
 def test_counts_the_errors_that_it_does_not_show(tmp_path: Path) -> None:
@@ -115,6 +115,14 @@ def test_more_tunnels_than_the_device_holds_are_an_error(tmp_path: Path) -> None
     ]
     assert len(read(tmp_path, LANES + "".join(routes[:256])).templates) == 256
     assert "some.rules:261:7: more than 256 different tunnels" in errors_of(tmp_path, LANES + "".join(routes))
+
+
+def test_reads_the_addresses_of_its_own_tunnels(tmp_path: Path) -> None:
+    own = read(tmp_path, LANES + "tunnel address 10.0.0.1\ntunnel address 2001:db8::1\n").own(2)
+    assert (own.mac, own.has_ipv4, own.has_ipv6) == (0x020000000002, 1, 1)
+    assert (bytes(own.ipv4), bytes(own.ipv6)) == (bytes((1, 0, 0, 10)), b"\1" + bytes(11) + bytes.fromhex("b80d0120"))
+    assert read(tmp_path, LANES).own(0).has_ipv4 == 0
+    assert read(tmp_path, LANES + "tunnel address 10.0.0.1").own(4).mac == 0, "that lane has no address"
 
 
 def test_an_empty_file_is_a_plain_bridge(tmp_path: Path) -> None:

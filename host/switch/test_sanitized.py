@@ -16,7 +16,7 @@ from scapy.layers.l2 import Ether
 
 from host.switch import build
 from host.switch.testing.binding import Rules, Switch, captured
-from testing.models import traffic
+from testing.models import traffic, tunnels
 
 SEED = 1
 MINUTES = float(os.environ.get("SLUICE_FUZZ_MINUTES", "0"))
@@ -43,16 +43,21 @@ def test_reads_and_writes_nothing_outside_of_a_packet(tmp_path: Path) -> None:
     random.seed(SEED)
     packets = [*traffic.well_formed(), *traffic.malformed(), *traffic.truncated(), b""]
     packets += [traffic.mutated(random.choice(packets[:200])) for _ in range(3000)]
+    sound = tunnels.opened()
+    packets += [*sound, *tunnels.closed(), *tunnels.malformed_inside(), *tunnels.truncated()]
+    packets += [tunnels.mutated(random.choice(sound)) for _ in range(2000)]
     packets += [b"\2\0\0\0\0\0" + packet[6:] for packet in packets]
     sent = [(random.randrange(4), packet) for packet in packets] + captured(limit=300)
     path = tmp_path / "packets"
     path.write_bytes(b"".join(struct.pack("<BI", lane, len(packet)) + packet for lane, packet in sent))
-    command = [str(build.replay(sanitize=True)), str(RULES), str(path)]
+    rules = tmp_path / "open.rules"
+    rules.write_text(RULES.read_text() + "tunnel address 10.0.0.1\ntunnel address 2001:db8::1\n")
+    command = [str(build.replay(sanitize=True)), str(rules), str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     answer = json.loads(done.stdout)
     assert answer["packets"] == len(sent)
-    assert min(answer["routed"], answer["bridged"], answer["malformed"], answer["no_route"]) > 100
+    assert min(answer["routed"], answer["bridged"], answer["malformed"], answer["no_route"], answer["tunnel"]) > 100
 
 
 def test_reads_and_frees_broken_rules_without_a_leak(tmp_path: Path) -> None:

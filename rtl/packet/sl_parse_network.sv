@@ -128,7 +128,7 @@ module sl_parse_network
       window_q    <= window_i;
       state_q     <= state_i;
       header_q    <= align(window_i, state_i.record.info.tags);
-      own_mac_q   <= port < 8'($size(own_i.lane_mac)) &&
+      own_mac_q   <= state_i.record.phv.eth_dst != '0 && port < 8'($size(own_i.lane_mac)) &&
                      state_i.record.phv.eth_dst == own_i.lane_mac[port[$clog2($size(own_i.lane_mac))-1:0]];
       available_q <= state_i.limit - 16'(state_i.record.info.l3_offset);
     end

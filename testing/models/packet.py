@@ -28,7 +28,7 @@ class _Stop(Exception):
 
 @dataclass(frozen=True)
 class Own:
-    """The device's own addresses: tunnels to them are opened. `lane_mac`: lane n at n; None: of that version nothing is."""
+    """The device's own addresses: tunnels to them are opened. `lane_mac`: lane n at n, 0: none; None: there is none."""
 
     lane_mac: tuple[int, ...] = ()
     ipv4: int | None = None
@@ -38,7 +38,7 @@ class Own:
         """A packet was sent to the device itself."""
         lane, phv = record.ingress_port, record.phv
         address = {L3Kind.L3_IPV4: self.ipv4, L3Kind.L3_IPV6: self.ipv6}.get(L3Kind(record.info.l3_kind))
-        return lane < len(self.lane_mac) and phv.eth_dst == self.lane_mac[lane] and phv.ip_dst == address
+        return lane < len(self.lane_mac) and phv.eth_dst == self.lane_mac[lane] != 0 and phv.ip_dst == address
 
 
 @dataclass(frozen=True)

@@ -112,9 +112,7 @@ def closed() -> list[bytes]:
         tags(0) / ip4(dst=IPV4, options=[IPOption_Router_Alert()] * 10) / geneve(10) / inner,
         tags(2) / ip6(dst=IPV6) / IPv6ExtHdrHopByHop() / geneve(11) / inner,
     ]
-    return [bytes(stack) for stack in stacks] + [
-        bytes(stack / inner) for header in unsound() for stack in outer(header)
-    ]
+    return [bytes(stack) for stack in stacks] + [bytes(stack / inner) for header in unsound() for stack in outer(header)]
 
 
 def malformed_inside() -> list[bytes]:

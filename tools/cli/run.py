@@ -32,7 +32,7 @@ TRANSMIT_DROPS = ("overflow", "error")
 HOST_DROPS = ("overflow", "error", "invalid")
 INTERFACE_DROPS = ("unread", "too_long", "busy", "error")
 DEVICES = ("sim", "sim-process")
-SOFTWARE_DROPS = ("none", "malformed", "oversize", "denied", "no_route", "ttl", "no_port", "link_local")
+SOFTWARE_DROPS = ("none", "malformed", "oversize", "denied", "no_route", "ttl", "no_port", "link_local", "tunnel")
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -121,6 +121,10 @@ int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint3
 int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags);
 int sluice_admit_set_mac(struct sluice_device *device, unsigned lane, const uint8_t mac[6]);
 
+// The device's own addresses, lowest byte first: a tunnel to one of them and to the lane's MAC address is opened. NULL:
+// no tunnel of that IP version is.
+int sluice_admit_set_tunnels(struct sluice_device *device, const uint8_t ipv4[4], const uint8_t ipv6[16]);
+
 // Header template `index` (below SLUICE_TEMPLATES), for ACTION_INSERT_TUNNEL and ACTION_INSERT_RAW: the bytes of the
 // headers, from Ethernet on. Lengths, IPv4 checksum, UDP source port and the tunnel id (VXLAN, Geneve, NVGRE) are made
 // for each packet; a UDP checksum is 0. Size 0 removes it. -EINVAL: no such index, or a size that is odd or above

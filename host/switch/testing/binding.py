@@ -16,7 +16,7 @@ import sluice_layouts as layouts
 from host.switch import build
 
 GROWTH = 8 + layouts.TEMPLATE_BYTES
-CAUSES = 8
+CAUSES = 9
 
 
 class Action(ctypes.Structure):
@@ -251,6 +251,12 @@ class Rules:
     def lane_mac(self, lane: int) -> int:
         """The router's address on a lane."""
         return int(library().sluice_rules_lane_mac(self.handle, ctypes.c_uint8(lane)))
+
+    def own(self, lane: int) -> Own:
+        """The router's own addresses on a lane."""
+        own = Own(0, None, None)
+        library().sluice_rules_own(self.handle, ctypes.c_uint8(lane), ctypes.byref(own))
+        return own
 
     @property
     def lanes(self) -> int:
