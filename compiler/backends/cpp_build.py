@@ -46,11 +46,12 @@ def compiled(text: str, suffix: str, flags: Sequence[str], includes: Sequence[Pa
 
 def program(generated: str, main: str, flags: Sequence[str] = FLAGS) -> Path:
     """The executable of a generated program with a main of the run-time (`cases`, `captures`). Raises BuildError."""
-    sources = [(RUN_TIME / name).read_text() for name in ("element.cc", f"{main}.cc")]
+    sources = [(RUN_TIME / name).read_text() for name in ("element.cc", *(["graph.cc"] if main == "captures" else []))]
     objects = [compiled(text, ".cc", flags) for text in (generated, *sources)]
+    run = ROOT / "host" / "run"
+    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", flags, [run] if main == "captures" else []))
     libraries: list[str] = []
     if main == "captures":
-        run = ROOT / "host" / "run"
         objects.append(compiled((run / "capture.c").read_text(), ".c", C_FLAGS, [run]))
         libraries = ["-lpcap"]
     state = hashlib.sha256(repr([str(path) for path in objects]).encode())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from compiler.backends import cpp, cpp_build
@@ -67,3 +67,18 @@ def run(
     if done.returncode != 0:
         raise RuntimeError(f"{binary.name} ended with {done.returncode}: {done.stderr[-2000:]}")
     return {name: outcome(json.loads(line)) for name, line in zip(streams, done.stdout.splitlines(), strict=True)}
+
+
+def run_captures(program: typed.Program, arguments: Sequence[str], progress: Callable[[str], None]) -> dict[str, Any]:
+    """The configuration over captures (`host/cpu/captures.cc` has the arguments); what it printed, and its outcome by instance as
+    `instances`. Raises BuildError, and RuntimeError with a sentence where it fails."""
+    progress("compiling")
+    binary = cpp_build.program(cpp.generate(program), "captures")
+    done = subprocess.run([str(binary), *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip() or f"{binary.name} ended with {done.returncode}")
+    if done.stderr:
+        progress(done.stderr.strip())
+    found: dict[str, Any] = json.loads(done.stdout)
+    found["instances"] = {name: outcome({"outputs": {}, **told}) for name, told in found["instances"].items()}
+    return found

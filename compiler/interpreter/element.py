@@ -15,7 +15,7 @@ from compiler.interpreter.guard import Guard
 from compiler.interpreter.iteration import Iteration, State, Wait
 from compiler.interpreter.tables import Rules
 
-IDLE_ITERATIONS = 64  # in a row without a token, after which a run over given tokens is taken to be at its end
+IDLE_ITERATIONS = 64  # in a row that take no token, after which a run over given tokens is taken to be at its end
 
 
 @dataclass
@@ -50,7 +50,8 @@ class Outcome:
 class Step(Enum):
     """What an attempt at an iteration did."""
 
-    RAN = "ran, and took or wrote a token, or was a signal"
+    RAN = "ran, and took a token, or was a signal"
+    WROTE = "ran, and wrote a token, but took none"
     IDLE = "ran, and took and wrote no token"
     BLOCKED = "waits for a token or for room"
     HIDDEN = "waits, but only because the choices hid a token"
@@ -89,7 +90,9 @@ class Instance:
         except Wait:
             return Step.HIDDEN if iteration.hidden else Step.BLOCKED
         self._commit(iteration, call)
-        return Step.RAN if call is not None or iteration.taken or iteration.written else Step.IDLE
+        if call is not None or iteration.taken:
+            return Step.RAN
+        return Step.WROTE if iteration.written else Step.IDLE
 
     def _signal(self, iteration: Iteration, call: SignalCall) -> None:
         signal = next(s for s in self.element.signals if s.name == call.name)
@@ -130,7 +133,7 @@ def run_element(
     iterations: int | None = None,
     rules: Mapping[str, Rules] | None = None,
 ) -> Outcome:
-    """Run over the tokens of each input. Ends where the element waits for more, or does nothing for `IDLE_ITERATIONS`, and no
+    """Run over the tokens of each input. Ends where the element waits for more, or takes none for `IDLE_ITERATIONS`, and no
     signal is to come; or after exactly `iterations`, as a replay must. Raises `NotAllowed` where a log cannot be right."""
     instance = Instance(element, choices, rules)
     for port in element.inputs:
@@ -138,7 +141,7 @@ def run_element(
     idle = 0
     while iterations is None or instance.outcome.iterations < iterations:
         step = instance.step()
-        idle = idle + 1 if step is Step.IDLE else 0
+        idle = idle + 1 if step in (Step.IDLE, Step.WROTE) else 0
         if step is Step.HIDDEN and iterations is not None:
             raise NotAllowed(f"iteration {instance.outcome.iterations} waits for a token that the log says is not there")
         at_end = step is Step.BLOCKED or (iterations is None and idle >= IDLE_ITERATIONS)

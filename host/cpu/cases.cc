@@ -13,54 +13,15 @@
 #include <iostream>
 #include <sstream>
 
-#include "element.h"
+#include "text.h"
 
 using namespace sluice;
 
-static std::vector<uint64_t> words_of(const std::string &hex_text) {
-    std::vector<uint64_t> words((hex_text.size() + 15) / 16, 0);
-    for (size_t i = 0; i < hex_text.size(); i++)
-        words[i / 16] |= uint64_t(std::stoul(hex_text.substr(hex_text.size() - 1 - i, 1), nullptr, 16)) << 4 * (i % 16);
-    return words;
-}
-
-static std::string quoted(const std::string &text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            out += '\\';
-        if (c >= 0 && c < ' ')
-            out += ' ';
-        else
-            out += c;
-    }
-    return out + '"';
-}
-
-static std::string list(const std::vector<std::string> &items, bool quote) {
-    std::string out = "[";
-    for (const std::string &item : items)
-        out += (out.size() > 1 ? ", " : "") + (quote ? quoted(item) : item);
-    return out + ']';
-}
-
 static void report(const Element &element, const std::vector<std::vector<std::string>> &streams) {
-    std::string out = "{\"element\": " + quoted(element.name) + ", \"outputs\": {";
-    uint64_t discarded = 0, mended = 0;
-    for (size_t i = 0; i < streams.size(); i++) {
+    std::string out = "{\"outputs\": {";
+    for (size_t i = 0; i < streams.size(); i++)
         out += (i ? ", " : "") + quoted(element.outputs[i]->name) + ": " + list(streams[i], true);
-        discarded += element.outputs[i]->discarded;
-        mended += element.outputs[i]->mended;
-    }
-    out += "}, \"state\": {";
-    const auto state = element.dump();
-    for (size_t i = 0; i < state.size(); i++)
-        out += (i ? ", " : "") + quoted(state[i].first) + ": " + quoted(state[i].second);
-    out += "}, \"log\": " + list(element.log, false) + ", \"iterations\": " + std::to_string(element.iterations);
-    out += ", \"answers\": " + list(element.answers, true) + ", \"lines\": " + list(element.lines, true);
-    out += ", \"failures\": " + list(element.failures, true) + ", \"discarded\": " + std::to_string(discarded);
-    out += ", \"mended\": " + std::to_string(mended) + "}";
-    std::cout << out << '\n';
+    std::cout << out << "}, " << told(element) << "}\n";
 }
 
 static int complain(const std::string &line) {
@@ -102,7 +63,7 @@ int main() {
                 return complain(line);
             (*table)->add(words_of(key), words_of(mask), priority, words_of(value));
         } else if (element && command == "run") {
-            run({element.get()});
+            run(*element);
             report(*element, streams);
         } else {
             return complain(line);

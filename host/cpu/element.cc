@@ -182,27 +182,23 @@ Step Element::step() {
     }
     mask_ = next_mask_ & low_ones(unsigned(inputs.size()));
     commit(nullptr);
-    bool moved = false;
+    bool took = false, wrote = false;
     for (InputPort *port : inputs)
         if (port->taken_) {
             port->pop();
-            moved = true;
+            took = true;
         }
     for (OutputPort *port : outputs)
-        moved |= port->commit();
-    return moved ? Step::ran : Step::idle;
+        wrote |= port->commit();
+    return took ? Step::ran : wrote ? Step::wrote : Step::idle;
 }
 
-void run(const std::vector<Element *> &elements) {
-    std::vector<unsigned> idle(elements.size(), 0);
-    for (bool active = true; active;) {
-        active = false;
-        for (size_t i = 0; i < elements.size(); i++) {
-            const Step step = elements[i]->step();
-            idle[i] = step == Step::idle ? idle[i] + 1 : 0;
-            const bool done = step == Step::blocked || idle[i] >= IDLE_ITERATIONS;
-            active |= !done || elements[i]->signals_pending();
-        }
+void run(Element &element) {
+    for (unsigned idle = 0; idle < IDLE_ITERATIONS || element.signals_pending();) {
+        const Step step = element.step();
+        if (step == Step::blocked && !element.signals_pending())
+            return;
+        idle = step == Step::wrote || step == Step::idle ? idle + 1 : 0;
     }
 }
 

@@ -24,7 +24,8 @@ namespace sluice {
 struct Blocked {};
 
 enum class Step {
-    ran,     // and took or wrote a token, or was a signal
+    ran,     // and took a token, or was a signal
+    wrote,   // ran, and wrote a token, but took none
     idle,    // ran, and took and wrote none
     blocked, // waits for a token
     hidden,  // waits, but only because the choices hid a token
@@ -384,9 +385,9 @@ template <class Key, class Value> class Table : public TableBase {
     std::vector<Rule> rules_;
 };
 
-// Iterations in turn until every element waits, or has done nothing for a while, and no signal is to come.
+// Iterations until the element waits, or has taken nothing for a while, and no signal is to come.
 constexpr unsigned IDLE_ITERATIONS = 64;
-void run(const std::vector<Element *> &elements);
+void run(Element &element);
 
 // Defined by the generated code: an element by its name, or nothing.
 std::unique_ptr<Element> make_element(const std::string &name);

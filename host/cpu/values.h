@@ -5,11 +5,14 @@
 #ifndef SLUICE_CPU_VALUES_H
 #define SLUICE_CPU_VALUES_H
 
+#include <bit>
+
 #include "bits.h"
 
 namespace sluice {
 
-template <class T> using Words = std::array<uint64_t, (T::width + 63) / 64>;
+// With one to spare, so that whatever is read or written at the last bit is inside.
+template <class T> using Words = std::array<uint64_t, (T::width + 63) / 64 + 1>;
 
 // Element 0 in the lowest bits.
 template <class T, size_t Count> struct Array {
@@ -55,12 +58,11 @@ template <class To, class From> To same_bits(const From &from) {
 
 // The bytes in the other order: a header seen in packet bytes.
 template <class T> T swapped(const T &value) {
-    static_assert(T::width % 8 == 0);
-    const Words<T> from = to_words(value);
-    Words<T> to{};
-    for (size_t i = 0; i < T::width; i += 8)
-        put_word(to.data(), T::width - 8 - i, 8, get_word(from.data(), i, 8));
-    return from_words<T>(to);
+    static_assert(T::width % 8 == 0 && std::endian::native == std::endian::little);
+    Words<T> words = to_words(value);
+    auto *bytes = reinterpret_cast<unsigned char *>(words.data());
+    std::reverse(bytes, bytes + T::width / 8);
+    return from_words<T>(words);
 }
 
 // Bits `low` on, as a T; `put` replaces them.

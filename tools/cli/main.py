@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, check, cost, doctor, fmt, layouts, run
+from tools.cli import bench, check, cost, doctor, fmt, fuzz, layouts, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -19,12 +19,15 @@ Start with `make run`, or with files of your own:
 `./sluice run --rules my.rules --in capture.pcap --out out.pcap`
 
 Packets that hit a rule are parsed, matched, changed and forwarded in the simulated hardware; the others go to the
-software forwarder, which installs the rule. Every output packet is compared with the software forwarder's own.""",
+software forwarder, which installs the rule. Every output packet is compared with the software forwarder's own.
+
+A program of your own: `./sluice run my.sl --in capture.pcap --out out.pcap`.""",
 )
 app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("cost")(cost.cost)
 app.command("check")(check.check)
 app.command("fmt")(fmt.fmt)
+app.command("fuzz")(fuzz.fuzz)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)

@@ -194,7 +194,8 @@ def _check_options(captures: bool, live: bool, batch_only: dict[str, bool]) -> N
 
 
 def run(
-    rules: Path = typer.Option(..., help="routes, access rules, policy: see docs/guide/rules.md"),
+    program: Path = typer.Argument(None, help="a program (.sl) with a configuration, instead of --rules: see --target"),
+    rules: Path = typer.Option(None, help="routes, access rules, policy: see docs/guide/rules.md"),
     inputs: list[Path] = typer.Option([], "--in", help="pcap, pcapng or .xz of one; repeat: lane 0, lane 1, ..."),
     interfaces: list[str] = typer.Option(
         [], "--live", help="interface, or tap:NAME to make a TAP; repeat: lane 0, lane 1, ...; see docs/guide/live.md"
@@ -209,14 +210,21 @@ def run(
     device: str = typer.Option(
         "sim", help="sim: simulated in this process; sim-process: in a process of its own; see docs/guide/devices.md"
     ),
+    target: str = typer.Option("cpu", help="of a program: cpu (compiled C++) or interpreter"),
+    seed: int = typer.Option(0, min=0, help="of a program: what timing decides is chosen from it; 0: the plain run"),
+    signals: list[str] = typer.Option([], "--signal", help="of a program: INSTANCE.NAME:ARGUMENT,... at the end of the run"),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
 ) -> None:
     """Send captures, or what comes to live interfaces, through the simulated accelerator.
 
     Hits are forwarded in hardware, misses by the software forwarder. Over captures, the exit status is 0 only when every
     packet was sent and no output packet differs from the software forwarder's own. A live run compares nothing.
+
+    `sluice run FILE.sl --target cpu --in a.pcap --out b.pcap` runs the configuration of a program instead.
     """
     live = bool(interfaces)
+    if (program is None) == (rules is None):
+        raise typer.BadParameter("give a program (FILE.sl) or --rules, one of the two")
     if device not in DEVICES:
         raise typer.BadParameter(f"--device: {device} is none of {', '.join(DEVICES)}")
     _check_options(bool(inputs), live, {"--repeat": repeat != 1, "--plot": plot is not None})
@@ -225,6 +233,12 @@ def run(
     captures = [_unpacked(path, ROOT / "build" / "run" / "inputs") for path in inputs]
     for output in outputs:
         output.parent.mkdir(parents=True, exist_ok=True)
+    if program is not None:
+        if live:
+            raise typer.BadParameter("--live is for --rules; a program runs over captures")
+        from tools.cli.run_program import ProgramRun, run_program
+
+        run_program(ProgramRun(program, captures, outputs, signals, seed), target, json_output)
     sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}
     what: Run | LiveRun = Run(rules, captures, outputs, repeat, check, sizes, device)
     if live:

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random programs on the CPU against the interpreter, a fixed number of them; and a mistake is found and made small.
+
+`./sluice fuzz` runs as many as one likes.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from compiler.frontend import typed
+from compiler.fuzz import driver, generate, tokens
+from compiler.fuzz.reduce import reduced, smallest
+from compiler.interpreter import values
+from compiler.interpreter.choices import Decide, SignalCall
+from compiler.interpreter.element import Outcome, run_element
+
+PROGRAMS = 16
+SEED = 1000
+
+
+def interpreted(
+    program: typed.Program,
+    streams: Mapping[str, Mapping[str, Sequence[int]]],
+    seed: int,
+    signals: Mapping[str, Sequence[SignalCall]],
+) -> dict[str, Outcome]:
+    """The interpreter as a target of its own: right by definition, unless something is broken in it for the time."""
+    elements = {element.name: element for element in program.elements}
+    return {name: run_element(elements[name], given, Decide(seed, signals[name])) for name, given in streams.items()}
+
+
+def test_the_cpu_agrees_on_random_programs() -> None:
+    found = driver.check(driver.cases(PROGRAMS, SEED, generate.Features()), driver.TARGETS)
+    assert [(failure.case.name, failure.target, failure.message) for failure in found] == []
+
+
+def test_the_interpreter_agrees_with_its_own_replay() -> None:
+    found = driver.check(driver.cases(PROGRAMS, SEED, generate.Features()), {"interpreter": interpreted})
+    assert [(failure.case.name, failure.message) for failure in found] == []
+
+
+def test_random_programs_do_something() -> None:
+    busy = 0
+    for case in driver.cases(PROGRAMS, SEED, generate.Features()):
+        program, message = driver.loaded(case)
+        assert program is not None, message
+        streams, signals = tokens.streams(program, case.seed), tokens.signals(program, case.seed)
+        outcome = interpreted(program, streams, 0, signals)[case.name]
+        busy += outcome.iterations > 3 and any(len(set(found)) > 1 for found in outcome.outputs.values())
+    assert busy > PROGRAMS // 2
+
+
+SUSPECT = """
+struct S_pair_t {
+    uint<5> a;
+    int<11> b;
+}
+.element S (uint<8> in0, uint<8> in1 -> uint<8> out0) {
+    .state {
+        uint<8> total;
+        S_pair_t pairs[4];
+    }
+    .handler {
+        uint<8> x = read(in0);
+        uint<8> y = read(in1);
+        for (uint i = 0; i < 4; i++) {
+            pairs[i].b += (int<11>) x;
+        }
+        if ((pairs[1].b > (int<11>) 100)) {
+            total = (uint<8>) ((total + x) ^ ((uint<8>) (x + 1) % (uint<8>) (y | 1)));
+        }
+        else {
+            total++;
+        }
+        write(out0, total);
+    }
+}
+"""
+
+
+def test_finds_a_wrong_operator_and_reduces_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = values.binary
+
+    def wrong(operator: str, left: int, right_value: int, kind: typed.Type) -> int:
+        return right(operator, left, right_value, kind) ^ (operator == "%")
+
+    def broken(
+        program: typed.Program,
+        streams: Mapping[str, Mapping[str, Sequence[int]]],
+        seed: int,
+        signals: Mapping[str, Sequence[SignalCall]],
+    ) -> dict[str, Outcome]:
+        with monkeypatch.context() as patch:
+            patch.setattr(values, "binary", wrong)
+            return interpreted(program, streams, seed, signals)
+
+    targets: dict[str, driver.Run] = {"broken": broken}
+    (failure,) = driver.check([driver.Case("S", SUSPECT, SEED)], targets)
+    small = reduced(failure, targets).case.text
+    assert "%" in small
+    assert len(small.splitlines()) <= 14, small
+
+
+def test_reduces_to_the_line_that_matters() -> None:
+    text = ".element E {\n    a;\n    if (b) {\n        c;\n        keep(x + (y * 2));\n    }\n    d;\n}\n"
+    assert smallest(text, lambda texts: ["keep" in found for found in texts]).strip() == "keep0;"

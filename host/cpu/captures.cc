@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a configuration over captures: `--in FILE` for lane 0, 1, ..., `--out FILE` the same, `--seed N` for the
+// choices,
+// `--signal INSTANCE/NAME/HEX...` to be served when all packets are through. A JSON object on stdout. Exit status 1: a
+// capture cannot be read or written, or the program does not come to rest; a sentence on stderr says so.
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+
+extern "C" {
+#include "capture.h"
+}
+#include "graph.h"
+#include "text.h"
+
+using namespace sluice;
+
+constexpr uint64_t ROUNDS = 1 << 22;
+
+struct Options {
+    std::vector<std::string> inputs, outputs, signals;
+    uint64_t seed = 0;
+};
+
+static bool parsed(int count, char **words, Options &options) {
+    for (int i = 1; i + 1 < count; i += 2) {
+        const std::string name = words[i], value = words[i + 1];
+        if (name == "--in")
+            options.inputs.push_back(value);
+        else if (name == "--out")
+            options.outputs.push_back(value);
+        else if (name == "--signal")
+            options.signals.push_back(value);
+        else if (name == "--seed")
+            options.seed = std::stoull(value);
+        else
+            return false;
+    }
+    return count % 2 == 1;
+}
+
+static bool add_signal(Graph &graph, const std::string &text) {
+    std::istringstream parts(text);
+    std::string instance, argument;
+    SignalCall call;
+    std::getline(parts, instance, '/');
+    std::getline(parts, call.name, '/');
+    while (std::getline(parts, argument, '/'))
+        call.arguments.push_back(words_of(argument));
+    for (auto &[name, element] : graph.instances)
+        if (name == instance) {
+            element->signals.push_back(call);
+            return true;
+        }
+    return false;
+}
+
+static bool send_all(Graph &graph, const std::vector<capture> &inputs, uint64_t &lost) {
+    uint64_t most = 0;
+    for (const capture &input : inputs)
+        most = std::max(most, input.count);
+    for (uint64_t i = 0; i < most; i++) {
+        for (unsigned lane = 0; lane < inputs.size(); lane++) {
+            if (i >= inputs[lane].count)
+                continue;
+            const uint8_t *bytes = capture_bytes(&inputs[lane], i);
+            const capture_packet &packet = inputs[lane].packets[i];
+            lost += !graph.send(lane, Bytes(bytes, bytes + packet.size), packet.time);
+        }
+        if (!graph.run(ROUNDS))
+            return false;
+    }
+    return graph.run(ROUNDS);
+}
+
+static void report(const Graph &graph, const std::vector<uint64_t> &lanes, uint64_t lost, uint64_t errors) {
+    std::string out = "{\"lanes\": [";
+    for (size_t i = 0; i < lanes.size(); i++)
+        out += (i ? ", " : "") + std::to_string(lanes[i]);
+    out += "], \"lost\": " + std::to_string(lost) + ", \"errors\": " + std::to_string(errors);
+    out += ", \"unread\": " + std::to_string(graph.unread()) + ", \"instances\": {";
+    for (size_t i = 0; i < graph.instances.size(); i++)
+        out += (i ? ", " : "") + quoted(graph.instances[i].first) + ": {" + told(*graph.instances[i].second) + "}";
+    std::cout << out << "}}\n";
+}
+
+static int fail(const char *text) {
+    std::fprintf(stderr, "%s\n", text);
+    return 1;
+}
+
+int main(int count, char **words) {
+    Options options;
+    if (!parsed(count, words, options))
+        return fail("options: --in FILE, --out FILE, --seed N, --signal INSTANCE/NAME/HEX...");
+    char text[1024] = "";
+    std::vector<capture> inputs(options.inputs.size());
+    for (size_t i = 0; i < inputs.size(); i++) {
+        const int status = capture_read(&inputs[i], options.inputs[i].c_str(), text, sizeof text);
+        if (status < 0)
+            return fail(text);
+        if (status > 0)
+            std::fprintf(stderr, "%s\n", text);
+    }
+    std::vector<capture> outputs(options.outputs.size());
+    std::vector<uint64_t> lanes;
+    uint64_t errors = 0, lost = 0;
+    Graph graph([&](unsigned lane, const Bytes &packet, uint64_t time, bool error) {
+        lanes.resize(std::max<size_t>(lanes.size(), lane + 1));
+        errors += error;
+        lanes[lane] += !error; // a lane drops what has an error
+        if (lane < outputs.size() && !error &&
+            capture_add(&outputs[lane], packet.data(), uint32_t(packet.size()), time) != 0)
+            lost++;
+    });
+    build(graph);
+    graph.start(options.seed);
+    if (!send_all(graph, inputs, lost))
+        return fail("the program does not come to rest: an element writes without end");
+    for (const std::string &signal : options.signals)
+        if (!add_signal(graph, signal))
+            return fail(("there is no instance for the signal " + signal).c_str());
+    graph.run(ROUNDS);
+    for (size_t i = 0; i < outputs.size(); i++)
+        if (capture_write(&outputs[i], options.outputs[i].c_str(), text, sizeof text) < 0)
+            return fail(text);
+    report(graph, lanes, lost, errors);
+    return 0;
+}

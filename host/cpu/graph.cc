@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph.h"
+
+namespace sluice {
+
+void Graph::start(uint64_t seed) {
+    uint64_t number = 0;
+    for (auto &[name, element] : instances)
+        element->start(seed ? seed + ++number * 1000003 : 0);
+}
+
+bool Graph::send(unsigned lane, const Bytes &packet, uint64_t time) {
+    const auto found = inlets_.find(lane);
+    if (found == inlets_.end())
+        return false;
+    found->second(packet, time);
+    return true;
+}
+
+bool Graph::run(uint64_t rounds) {
+    std::vector<unsigned> idle(instances.size(), 0);
+    for (bool active = true; active; rounds--) {
+        if (rounds == 0)
+            return false;
+        active = false;
+        for (size_t i = 0; i < instances.size(); i++) {
+            Element &element = *instances[i].second;
+            const Step step = element.step();
+            idle[i] = step == Step::idle ? idle[i] + 1 : 0;
+            active |= (step != Step::blocked && idle[i] < IDLE_ITERATIONS) || element.signals_pending();
+        }
+    }
+    return true;
+}
+
+uint64_t Graph::unread() const {
+    uint64_t count = 0;
+    for (const auto &[name, element] : instances)
+        for (const InputPort *port : element->inputs)
+            count += port->waiting();
+    return count;
+}
+
+} // namespace sluice

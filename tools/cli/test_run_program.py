@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice run FILE.sl`: the CPU and the interpreter send the same packets, count the same, and say what is wrong."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from compiler.interpreter.packets import Packet
+from tools.cli.main import app
+from tools.cli.run_program import read_capture, write_capture
+
+PROGRAM = """
+.element Count <1, 1> {
+    .state { ulong count; }
+    .handler {
+        if (get_input_port() != PORT_1) return (PORT_1);
+        flit x;
+        x = read_input_port(PORT_1);
+        if (x.fd.sop) count = count + 1;
+        set_output_port(PORT_1, x);
+        return (PORT_1);
+    }
+    .signal {
+        ClSignal p;
+        p.Sig.LParam[0] = count;
+        set_signal(p);
+    }
+}
+.element Split (packet in -> packet small, packet large) {
+    .state { bool is_large; }
+    .handler {
+        flit x = read(in);
+        if (x.sop) is_large = x.meta.length > 100;
+        if (is_large) write(large, x);
+        if (!is_large) write(small, x);
+        if (x.sop && x.meta.length == 65) print("{} bytes", x.meta.length);
+    }
+    .signal uint<9> add(uint<8> a, uint<8> b) { return (uint<9>) a + b; }
+}
+Count :: cnt @
+Split :: split @
+from_tor -> cnt -> split [1] -> to_tor
+split [2] -> to_lane[1]
+from_lane[1] -> to_lane[2]
+"""
+PACKETS = [Packet(bytes(n % 251 for n in range(size)), 1_000_000 + size) for size in (60, 64, 65, 100, 101, 128, 1500, 9216)]
+
+
+def invoke(folder: Path, *words: str) -> tuple[int, str, str]:
+    (folder / "p.sl").write_text(PROGRAM)
+    done = CliRunner().invoke(app, ["run", str(folder / "p.sl"), *words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+def test_runs_a_configuration_over_captures(target: str, tmp_path: Path) -> None:
+    write_capture(tmp_path / "in.pcap", PACKETS)
+    lanes = [tmp_path / f"out{lane}.pcap" for lane in range(3)]
+    outputs = [word for path in lanes for word in ("--out", str(path))]
+    inputs = ["--in", str(tmp_path / "in.pcap")] * 2
+    signals = ["--signal", "cnt", "--signal", "split.add:200,0x64"]
+    status, text, _ = invoke(tmp_path, "--target", target, *inputs, *outputs, *signals, "--json")
+    assert status == 0
+    assert [read_capture(path) for path in lanes] == [PACKETS[:4], PACKETS[4:], PACKETS]
+    found = json.loads(text)
+    assert found["lanes"] == [4, 4, 8]
+    assert found["instances"]["cnt"]["state"] == {"count": "0x8"}
+    assert found["instances"]["cnt"]["answers"] == ["0x8"]
+    assert found["instances"]["split"]["answers"] == ["0x12c"]
+    assert found["instances"]["split"]["lines"] == ["65 bytes"]
+
+
+def test_says_what_is_wrong(tmp_path: Path) -> None:
+    write_capture(tmp_path / "in.pcap", PACKETS)
+    given = ["--target", "interpreter", "--in", str(tmp_path / "in.pcap")]
+    assert "no signal 'sub'" in invoke(tmp_path, *given, "--signal", "split.sub")[2]
+    assert "takes 2 arguments" in invoke(tmp_path, *given, "--signal", "split.add:1")[2]
+    assert "no target 'gpu'" in invoke(tmp_path, "--target", "gpu", "--in", str(tmp_path / "in.pcap"))[2]
+    assert "one of the two" in CliRunner().invoke(app, ["run", "--in", str(tmp_path / "in.pcap")]).stderr
