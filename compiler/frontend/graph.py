@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from compiler.frontend import ast, typed
 from compiler.frontend import ast_element as tree
 from compiler.frontend.constants import Bad
-from compiler.frontend.resolve import describe
+from compiler.frontend.graph_nodes import Edge, Level, Node, Point, name_ports, ordered, point_of, shown
 from compiler.frontend.scope import ElementName, Number, Scope, TypeName
 from compiler.frontend.source import Diagnostics, Note, Span, closest
 from compiler.frontend.state_machine import StateMachines
@@ -22,63 +22,6 @@ MAX_DEPTH = 1 << 16
 MAX_GROUPS = 16
 
 Parameters = dict[str, Number | TypeName]
-
-
-@dataclass(frozen=True)
-class Point:
-    """An end of a connection: a port of an instance, a lane (`kind` "lane"), a port of a group, or nothing ("idle")."""
-
-    kind: str
-    instance: str
-    index: int
-    is_source: bool
-    type: typed.Type
-    is_packet: bool
-    shown: str
-
-    @property
-    def key(self) -> tuple[str, str, int, bool]:
-        return self.kind, self.instance, self.index, self.is_source
-
-
-@dataclass(frozen=True)
-class Edge:
-    source: Point
-    target: Point
-    depth: int
-    lossy: bool
-    span: Span
-
-
-@dataclass
-class Node:
-    """What a name of a configuration stands for: its ports in both directions."""
-
-    name: str
-    inputs: list[Point]
-    outputs: list[Point]
-    names: dict[str, tuple[list[Point], bool]] = field(default_factory=dict)  # port name: its points, whether it is an array
-
-
-@dataclass
-class Level:
-    """The names of the configuration, or of one group in it."""
-
-    prefix: str
-    nodes: dict[str, Node | None] = field(default_factory=dict)
-    parent: Level | None = None
-
-    def find(self, name: str) -> tuple[bool, Node | None]:
-        """Whether the name is known, and its node (None where it is broken)."""
-        level: Level | None = self
-        while level is not None:
-            if name in level.nodes:
-                return True, level.nodes[name]
-            level = level.parent
-        return False, None
-
-    def known(self) -> list[str]:
-        return [*self.nodes, *(self.parent.known() if self.parent else [])]
 
 
 Find = Callable[[tuple[ast.Name, ...], Scope], ElementName | None]
@@ -106,6 +49,8 @@ class GraphBuilder(StateMachines):
         self.edges: list[Edge] = []
         self.level = Level("")
         self.depth = 0
+        self.on_host = False  # of the group that is expanded
+        self.suffix = ""  # of instances in a round of `.repeat`
         self.is_broken = False
 
     def build(self, nodes: tuple[tree.Connection, ...], most_packet: int) -> tuple[list[typed.Instance], list[typed.Channel], int]:
@@ -115,7 +60,7 @@ class GraphBuilder(StateMachines):
         self._check_connected(edges)
         channels = [self._channel(edge, most_packet) for edge in edges if edge.source.kind != "idle"]
         lanes = [end.port + 1 for c in channels for end in (c.source, c.target) if not end.instance]
-        return _ordered(list(self.instances.values()), channels), channels, max(lanes, default=0)
+        return ordered(list(self.instances.values()), channels), channels, max(lanes, default=0)
 
     def _connections(self, nodes: tuple[tree.Connection, ...]) -> None:
         for node in nodes:
@@ -139,8 +84,6 @@ class GraphBuilder(StateMachines):
                 self._connections(node.body)
             finally:
                 self.scope, self.level, self.suffix = outer_scope, outer, ""
-
-    suffix = ""
 
     # Instances
 
@@ -178,15 +121,15 @@ class GraphBuilder(StateMachines):
         parameters = self.parameters_of(found.declaration, arguments, span)
         full = self.level.prefix + name
         if isinstance(found.declaration, tree.Group):
-            return self._group(found, found.declaration, parameters, full, span)
+            return self._group(found, found.declaration, parameters, full, host, span)
         element = self.instantiate(found, parameters)
         if full in self.instances:
             note = (Note("the other one", self.instances[full].span),)
             raise self.error("E0602", f"there are two instances '{full}'", span, "give one of them another name", note)
-        self.instances[full] = typed.Instance(full, element, host, signals, span)
-        node = Node(full, [_point(full, p) for p in element.inputs], [_point(full, p) for p in element.outputs])
+        self.instances[full] = typed.Instance(full, element, host or self.on_host, signals, span)
+        node = Node(full, [point_of(full, p) for p in element.inputs], [point_of(full, p) for p in element.outputs])
         for points, ports in ((node.inputs, found.declaration.ports.inputs), (node.outputs, found.declaration.ports.outputs)):
-            _name_ports(node, points, ports, [p.name for p in (element.inputs if points is node.inputs else element.outputs)])
+            name_ports(node, points, ports, [p.name for p in (element.inputs if points is node.inputs else element.outputs)])
         return node
 
     def parameters_of(self, node: tree.Element | tree.Group, arguments: tuple[tree.Argument, ...], span: Span) -> Parameters:
@@ -221,12 +164,12 @@ class GraphBuilder(StateMachines):
 
     # Groups
 
-    def _group(self, found: ElementName, node: tree.Group, parameters: Parameters, full: str, span: Span) -> Node:
+    def _group(self, found: ElementName, node: tree.Group, parameters: Parameters, full: str, host: bool, span: Span) -> Node:
         if self.depth >= MAX_GROUPS:
             hint = f"at most {MAX_GROUPS} groups in each other, and none in itself"
             raise self.error("E0608", f"'{node.name.text}' is nested too deeply", span, hint)
-        outer_level, outer_scope, outer_suffix = self.level, self.scope, self.suffix
-        self.level, self.scope, self.suffix = Level(f"{full}_"), Scope(found.scope), ""
+        outer = (self.level, self.scope, self.suffix, self.on_host)
+        self.level, self.scope, self.suffix, self.on_host = Level(f"{full}_"), Scope(found.scope), "", host or self.on_host
         self.depth += 1
         try:
             for name, value in parameters.items():
@@ -234,7 +177,7 @@ class GraphBuilder(StateMachines):
             outside = self._group_ports(node.ports, full)
             self._connections(node.connections)
         finally:
-            self.level, self.scope, self.suffix = outer_level, outer_scope, outer_suffix
+            self.level, self.scope, self.suffix, self.on_host = outer
             self.depth -= 1
         return outside
 
@@ -286,6 +229,9 @@ class GraphBuilder(StateMachines):
     def _node_of(self, end: tree.End) -> Node:
         """The node that an end of a chain names; an element's name makes an instance without a name."""
         if end.declares:
+            whole = (*end.declares.path, end.declares.name)
+            if any(whole[0].text in scope.namespaces for scope in self.scope.chain()) and len(whole) == 2:
+                return self._anonymous(whole, end.declares.arguments, end.span)  # namespace::Element
             return self._declare_instance(end.declares)
         name = end.path[0]
         if len(end.path) == 1 and not end.arguments:
@@ -299,11 +245,14 @@ class GraphBuilder(StateMachines):
             if name.text == "Idle":
                 idle = Point("idle", "", 0, True, self.packet.type, self.packet.is_packet, "Idle")
                 return Node("Idle", [], [idle])
-        number = 1
-        base = f"{end.path[-1].text.lower()}"
+        return self._anonymous(end.path, end.arguments, end.span)
+
+    def _anonymous(self, path: tuple[ast.Name, ...], arguments: tuple[tree.Argument, ...], span: Span) -> Node:
+        """An instance that is named by its element."""
+        number, base = 1, path[-1].text.lower()
         while self.level.prefix + f"{base}_{number}{self.suffix}" in self.instances:
             number += 1
-        return self._make(end.path, end.arguments, f"{base}_{number}{self.suffix}", False, False, end.span)
+        return self._make(path, arguments, f"{base}_{number}{self.suffix}", False, False, span)
 
     def _lane(self, end: tree.End) -> Node:
         name = end.path[0].text
@@ -337,14 +286,13 @@ class GraphBuilder(StateMachines):
             if chosen is not None:
                 return chosen
         if given is not None:
-            return self._by_number(points, name, given, what, points[0].kind == "group" and end.path[0].text in self.level.nodes)
+            return self._by_number(points, name, given, what)
         if len(points) > 1:
             hint = f"choose one: {name} [1]" if is_source else f"choose one: [1] {name}"
             raise self.error("E0604", f"'{name}' has {len(points)} {what}s", end.span, hint)
         return points[0]
 
-    def _by_number(self, points: list[Point], name: str, given: ast.Expression, what: str, in_group: bool) -> Point:
-        del in_group
+    def _by_number(self, points: list[Point], name: str, given: ast.Expression, what: str) -> Point:
         number = self.value(given)
         if not 1 <= number <= len(points):
             hint = f"it has {len(points)}, counted from 1"
@@ -383,6 +331,7 @@ class GraphBuilder(StateMachines):
         self._check_once()
         outgoing = {edge.source.key: edge for edge in self.edges}
         found: list[Edge] = []
+        reached: set[tuple[str, str, int, bool]] = set()
         for edge in self.edges:
             if edge.source.kind == "group":
                 continue
@@ -392,24 +341,28 @@ class GraphBuilder(StateMachines):
                 following = outgoing.get((kind, instance, index, True))
                 steps += 1
                 if following is None or steps > len(self.edges):
-                    self._unconnected(edge.target.shown, "inside the group", edge.span)
+                    self._unconnected(edge.target.shown, "leads nowhere", edge.span)
                     break
                 depth = max(edge.depth, following.depth)
+                reached.add(following.source.key)
                 edge = replace(edge, target=following.target, depth=depth, lossy=edge.lossy or following.lossy)
             else:
                 found.append(edge)
+        for edge in self.edges:
+            if edge.source.kind == "group" and edge.source.key not in reached:
+                self._unconnected(edge.source.shown, "gets nothing", edge.span)
         return found
 
-    def _unconnected(self, shown: str, where: str, span: Span) -> None:
+    def _unconnected(self, shown: str, verb: str, span: Span) -> None:
         if not self.is_broken:
-            self.diagnostics.error("E0604", f"'{shown}' leads nowhere {where}", span, "connect it")
+            self.diagnostics.error("E0604", f"'{shown}' {verb}", span, "connect it on both sides of the group")
         self.is_broken = True
 
     def _check_types(self, edge: Edge) -> None:
         source, target = edge.source, edge.target
         if source.kind == "idle" or (source.type, source.is_packet) == (target.type, target.is_packet):
             return
-        text = f"'{source.shown}' gives {_shown(source)}, '{target.shown}' takes {_shown(target)}"
+        text = f"'{source.shown}' gives {shown(source)}, '{target.shown}' takes {shown(target)}"
         self.diagnostics.error("E0605", text, edge.span, "both ends of a channel need one type")
 
     def _check_once(self) -> None:
@@ -432,7 +385,7 @@ class GraphBuilder(StateMachines):
         used = {point.key for edge in edges for point in (edge.source, edge.target)}
         for instance in self.instances.values():
             for port in (*instance.element.inputs, *instance.element.outputs):
-                point = _point(instance.name, port)
+                point = point_of(instance.name, port)
                 if point.key in used:
                     continue
                 what, count = (
@@ -452,43 +405,3 @@ class GraphBuilder(StateMachines):
             self.diagnostics.error("E0606", text, edge.span, hint)
         ends = [typed.Endpoint(point.instance, point.index) for point in (source, target)]
         return typed.Channel(ends[0], ends[1], target.type, target.is_packet, edge.depth, edge.lossy, edge.span)
-
-
-def _shown(point: Point) -> str:
-    return "packet" if point.is_packet else describe(point.type)
-
-
-def _point(instance: str, port: typed.Port) -> Point:
-    return Point("port", instance, port.index, not port.is_input, port.type, port.is_packet, f"{instance}.{port.name}")
-
-
-def _name_ports(node: Node, points: list[Point], ports: tuple[tree.PortDeclaration, ...], names: list[str]) -> None:
-    """Names of ports as the source has them: an array is one name."""
-    for port in ports:
-        mine = [p for p, n in zip(points, names, strict=True) if n == port.name.text or _is_entry(n, port)]
-        node.names[port.name.text] = (mine, port.count is not None)
-
-
-def _is_entry(name: str, port: tree.PortDeclaration) -> bool:
-    prefix = f"{port.name.text}_"
-    return port.count is not None and name.startswith(prefix) and name[len(prefix) :].isdigit()
-
-
-def _ordered(instances: list[typed.Instance], channels: list[typed.Channel]) -> list[typed.Instance]:
-    """In topological order, or as they are declared where there is a cycle."""
-    waiting = {instance.name: 0 for instance in instances}
-    for channel in channels:
-        if channel.target.instance and channel.source.instance:
-            waiting[channel.target.instance] += 1
-    found: list[typed.Instance] = []
-    ready = [instance for instance in instances if waiting[instance.name] == 0]
-    by_name = {instance.name: instance for instance in instances}
-    while ready:
-        instance = ready.pop(0)
-        found.append(instance)
-        for channel in channels:
-            if channel.source.instance == instance.name and channel.target.instance:
-                waiting[channel.target.instance] -= 1
-                if waiting[channel.target.instance] == 0:
-                    ready.append(by_name[channel.target.instance])
-    return found if len(found) == len(instances) else instances

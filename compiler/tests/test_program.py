@@ -186,10 +186,10 @@ def test_a_parameter_makes_an_element_of_its_own():
 def test_what_is_imported_can_have_a_namespace(tmp_path):
     (tmp_path / "lib.sl").write_text(".element Count (packet in -> packet out) { .handler { write(out, read(in)); } }\n")
     (tmp_path / "main.sl").write_text(
-        'import "lib.sl" as lib;\nlib::Count :: mine\nCount :: theirs\nfrom_tor -> mine -> theirs -> to_tor\n'
+        'import "lib.sl" as lib;\nlib::Count :: mine\nCount :: theirs\nfrom_tor -> mine -> theirs -> lib::Count -> to_tor\n'
     )
     diagnostics = Diagnostics()
     found = load(tmp_path / "main.sl", diagnostics)
     assert found is not None and not diagnostics
-    mine, theirs = found.instances
-    assert not mine.element.states and theirs.element.states
+    mine, theirs, other = found.instances
+    assert not mine.element.states and theirs.element.states and other.element is mine.element
