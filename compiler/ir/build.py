@@ -20,12 +20,22 @@ class Builder:
     def __init__(self) -> None:
         self.span: Span | None = None
         self.label = ""
+        self.depth = 0  # of operators that a part of a value has been looked for in
+        self._made: dict[tuple[str, tuple[Node, ...], int, int], Node] = {}  # what was asked for, and what it became
         self._pool: dict[tuple[object, ...], Node] = {}
 
     def make(self, op: str, args: Sequence[Node], width: int, *, value: int = 0, low: int = 0, name: str = "") -> Node:
         """The node, or a simpler one that is equal to it."""
-        found = local.simplify(self, op, tuple(args), width, low) if args else None
-        return found if found is not None else self.exact(op, args, width, value=value, low=low, name=name)
+        if not args or op == "read":
+            return self.exact(op, args, width, value=value, low=low, name=name)
+        key = (op, tuple(args), width, low)
+        known = self._made.get(key)
+        if known is None:
+            found = local.simplify(self, op, key[1], width, low)
+            known = found if found is not None else self.exact(op, args, width, low=low)
+            if self.depth == 0:
+                self._made[key] = known
+        return known
 
     def exact(self, op: str, args: Sequence[Node], width: int, *, value: int = 0, low: int = 0, name: str = "") -> Node:
         """The node as it is asked for."""

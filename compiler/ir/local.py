@@ -16,13 +16,13 @@ from compiler.ir.operators import COMMUTATIVE, function, mask
 if TYPE_CHECKING:
     from compiler.ir.build import Builder
 
+DEPTH = 8  # operators between a part that is asked for and the value that it is a part of
+
 Rule = Callable[["Builder", tuple[Node, ...], int, int], Node | None]
 
 
 def simplify(b: Builder, op: str, args: tuple[Node, ...], width: int, low: int) -> Node | None:
     """A simpler node than `op` of `args`, or None."""
-    if op == "read":
-        return None
     if all(arg.op == "const" for arg in args):
         value = function(op, width, low, tuple(arg.width for arg in args))(*(arg.value for arg in args))
         return b.const(value, width)
@@ -311,13 +311,29 @@ def _extract(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node |
             return _extract_concat(b, a, width, low)
         case "zext" | "sext":
             return _extract_extended(b, a, width, low)
-        case "and" | "or" | "xor" if any(arg.op in ("const", "concat", "zext") for arg in a.args):
-            return b.binary(a.op, b.extract(a.args[0], low, width), b.extract(a.args[1], low, width))
-        case "not" if a.args[0].op in ("concat", "zext"):
-            return b.not_(b.extract(a.args[0], low, width))
-        case "mux" if any(arm.op in ("concat", "const", "zext") for arm in a.args[1:]):
-            return b.mux(a.args[0], b.extract(a.args[1], low, width), b.extract(a.args[2], low, width))
+        case "and" | "or" | "xor" | "not" | "mux" if b.depth < DEPTH:
+            operands = a.args[1:] if a.op == "mux" else a.args
+            if any(_is_part(operand, low, width) for operand in operands):
+                b.depth += 1
+                parts = [b.extract(operand, low, width) for operand in operands]
+                b.depth -= 1
+                return b.make(a.op, (*a.args[: len(a.args) - len(parts)], *parts), width)
     return None
+
+
+def _is_part(node: Node, low: int, width: int) -> bool:
+    """Whether bits of a node are a whole part of it, or constant."""
+    if node.op == "zext":
+        inner = node.args[0]
+        return low >= inner.width or (low == 0 and width == inner.width) or _is_part(inner, low, width)
+    if node.op != "concat":
+        return node.op == "const"
+    at = 0
+    for part in reversed(node.args):
+        if at <= low and low + width <= at + part.width:
+            return width == part.width or part.op == "const"
+        at += part.width
+    return False
 
 
 def _extract_concat(b: Builder, a: Node, width: int, low: int) -> Node:

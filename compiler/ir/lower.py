@@ -232,6 +232,7 @@ class _Lowering:
         self.registers: dict[str, Register] = {}
         self.names: dict[Key, str] = {}
         self.guards: dict[typed.Port, Framing | None] = {}
+        self._bodies: tuple[Transition, tuple[Transition, ...]] | None = None
 
     def _body(self, contents: dict[str, dict[int, int]] | None, most: int) -> _Body:
         builder = Builder()
@@ -240,12 +241,17 @@ class _Lowering:
         ports = Ports(builder, paths, self.element, self.layout, self.registers, self.names)
         return _Body(self.element, builder, paths, memories, ports, most=most)
 
+    def bodies(self) -> tuple[Transition, tuple[Transition, ...]]:
+        """The handler and the signals."""
+        if self._bodies is None:
+            self._bodies = self._handler(), tuple(self._signal(signal) for signal in self.element.signals)
+        return self._bodies
+
     def element_ir(self) -> ElementIr:
-        """Init first, then the handler and the signals."""
+        """The bodies, and what `.init` gives."""
         contents: dict[str, dict[int, int]] = {}
         resets, seed = self._init(contents)
-        handler = self._handler()
-        signals = tuple(self._signal(signal) for signal in self.element.signals)
+        handler, signals = self.bodies()
         registers = self.layout.ir_registers(resets) | self.registers
         if RANDOM in self.names:
             name = self.names[RANDOM]
@@ -347,8 +353,8 @@ def lower_states(element: typed.Element) -> tuple[ElementIr, Layout]:
     """The IR, and where it keeps the states: once to see which arrays are indexed by constants alone, and again where that changes
     their layout."""
     first = _Lowering(element, None)
-    made = first.element_ir()
+    first.bodies()
     second = _Lowering(element, frozenset(first.dynamic))
-    if second.layout.registers != first.layout.registers or second.layout.memories != first.layout.memories:
-        made = second.element_ir()
+    is_same = second.layout.registers == first.layout.registers and second.layout.memories == first.layout.memories
+    made = (first if is_same else second).element_ir()
     return verify(made), second.layout
