@@ -20,12 +20,13 @@ from compiler.fuzz import generate, tokens
 from compiler.fuzz.compare import disagreement
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
+from compiler.targets import rtl_outcome
 
 Run = Callable[
     [typed.Program, Mapping[str, Mapping[str, Sequence[int]]], int, Mapping[str, Sequence[SignalCall]]], Mapping[str, Outcome]
 ]
-TARGETS: dict[str, Run] = {"cpu": cpp_run.run}
-FEATURES = {"cpu": generate.Features()}  # what each target can do
+TARGETS: dict[str, Run] = {"cpu": cpp_run.run, "rtl": rtl_outcome.run}
+FEATURES = {"cpu": generate.Features(), "rtl": generate.Features()}  # what each target can do
 BATCH = 32  # programs in one build
 CHOICES = (0, 1, 2)  # seeds of the surroundings that each program runs with
 

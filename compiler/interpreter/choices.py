@@ -31,8 +31,9 @@ class SignalCall:
 class Choices(Protocol):
     """Asked with the number of the iteration, counted over those of the instance that were not blocked."""
 
-    def available(self, iteration: int, port: int, has_token: bool, must: bool) -> bool:
-        """Whether the token of an input has arrived; it `must` where the iteration could not have begun otherwise."""
+    def available(self, iteration: int, port: int, has_token: bool, must: bool) -> bool | None:
+        """Whether the token of an input has arrived; it `must` where the iteration could not have begun otherwise. None: the
+        log does not say."""
 
     def select(self, iteration: int, ready: Sequence[int], after: int) -> int:
         """Which of the ready inputs; `after` is the one taken last, or -1."""
@@ -91,8 +92,9 @@ class Replay:
             raise NotAllowed(f"iteration {iteration} needs a choice, and the log has no '{name}' for it")
         return int(entry[name])
 
-    def available(self, iteration: int, port: int, has_token: bool, must: bool) -> bool:
-        return bool(self._get(iteration, "available") >> port & 1)
+    def available(self, iteration: int, port: int, has_token: bool, must: bool) -> bool | None:
+        entry = self._entries.get(iteration, {})
+        return bool(int(entry["available"]) >> port & 1) if "available" in entry else None
 
     def select(self, iteration: int, ready: Sequence[int], after: int) -> int:
         return self._get(iteration, "select")

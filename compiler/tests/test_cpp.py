@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C++ of elements against the interpreter: same tokens, states, answers and messages, by the choices that C++ made."""
 
+import random
 from functools import cache
 
 import pytest
 
 from compiler.backends import cpp, cpp_run
 from compiler.frontend import typed as t
+from compiler.frontend.program import load_text
+from compiler.frontend.source import Diagnostics
 from compiler.fuzz.compare import disagreement
 from compiler.interpreter.choices import Decide, SignalCall
 from compiler.interpreter.element import Outcome, run_element
+from compiler.interpreter.packets import Packet, to_flits
+from compiler.interpreter.tables import Rule, Rules
 from compiler.tests import trees
 from compiler.tests.test_interpreter import PACKET, masked, merge, passes
 
@@ -70,3 +75,85 @@ def test_names_stay_and_lines_are_told() -> None:
     assert "state.count = state.count + Uint<64>(1);" in text
     assert "flit_t x = in.PORT_1.read();" in text
     assert "// tree.sl:1" in text
+
+
+TEXT = """
+struct route_t {
+    uint<4> port;
+    uint<60> mark;
+}
+.element Route (uint<32> address -> uint<4> port, bool hit) {
+    table lpm<uint<32>, route_t> routes[16];
+    .state { uint<8> hits[4]; }
+    .handler {
+        route_t found;
+        bool is_hit = routes.lookup(read(address), found);
+        if (is_hit) hits[found.port]++;
+        write(port, found.port);
+        write(hit, is_hit);
+    }
+}
+.element Order (uint<8> in -> uint<32> out) {
+    .state { uint<32> seen; }
+    uint<32> next(uint<32> by) { seen = seen * 3 + by; return seen; }
+    .handler {
+        uint<32> a[4];
+        uint<8> x = read(in);
+        a[(uint<2>) next(x)] = next(1) - next(2) + seen;
+        bool both = next(1) > 5 && next(2) > 9 || next(3) == 0;
+        print("{} {} {}", next(4), seen, next(5));
+        write(out, both ? a[0] + next(6) : random() ^ a[1] ^ a[3]);
+    }
+}
+.element Headers (packet in -> packet out) {
+    .handler {
+        flit x = read(in);
+        if (x.sop) {
+            ethernet_t *eth = (ethernet_t *) &x.data;
+            ipv4_t *ip = (ipv4_t *) (&x.data + 14);
+            ushort *words = (ushort *) &x.data;
+            if (eth->ethertype == 0x0800) {
+                ip->ttl -= 1;
+                words[(uint) ip->protocol] = ip->total_length;
+                ip->source = ip->destination;
+            }
+        }
+        write(out, x);
+    }
+}
+"""
+
+
+@cache
+def text_program() -> t.Program:
+    diagnostics = Diagnostics()
+    found = load_text(TEXT, "text.sl", diagnostics)
+    assert found is not None, [error.render() for error in diagnostics.sorted()]
+    return found
+
+
+def packet_tokens() -> list[int]:
+    flit = next(element for element in text_program().elements if element.name == "Headers").inputs[0].type
+    choose = random.Random(1)
+    packets = [bytearray(choose.randbytes(choose.randint(40, 150))) for _ in range(40)]
+    for data in packets[::2]:
+        data[12:14] = b"\x08\x00"
+    return [token for data in packets for token in to_flits(flit, Packet(bytes(data)), 0)]
+
+
+@pytest.mark.parametrize("name", ["Route", "Order", "Headers"])
+def test_programs_from_text_agree(name: str) -> None:
+    element = next(element for element in text_program().elements if element.name == name)
+    addresses = [0x0A000001, 0x0A010203, 0x0B000000, 0x0A010200, 0xFFFFFFFF]
+    streams = {"Route": {"address": addresses}, "Order": {"in": list(range(0, 250, 7))}, "Headers": {"in": packet_tokens()}}
+    rules = {}
+    for table in element.tables:
+        masks = {8: 0xFF000000, 16: 0xFFFF0000, 24: 0xFFFFFF00}
+        found = [(0x0A000000, 8, 1), (0x0A010000, 16, 2), (0x0A010200, 24, 3)]
+        rules[table.name] = Rules(table, [Rule(key, masks[size], size, port << 60 | size) for key, size, port in found])
+    outcome = cpp_run.run(text_program(), {name: streams[name]}, 0, rules={name: rules})[name]
+    assert disagreement(element, streams[name], outcome, rules) == ""
+    if name == "Route":
+        assert outcome.outputs == {"port": [1, 3, 0, 3, 0], "hit": [1, 1, 0, 1, 0]}
+    if name == "Headers":
+        assert outcome.outputs["out"] != streams[name]["in"]
