@@ -56,11 +56,6 @@ module el_deparse
     .valid_i(decide_in_valid), .record_i(decide_record), .valid_o(decide_out_valid), .job_o(decide_job)
   );
 
-  typedef struct packed {
-    logic  insert;  // a header goes in front of the flit's packet
-    flit_t flit;
-  } written_t;
-
   aligned_t aligned, write_in;
   logic     aligned_valid, aligned_ready, write_in_valid, write_out_valid, written_valid, written_ready;
   written_t write_out, written;
@@ -83,7 +78,7 @@ module el_deparse
 
   sl_deparse_write u_write (
     .clk_i, .rst_i, .valid_i(write_in_valid), .in_i(write_in),
-    .valid_o(write_out_valid), .flit_o(write_out.flit), .insert_o(write_out.insert)
+    .valid_o(write_out_valid), .out_o(write_out)
   );
 
   // A header is made beside the first flit of its packet. The gate lets in no more flits than there are places here.
@@ -114,7 +109,7 @@ module el_deparse
 
   sl_deparse_prepend u_prepend (
     .clk_i, .rst_i,
-    .in_data_i(written.flit), .in_insert_i(written.insert), .in_valid_i(written_valid), .in_ready_o(written_ready),
+    .in_data_i(written), .in_valid_i(written_valid), .in_ready_o(written_ready),
     .header_data_i(header), .header_valid_i(header_valid), .header_ready_o(header_ready),
     .out_data_o, .out_valid_o, .out_ready_i
   );

@@ -8,8 +8,7 @@ module sl_deparse_prepend
 (
   input  logic          clk_i,
   input  logic          rst_i,           // synchronous, active high
-  input  flit_t         in_data_i,
-  input  logic          in_insert_i,     // its packet gets a header: the same for all flits of a packet
+  input  written_t      in_data_i,       // `insert`: the same for all flits of a packet
   input  logic          in_valid_i,
   output logic          in_ready_o,      // combinational from header_valid_i and out_ready_i
   input  front_header_t header_data_i,
@@ -19,6 +18,13 @@ module sl_deparse_prepend
   output logic          out_valid_o,
   input  logic          out_ready_i
 );
+  flit_t         flit;
+  logic          insert;
+  front_header_t header;
+
+  assign {insert, flit} = in_data_i;
+  assign header         = header_data_i;
+
   localparam int unsigned EmptyBits   = $clog2(DATA_BYTES);
   localparam int unsigned HeaderFlits = TEMPLATE_BYTES / DATA_BYTES;
   localparam int unsigned WholeBits   = 8 - EmptyBits;
@@ -34,17 +40,17 @@ module sl_deparse_prepend
   flit_half_t           rest;           // and what is left of it, in 2 bytes
   logic [EmptyBits-1:0] rest_bytes;
 
-  assign whole      = header_data_i.size[7:EmptyBits];
-  assign rest_bytes = header_data_i.size[EmptyBits-1:0];
+  assign whole      = header.size[7:EmptyBits];
+  assign rest_bytes = header.size[EmptyBits-1:0];
   assign rest       = rest_bytes[EmptyBits-1:1];
   assign free       = !out_valid_o || out_ready_i;
-  assign start      = in_valid_i && (!in_insert_i || header_valid_i);
-  assign alone      = in_insert_i && in_data_i.sop && sent_q != whole;
-  assign spills     = in_insert_i && in_data_i.eop && in_data_i.empty < rest_bytes;
+  assign start      = in_valid_i && (!insert || header_valid_i);
+  assign alone      = insert && flit.sop && sent_q != whole;
+  assign spills     = insert && flit.eop && flit.empty < rest_bytes;
   assign take       = in_valid_i && in_ready_o;
 
-  assign in_ready_o     = free && !spill_q && (!in_insert_i || (header_valid_i && !alone));
-  assign header_ready_o = take && in_insert_i && in_data_i.eop;
+  assign in_ready_o     = free && !spill_q && (!insert || (header_valid_i && !alone));
+  assign header_ready_o = take && insert && flit.eop;
 
   function automatic flit_data_t header_flit(logic [8*TEMPLATE_BYTES-1:0] bytes, logic [WholeBits-1:0] index);
     flit_data_t x;
@@ -72,26 +78,26 @@ module sl_deparse_prepend
         out_data_o.error <= spill_error_q;
         out_data_o.data  <= tail_q;
         spill_q          <= 1'b0;
-      end else if (start && !in_insert_i) begin
-        out_data_o <= in_data_i;
+      end else if (start && !insert) begin
+        out_data_o <= flit;
       end else if (start) begin
         out_data_o      <= '0;
-        out_data_o.sop  <= in_data_i.sop && sent_q == '0;
-        if (in_data_i.sop && sent_q == '0) out_data_o.meta <= longer(in_data_i.meta, header_data_i.size);
+        out_data_o.sop  <= flit.sop && sent_q == '0;
+        if (flit.sop && sent_q == '0) out_data_o.meta <= longer(flit.meta, header.size);
         if (alone) begin
-          out_data_o.data <= header_flit(header_data_i.bytes, sent_q);
+          out_data_o.data <= header_flit(header.bytes, sent_q);
           sent_q          <= sent_q + 1'b1;
         end else begin
-          out_data_o.eop   <= in_data_i.eop && !spills;
-          out_data_o.empty <= in_data_i.eop && !spills ? in_data_i.empty - rest_bytes : '0;
-          out_data_o.error <= in_data_i.eop && !spills && (in_data_i.error || header_data_i.missing);
-          out_data_o.data  <= join_at(in_data_i.sop ? header_flit(header_data_i.bytes, whole) : tail_q,
-                                      rotate_up(in_data_i.data, rest), rest);
-          tail_q           <= join_at(rotate_up(in_data_i.data, rest), '0, rest);
+          out_data_o.eop   <= flit.eop && !spills;
+          out_data_o.empty <= flit.eop && !spills ? flit.empty - rest_bytes : '0;
+          out_data_o.error <= flit.eop && !spills && (flit.error || header.missing);
+          out_data_o.data  <= join_at(flit.sop ? header_flit(header.bytes, whole) : tail_q,
+                                      rotate_up(flit.data, rest), rest);
+          tail_q           <= join_at(rotate_up(flit.data, rest), '0, rest);
           sent_q           <= '0;
           spill_q          <= spills;
-          spill_empty_q    <= in_data_i.empty - rest_bytes;
-          spill_error_q    <= in_data_i.error || header_data_i.missing;
+          spill_empty_q    <= flit.empty - rest_bytes;
+          spill_error_q    <= flit.error || header.missing;
         end
       end
     end

@@ -10,8 +10,7 @@ module sl_deparse_write
   input  logic     valid_i,
   input  aligned_t in_i,
   output logic     valid_o,  // WRITE_LATENCY cycles after valid_i
-  output flit_t    flit_o,
-  output logic     insert_o  // a header template goes in front of the flit's packet
+  output written_t out_o
 );
   localparam int unsigned DataBits  = 8 * DATA_BYTES;
   localparam int unsigned Halves    = DATA_BYTES / 2;
@@ -81,9 +80,9 @@ module sl_deparse_write
       sum_q       <= in_q.edit.sum;
     end
     if (valid_q2) begin
-      flit_o      <= flit_q;
-      insert_o    <= insert_q;
-      flit_o.data <= write_transport(flit_q.data, src_hit_q, dst_hit_q, sum_hit_q, src_q, dst_q, sum_q);
+      out_o.insert <= insert_q;
+      out_o.flit   <= flit_q;
+      out_o.flit.data <= write_transport(flit_q.data, src_hit_q, dst_hit_q, sum_hit_q, src_q, dst_q, sum_q);
     end
   end
 endmodule

@@ -122,6 +122,12 @@ package sl_packet_pkg;
     logic [EDIT_INDEX_BITS-1:0] index;
   } aligned_t;
 
+  // A flit that leaves the deparser but for the headers in front.
+  typedef struct packed {
+    logic  insert;  // a header template goes in front of the flit's packet
+    flit_t flit;
+  } written_t;
+
   // A header template as it is stored, and as it goes in front of a packet. Byte 0 in bits 7:0.
   typedef struct packed {
     template_info_t              info;
