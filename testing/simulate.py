@@ -45,10 +45,10 @@ class SimulationError(AssertionError):
     """A cocotb test failed, or the simulator ended before it wrote its results."""
 
 
-def packages() -> list[Path]:
+def packages(generated: Path = GENERATED) -> list[Path]:
     """Generated and hand-written packages, generated first: they are compiled before any module."""
     written = sorted(p for folder in SOURCE_FOLDERS for p in (ROOT / folder).rglob("*_pkg.sv"))
-    return [*sorted(GENERATED.glob("*_pkg.sv")), *written]
+    return [*sorted(generated.glob("*_pkg.sv")), *written]
 
 
 def module_folders() -> list[Path]:
@@ -57,10 +57,10 @@ def module_folders() -> list[Path]:
     return sorted(found)
 
 
-def closure(module: str, extra_sources: Sequence[Path] = ()) -> list[Path]:
+def closure(module: str, extra_sources: Sequence[Path] = (), generated: Path = GENERATED) -> list[Path]:
     """All files a module needs, itself included: every known module or package whose name its text mentions."""
     by_name = {p.stem: p for folder in module_folders() for p in folder.glob("*.sv")}
-    by_name |= {p.stem: p for p in (*packages(), *extra_sources)}
+    by_name |= {p.stem: p for p in (*packages(generated), *extra_sources)}
     if module not in by_name:
         raise FileNotFoundError(f"no file {module}.sv below {', '.join(SOURCE_FOLDERS)}")
     needed: dict[str, Path] = {}
@@ -96,15 +96,17 @@ def simulate(
     env: Mapping[str, str] | None = None,
     flags: Sequence[str] = (),
     extra_sources: Sequence[Path] = (),
+    generated: Path = GENERATED,
 ) -> None:
     """Run the cocotb tests of `test_file` on `module`; the built simulator is reused while its sources are the same.
 
     `seed` is that of Python's `random` in the test: SLUICE_SEED, or 1, so that a run repeats exactly.
-    `extra_sources` are generated files outside the source folders. Raises SimulationError when a test fails.
+    `extra_sources` are generated files outside the source folders; `generated` is where the layouts' are, for another flit
+    width than the usual one. Raises SimulationError when a test fails.
     """
     parameters = dict(parameters or {})
     all_flags = [*VERILATOR_FLAGS, *flags]
-    files = closure(module, extra_sources)
+    files = closure(module, extra_sources, generated)
     build_dir = BUILD / f"{module}-{_digest(files, module, sorted(parameters.items()), all_flags)}"
     build_dir.mkdir(parents=True, exist_ok=True)
     search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
@@ -115,7 +117,7 @@ def simulate(
     runner = get_runner("verilator")
     with locked(BUILD / f"{build_dir.name}.lock"):
         runner.build(
-            sources=[*[p for p in packages() if p in files], *[p for p in files if p.stem == module]],
+            sources=[*[p for p in packages(generated) if p in files], *[p for p in files if p.stem == module]],
             hdl_toplevel=module,
             parameters=parameters,
             build_args=[*all_flags, *search],
@@ -126,7 +128,7 @@ def simulate(
     test_path = Path(test_file).resolve()
     results = build_dir / f"{test_path.stem}-{os.getpid()}.xml"
     # The simulator's Python is given the path of this one; it needs the test's own folder too.
-    added = [str(p) for p in (test_path.parent, ROOT, GENERATED) if str(p) not in sys.path]
+    added = [str(p) for p in (test_path.parent, ROOT, generated) if str(p) not in sys.path]
     sys.path[:0] = added
     runner.test(
         test_module=test_path.stem,
@@ -136,7 +138,8 @@ def simulate(
         build_dir=build_dir,
         test_dir=build_dir,
         results_xml=str(results),
-        extra_env=dict(env or {}),
+        # Else pytest's rewriting of assertions would put the usual generated files before these.
+        extra_env={**(env or {}), **({} if generated == GENERATED else {"COCOTB_REWRITE_ASSERTION_FILES": ""})},
         log_file=build_dir / f"{test_path.stem}.log",
     )
     del sys.path[: len(added)]

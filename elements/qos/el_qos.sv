@@ -6,7 +6,7 @@
 module el_qos
   import sluice_pkg::*;
 #(
-  parameter int unsigned Flits = 256,  // places of each queue, a power of two, more than a packet of the largest size
+  parameter int unsigned Flits = 16384 / DATA_BYTES,  // of each queue; a power of two, more than the largest packet
   localparam int unsigned Queues = QOS_REGISTERS_QUANTUM_COUNT
 ) (
   input  logic               clk_i,

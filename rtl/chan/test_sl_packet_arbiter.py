@@ -98,7 +98,7 @@ async def pause_ends_the_packet_under_way_and_begins_no_other(dut):
     sink.received.clear()  # what was in flight before the reset
     for port in range(PORTS):
         for _ in range(4):
-            sources.send(port, bytes(640))
+            sources.send(port, bytes(10 * DATA_BYTES))
     for _ in range(13):
         await RisingEdge(dut.clk_i)
     dut.pause_i.value = 1

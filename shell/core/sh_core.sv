@@ -13,7 +13,7 @@ module sh_core #(
   parameter int unsigned HostLanes = 0,           // 0, or Lanes: lane Lanes + n is the host lane of lane n
   parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have clocks of their own; 0: all on clk_i
   parameter int unsigned LaneFlits = 512,         // each lane's stores; two packets of the largest size and more
-  parameter int unsigned QueueFlits = 256,        // each of a lane's 8 queues; a power of two, more than the largest packet
+  parameter int unsigned QueueFlits = 16384 / sluice_pkg::DATA_BYTES,  // of a lane's queue; a power of two, more than a packet
   parameter int unsigned LpmEntries4 = 512,
   parameter int unsigned LpmEntries6 = 512,
   parameter int unsigned ExactEntries4 = 4096,
