@@ -219,6 +219,18 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Flow:
+    """`flow<key, value> name[entries] (option = value, ...);`."""
+
+    key: Type
+    value: Type
+    name: Name
+    entries: Expression
+    options: tuple[Argument, ...]
+    span: Span
+
+
+@dataclass(frozen=True)
 class Native:
     """`.native sv "file.sv"`."""
 
@@ -238,6 +250,7 @@ class Element:
     signals: tuple[Function | PlainSignal, ...]
     functions: tuple[Function, ...]
     tables: tuple[Table, ...]
+    flows: tuple[Flow, ...]
     natives: tuple[Native, ...]
     doc: str
     span: Span

@@ -62,6 +62,13 @@ class Calls(Expressions):
         self.out.append(typed.Assign(typed.Place(variable, (), value.span), value, value.span))
         return typed.Load(typed.Place(variable, (), value.span), value.span)
 
+    def at_times(self, node: ast.Expression) -> typed.Expression:
+        before = len(self.out)
+        value = self.expression(node)
+        if len(self.out) > before:
+            raise self.error("E0414", "this cannot stand behind '&&', '||' or '?'", node.span, "give its value a name before")
+        return value
+
     def call(self, node: ast.Call) -> typed.Expression | None:
         name = node.function.text
         found = self.scope.find(name)

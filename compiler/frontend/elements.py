@@ -12,11 +12,11 @@ from compiler.frontend import ast, typed
 from compiler.frontend import ast_element as tree
 from compiler.frontend.calls import Body
 from compiler.frontend.constants import Bad
+from compiler.frontend.flows import Flows
 from compiler.frontend.paths import WritePaths
 from compiler.frontend.resolve import describe
 from compiler.frontend.scope import Broken, FunctionName, Number, Ports, Scope, TypeName
 from compiler.frontend.source import Diagnostics, Note
-from compiler.frontend.state_machine import StateMachines
 
 MAX_PORTS = 32
 MAX_STATE_BITS = 1 << 32
@@ -24,7 +24,7 @@ PLACEMENTS = {"": typed.Placement.AUTO, "register": typed.Placement.REGISTER, "l
 Parameters = Mapping[str, Number | TypeName]
 
 
-class ElementBuilder(StateMachines):
+class ElementBuilder(Flows):
     """Builds one element; `scope` is the file's."""
 
     def __init__(self, node: tree.Element, parameters: Parameters, scope: Scope, diagnostics: Diagnostics) -> None:
@@ -45,6 +45,9 @@ class ElementBuilder(StateMachines):
         for table in node.tables:
             with suppress(Bad):
                 self._table(table)
+        for flow in node.flows:
+            with suppress(Bad):
+                self.states.append(self.flow(flow))
         init = self.in_body(Body("init"), node.init, self.scope) if node.init else typed.Block(())
         if node.handler is None and not node.natives:
             raise self.error("E0506", f"'{node.name.text}' has no handler", node.name.span, ".handler { … }")

@@ -80,11 +80,16 @@ class Expressions(Places):
                 "E0411", "an address is no value", node.span, "views are declared: ushort *p = (ushort *) (&x.data + 2);"
             )
         left = self.expression(node.left)
-        return self.binary(node.operator, left, self.expression(node.right), node.span)
+        right = self.at_times(node.right) if node.operator in ("&&", "||") else self.expression(node.right)
+        return self.binary(node.operator, left, right, node.span)
+
+    def at_times(self, node: ast.Expression) -> typed.Expression:
+        """A value that is not always evaluated: nothing of it may be done before."""
+        raise NotImplementedError
 
     def _conditional(self, node: ast.Conditional) -> typed.Expression:
         condition = self.expression(node.condition)
-        return self.choose(condition, self.expression(node.then), self.expression(node.otherwise), node.span)
+        return self.choose(condition, self.at_times(node.then), self.at_times(node.otherwise), node.span)
 
     def _cast(self, node: ast.Cast) -> typed.Expression:
         if node.is_view:

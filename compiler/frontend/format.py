@@ -17,7 +17,7 @@ from compiler.frontend.source import Diagnostics, Source
 
 INDENT = 4
 SPACED_KEYWORDS = ("if", "for", "while", "switch", "return", "repeat", "state_machine", "case")
-TEMPLATES = ("uint", "int", "exact", "ternary", "lpm")
+TEMPLATES = ("uint", "int", "exact", "ternary", "lpm", "flow")
 DIRECTIVES = (*SECTIONS, "element", "element_group", "unroll", "state_machine")
 LAYOUT_BLOCKS = (*AGGREGATES, "enum", "registers")
 BEFORE_VALUE = ("(", "[", ",", "=", "?", ":", ";", "{", "}", "return", "case", "")

@@ -26,6 +26,7 @@ class _Parts:
     signals: list[tree.Function | tree.PlainSignal] = field(default_factory=list)
     functions: list[tree.Function] = field(default_factory=list)
     tables: list[tree.Table] = field(default_factory=list)
+    flows: list[tree.Flow] = field(default_factory=list)
     natives: list[tree.Native] = field(default_factory=list)
 
 
@@ -50,7 +51,7 @@ class ElementParser(StatementParser):
         end = self.expect("}", "close the element with '}'")
         return tree.Element(
             name, parameters, ports, tuple(parts.states), parts.init, parts.handler, tuple(parts.signals),
-            tuple(parts.functions), tuple(parts.tables), tuple(parts.natives), doc, start.to(end.span),
+            tuple(parts.functions), tuple(parts.tables), tuple(parts.flows), tuple(parts.natives), doc, start.to(end.span),
         )  # fmt: skip
 
     def at_item(self) -> bool:
@@ -137,6 +138,8 @@ class ElementParser(StatementParser):
             self._section(parts)
         elif self.at("table"):
             parts.tables.append(self._table())
+        elif self.at("flow") and self.peek().text == "<":
+            parts.flows.append(self._flow())
         elif self.at(*AGGREGATES, "enum") and self._declares_type():
             parts.states += self.type_declaration()
         elif self.at_function():
@@ -222,6 +225,31 @@ class ElementParser(StatementParser):
         self.expect("]")
         end = self.expect(";")
         return tree.Table(kind, key, value, name, entries, start.to(end.span))
+
+    def _flow(self) -> tree.Flow:
+        start = self.next().span
+        hint = "flow<key_t, value_t> name[4096] (ways = 4, timeout = 0);"
+        self.expect("<", hint)
+        key = self.type()
+        self.expect(",", hint)
+        value = self.type()
+        self.expect(">", hint)
+        name = self.name("the name of the flow")
+        self.expect("[", hint)
+        entries = self.expression()
+        self.expect("]")
+        options: list[tree.Argument] = []
+        if self.accept("("):
+            while not self.at(")") and not self.at_end():
+                option = self.name("ways, timeout or evict")
+                self.expect("=", hint)
+                given = self.expression()
+                options.append(tree.Argument(option, given, option.span.to(given.span)))
+                if not self.accept(","):
+                    break
+            self.expect(")", hint)
+        end = self.expect(";")
+        return tree.Flow(key, value, name, entries, tuple(options), start.to(end.span))
 
     # Functions
 

@@ -210,9 +210,8 @@ class Statements(Calls):
         try:
             condition = self.truth(self.expression(node.condition))
             if self.out:
-                raise self.error(
-                    "E0411", "this cannot stand in the condition of a loop", node.condition.span, "name the view before"
-                )
+                hint = "give its value a name before, and again at the end of the body"
+                raise self.error("E0414", "this cannot stand in the condition of a loop", node.condition.span, hint)
         finally:
             self.out = outer
         return condition

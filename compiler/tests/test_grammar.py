@@ -30,7 +30,7 @@ def rules(group: str) -> list[str]:
     ("group", "texts"),
     [
         ("sections", [f".{word}" for word in (*SECTIONS, "element", "element_group", "unroll", "state_machine")]),
-        ("declarations", [*(word for word in DECLARATIONS if word != "constexpr"), "constexpr", "table"]),
+        ("declarations", [*(word for word in DECLARATIONS if word != "constexpr"), "constexpr", "table", "flow"]),
         ("storage", [*(word for word in PLACEMENTS if word != "constexpr"), *ACCESSES, "host"]),
         ("control", list(KEYWORDS)),
         ("types", [*C_TYPES, "void", "flit", "packet", "ipv4_t"]),

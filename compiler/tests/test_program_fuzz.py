@@ -30,7 +30,8 @@ SPICE = [
     "constexpr", "register", "global", "uint", "int<7>", "uint<1024>", "bool", "packet", "flit", "ipv4_t", "meta_t", "void",
     "read(in)", "write(out, x)", "select", "peek", "test", "print", "assert", "random()", "now()", "x", "x.data", "x.fd",
     "p", "in", "out", "in[0]", "PORT_1", "PORT_9", "get_input_port()", "from_tor", "to_lane[1]", "Tee", "Count", "Drop",
-    "Idle", "bits(flit)", "(ushort *) &x.data", "(ipv4_t *) (&x.data + 14)", "{1, 2}", "é", "\0", "/*", "//",
+    "Idle", "bits(flit)", "flow<uint, uint> c[8];", "conn.find(x, p)",
+    "(ushort *) &x.data", "(ipv4_t *) (&x.data + 14)", "{1, 2}", "é", "\0", "/*", "//",
 ]  # fmt: skip
 
 
