@@ -74,9 +74,9 @@ class _Module:
         for name, put in pipeline.next.items():
             yield put.enable, schedule.register[name]
             yield put.data, schedule.register[name]
-        for write in pipeline.writes:
+        for write, slot in zip(pipeline.writes, pipeline.slots, strict=True):
             for node in (write.enable, write.index, write.data):
-                yield node, schedule.memory[write.memory]
+                yield node, schedule.memory[write.memory] + slot
         for message in pipeline.messages:
             for node in (message.enable, *message.arguments):
                 yield node, schedule.other[("message",)]
@@ -350,8 +350,7 @@ class _Module:
         name, stage = self.names[node], self.stage[node]
         index = node.args[0]
         asked = stage - READ_LATENCY
-        writes = [write for write in self.pipeline.writes if write.memory == memory.name]
-        write = self._write_port(memory, writes, index.width)
+        write = self._write_port(memory, index.width)
         address = max(1, (memory.entries - 1).bit_length())
         self.lines += [
             f"\n  logic [{address - 1}:0] {instance}_reset_address;",
@@ -370,21 +369,21 @@ class _Module:
             text = f"{instance}_reset_address == {index} ? {literal(value, memory.width)} : {text}"
         return text
 
-    def _write_port(self, memory: Memory, writes: list, least: int) -> tuple[str, str, str, int]:  # type: ignore[type-arg]
-        """Valid, index, data and the bits of an index; exclusive writes share the port."""
-        bits = max([least, *(write.index.width for write in writes)])
+    def _write_port(self, memory: Memory, least: int) -> tuple[str, str, str, int]:
+        """Valid, index, data and the bits of an index; writes that exclude each other share a stage, others take turns."""
+        pairs = zip(self.pipeline.writes, self.pipeline.slots, strict=True)
+        writes = [(write, self.schedule.memory[memory.name] + slot) for write, slot in pairs if write.memory == memory.name]
+        bits = max([least, *(write.index.width for write, _ in writes)])
         if not writes:
             return "1'b0", f"{bits}'d0", f"{memory.width}'d0", bits
-        stage = self.schedule.memory[memory.name]
-        enables = [self.ref(write.enable, stage) for write in writes]
-        index = _widen(self.ref(writes[-1].index, stage), writes[-1].index.width, bits)
-        data = self.ref(writes[-1].data, stage)
-        for write in writes[-2::-1]:
-            place = writes.index(write)
-            later = " || ".join(enables[place + 1 :])
-            index = f"({later}) ? {index} : {_widen(self.ref(write.index, stage), write.index.width, bits)}"
-            data = f"({later}) ? {data} : {self.ref(write.data, stage)}"
-        return f"valid[{stage}] && ({' || '.join(enables)})", index, data, bits
+        enables, index, data = [], "", ""
+        for write, stage in writes:
+            here = _widen(self.ref(write.index, stage), write.index.width, bits), self.ref(write.data, stage)
+            enable = f"valid[{stage}]" + ("" if _one(write.enable) else f" && {self.ref(write.enable, stage)}")
+            index = f"{enable} ? {here[0]} : {index}" if index else here[0]
+            data = f"{enable} ? {here[1]} : {data}" if data else here[1]
+            enables.append(f"({enable})")
+        return " || ".join(enables), index, data, bits
 
     def _outputs(self) -> None:
         for port in self.element.outputs:
@@ -486,15 +485,38 @@ class _Module:
             lines.append(f"      {{{available}}}, {arguments}, {now}, {select});")
         lines.append("  end")
         lines += self._messages()
+        unread = self._unread()
+        for memory in unread:
+            lines += self._unread_memory(memory)
         lines += ["  final begin", '    $display("@iterations %m %0d %0d", iteration_q, last_q);']
         lines += [f'    $display("@register %m {name} %0h", {_register_name(name)});' for name in self._live_registers()]
-        for name, instance in {node.name: instance for instance, node in self._read_ports()}.items():
-            entries = max(self.element.memories[name].entries, 2)
-            lines.append(f'    $display("@dump %m {name}");')
-            lines.append(f"    for (int i = 0; i < {entries}; i++) if ({instance}.u_ram.memory[i] != '0)")
-            lines.append(f'      $display("@memory %m {name} %0d %0h", i, {instance}.u_ram.memory[i]);')
+        words = {node.name: f"{instance}.u_ram.memory" for instance, node in self._read_ports()}
+        words |= {memory.name: f"{_register_name(memory.name)}_unread" for memory in unread}
+        for name, array in words.items():
+            entries = self.element.memories[name].entries
+            lines += [
+                f'    $display("@dump %m {name}");',
+                f"    for (int i = 0; i < {entries}; i++) if ({array}[i] != '0)",
+                f'      $display("@memory %m {name} %0d %0h", i, {array}[i]);',
+            ]
         lines += ["  end", "`endif"]
         self.lines += lines
+
+    def _unread(self) -> list[Memory]:
+        """Memories that are written and never read: no hardware, but state all the same."""
+        read = {node.name for _, node in self._read_ports()}
+        return [self.element.memories[name] for name in dict.fromkeys(w.memory for w in self.pipeline.writes) if name not in read]
+
+    def _unread_memory(self, memory: Memory) -> list[str]:
+        valid, index, data, _ = self._write_port(memory, 1)
+        array = f"{_register_name(memory.name)}_unread"
+        lines = [f"  logic [{memory.width - 1}:0] {array} [{memory.entries}] = '{{default: '0}};"]
+        lines += [f"  initial {array}[{at}] = {literal(value, memory.width)};" for at, value in memory.reset.items()]
+        write = f"{array}[{index}] <= {data}"
+        return [
+            *lines,
+            f"  always_ff @(posedge clk_i) if (!rst_i && advance && ({valid}) && 64'({index}) < {memory.entries}) {write};",
+        ]
 
     def _messages(self) -> list[str]:
         """What the element prints, in one process, so that the order of the source holds."""

@@ -8,7 +8,7 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "errors.md"
 GROUPS = {
     "01": "Files and characters", "02": "Syntax", "03": "Layouts, types and constants", "04": "Names, values and statements",
-    "05": "Elements and ports", "06": "Configurations",
+    "05": "Elements and ports", "06": "Configurations", "08": "Hardware",
 }  # fmt: skip
 CODES = {
     "E0101": "A character that the language does not have. Outside comments it is ASCII.",
@@ -82,6 +82,10 @@ CODES = {
     "E0607": "A lane that there is not.",
     "E0608": "A group in itself, or groups nested too deeply.",
     "E0609": "An import of a file that is not there.",
+    "E0801": "A table of rules in an element that is to be hardware.",
+    "E0802": "A program that is too large for hardware, or that has no end known before it runs.",
+    "E0803": "No initiation interval fits the clock.",
+    "E0804": "What the RTL back end cannot express yet.",
 }
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from compiler.ir.build import Builder
 from compiler.ir.ir import Assertion, ElementIr, MemoryWrite, Message, Node, Put, Select, Transition
 from compiler.ir.rewrite import order, rewrite_transition, roots, same
+from compiler.passes.writes import exclusive
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,16 @@ class Pipeline:
     puts: dict[str, Put]
     next: dict[str, Put]  # of a register: whether it is written, and with what
     writes: tuple[MemoryWrite, ...]
+    slots: tuple[int, ...]  # of each write: how many stages behind the first of its memory, where they may meet
     messages: tuple[Message, ...]
     assertions: tuple[Assertion, ...]
     selects: tuple[Select, ...]
     result: Node | None  # what a signal answers, right-aligned
     nodes: tuple[Node, ...]  # everything reachable, arguments before users
+
+    def turns(self, memory: str) -> int:
+        """How many cycles the writes of an iteration take, 0 where there are none."""
+        return max((slot + 1 for write, slot in zip(self.writes, self.slots, strict=True) if write.memory == memory), default=0)
 
 
 def merge(element: ElementIr) -> Pipeline:
@@ -76,6 +82,7 @@ def merge(element: ElementIr) -> Pipeline:
             for kind, transition in enumerate(kinds)
             for write in transition.writes
         ),
+        slots=tuple(slot for transition in kinds for slot in _slots(transition)),
         messages=tuple(
             Message(gate(kind, message.enable), message.text, message.arguments, message.signed)
             for kind, transition in enumerate(kinds)
@@ -91,6 +98,19 @@ def merge(element: ElementIr) -> Pipeline:
         nodes=(),
     )
     return _once(pipeline)
+
+
+def _slots(transition: Transition) -> list[int]:
+    """Writes of one memory that may meet in an iteration take turns at its one port, in the order of the source."""
+    slots: list[int] = []
+    for n, write in enumerate(transition.writes):
+        before = [
+            slots[m]
+            for m, other in enumerate(transition.writes[:n])
+            if other.memory == write.memory and not exclusive(other.enable, write.enable)
+        ]
+        slots.append(max(before, default=-1) + 1)
+    return slots
 
 
 def _peel(new: Node, old: set[Node] | None) -> tuple[list[Node], Node | None]:

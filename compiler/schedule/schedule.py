@@ -124,7 +124,8 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
     """Stages for a clock of `clock` ns; the smallest interval that fits, or `interval`. Raises ScheduleError."""
     apart = _too_far(pipeline, table, clock - table.overhead)
     recurrences: tuple[Recurrence, ...] = ()
-    tried = interval or 1
+    least = max([1, *(pipeline.turns(name) for name in pipeline.element.memories)])
+    tried = interval or least
     while tried <= MAX_INTERVAL:
         problem = _constraints(pipeline, apart, tried)
         solution = problem.solve()
@@ -135,7 +136,9 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
         if interval:
             break
         tried = (
-            max(tried + 1, tried + max((recurrence.excess for recurrence in recurrences), default=0)) if tried == 1 else tried + 1
+            max(tried + 1, tried + max((recurrence.excess for recurrence in recurrences), default=0))
+            if tried == least
+            else tried + 1
         )
     raise ScheduleError(f"{pipeline.element.name}: no interval up to {interval or MAX_INTERVAL} fits {clock} ns")
 
@@ -208,16 +211,17 @@ def _states(problem: _Problem, pipeline: Pipeline, interval: int) -> None:
         for node in (put.enable, put.data):
             _use(problem, node, ("register", name), 0)
         problem.cost[problem.variable(("register", name))] += 1e-3
-    for write in pipeline.writes:
+    for write, slot in zip(pipeline.writes, pipeline.slots, strict=True):
         for node in (write.enable, write.index, write.data):
-            _use(problem, node, ("memory", write.memory), 0)
+            _use(problem, node, ("memory", write.memory), -slot)
         problem.cost[problem.variable(("memory", write.memory))] += 1e-3
     for node in pipeline.nodes:
         if node.op in ("register", "read"):
             kind = "register" if node.op == "register" else "memory"
             if (kind, node.name) in problem.index:
+                more = max(pipeline.turns(node.name) - 1, 0) if kind == "memory" else 0
                 problem.add(node, (kind, node.name), 0)
-                problem.add((kind, node.name), node, 1 - interval, node.name)
+                problem.add((kind, node.name), node, 1 - interval + more, node.name)
 
 
 def _use(problem: _Problem, value: Node, user: Hashable, latency: int) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from compiler.compile import compile_element
 from compiler.frontend import typed
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
 from compiler.ir.ir import ElementIr
-from compiler.ir.lower import lower_states
 from compiler.ir.states import Layout
 from compiler.targets import rtl
 
@@ -24,11 +24,11 @@ def run(
     signals: Mapping[str, Sequence[SignalCall]],
 ) -> dict[str, Outcome]:
     """Every element that has streams."""
-    lowered = {element.name: lower_states(element) for element in program.elements if element.name in streams}
-    built = rtl.build({name: element for name, (element, _) in lowered.items()})
-    calls = {name: [_call(lowered[name][0], call) for call in given] for name, given in signals.items() if name in lowered}
+    compiled = {element.name: compile_element(element) for element in program.elements if element.name in streams}
+    built = rtl.build({name: found.plan.pipeline.element for name, found in compiled.items()})
+    calls = {name: [_call(compiled[name].ir, call) for call in given] for name, given in signals.items() if name in compiled}
     runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], LIMIT)
-    return {name: outcome(runs[name], *lowered[name]) for name in lowered}
+    return {name: outcome(runs[name], found.ir, found.layout) for name, found in compiled.items()}
 
 
 def _call(element: ElementIr, call: SignalCall) -> rtl.Signal:

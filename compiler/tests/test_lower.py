@@ -15,7 +15,8 @@ from compiler.tests import trees
 from compiler.tests.differential import agrees, elements
 from testing.simulate import ROOT
 
-PROGRAMS = [*sorted((ROOT / "compiler" / "tests" / "lower").glob("*.sl")), *sorted((ROOT / "elements").glob("*/*.sl"))]
+FOLDERS = ("compiler/tests/lower", "tests/programs", "elements/*")
+PROGRAMS = [path for folder in FOLDERS for path in sorted(ROOT.glob(f"{folder}/*.sl"))]
 SEEDS = range(1, 13)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import random
 
+from compiler.compile import compile_element
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.interpreter.choices import Replay
 from compiler.interpreter.element import run_element
 from compiler.interpreter.packets import Packet, to_flits
-from compiler.ir.lower import lower
 from compiler.targets import rtl
 
 FIGURE_4 = """
@@ -79,7 +79,7 @@ def build(text: str, name: str) -> rtl.BuiltProgram:
     program = load_text(text, f"{name}.sl", diagnostics)
     assert program is not None, "\n".join(error.render() for error in diagnostics.sorted())
     kinds = {i.element.name: i.element for i in program.instances if not i.on_host}
-    return rtl.build_program(name, program, {kind: lower(element) for kind, element in kinds.items()})
+    return rtl.build_program(name, program, {kind: compile_element(e).plan.pipeline.element for kind, e in kinds.items()})
 
 
 def packets(built: rtl.BuiltProgram, count: int) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, check, cost, doctor, fmt, fuzz, layouts, run
+from tools.cli import bench, build, check, cost, doctor, fmt, fuzz, layouts, report, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,6 +28,8 @@ app.command("bench")(bench.bench)
 app.command("cost")(cost.cost)
 app.command("check")(check.check)
 app.command("fmt")(fmt.fmt)
+app.command("build")(build.build)
+app.command("report")(report.report)
 app.command("fuzz")(fuzz.fuzz)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)

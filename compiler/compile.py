@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a checked program to hardware: every element on the device lowered, optimised and scheduled.
+
+What a program has that hardware cannot is an error with its place, like those of the front end: `HardwareError`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.backends import sv_element, sv_graph
+from compiler.frontend import typed
+from compiler.frontend.source import Diagnostics, Span
+from compiler.ir.ir import ElementIr
+from compiler.ir.lower import lower_states
+from compiler.ir.memories import LowerError
+from compiler.ir.states import Layout
+from compiler.passes import optimize
+from compiler.passes.classify import StateUpdate, classify
+from compiler.schedule.delays import delays
+from compiler.schedule.pipeline import merge
+from compiler.schedule.schedule import Schedule, ScheduleError, schedule
+
+CLOCK = 5.0  # ns: 200 MHz
+TARGET = "ecp5"
+
+
+class HardwareError(Exception):
+    """The program is right, and this target cannot have it."""
+
+    def __init__(self, code: str, text: str, span: Span, hint: str) -> None:
+        super().__init__(text)
+        self.code, self.text, self.span, self.hint = code, text, span, hint
+
+    def report(self, diagnostics: Diagnostics) -> None:
+        """As an error among those of the front end."""
+        diagnostics.error(self.code, self.text, self.span, self.hint)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """An element: `ir` as lowered (its registers and memories are those of `layout`), `plan` of what the passes left of it."""
+
+    element: typed.Element
+    ir: ElementIr
+    layout: Layout
+    updates: dict[str, StateUpdate]
+    plan: Schedule
+
+    @property
+    def module(self) -> str:
+        """The name of its SystemVerilog module."""
+        return sv_element.module_name(self.ir)
+
+    @property
+    def text(self) -> str:
+        """Its SystemVerilog."""
+        return sv_element.generate(self.plan)
+
+
+def compile_element(element: typed.Element, clock: float = CLOCK, target: str = TARGET) -> Compiled:
+    """One element for a clock of `clock` ns. Raises HardwareError."""
+    if element.tables:
+        hint = "run it on cpu, or use the rule tables of configs/rules"
+        raise HardwareError("E0801", f"'{element.source_name}' has a table, which has no hardware yet", element.span, hint)
+    try:
+        ir, layout = lower_states(element)
+        small = optimize.run(ir)
+        plan = schedule(merge(small), delays(target), clock)
+        sv_element.generate(plan)
+    except LowerError as error:
+        hint = error.hint or "make it smaller, or run it on cpu"
+        raise HardwareError("E0802", error.text, error.span or element.span, hint) from error
+    except ScheduleError as error:
+        raise HardwareError("E0803", str(error), element.span, "ask for a slower clock") from error
+    except sv_element.BackendError as error:
+        raise HardwareError("E0804", str(error), element.span, "run it on cpu") from error
+    return Compiled(element, ir, layout, classify(small), plan)
+
+
+def compile_program(program: typed.Program, clock: float = CLOCK, target: str = TARGET) -> dict[str, Compiled]:
+    """Every element that is on the device, by its name; all of them where the program has no configuration."""
+    on_device = {i.element.name: i.element for i in program.instances if not i.on_host}
+    elements = on_device if program.instances else {element.name: element for element in program.elements}
+    return {name: compile_element(element, clock, target) for name, element in elements.items()}
+
+
+def graph_of(name: str, program: typed.Program, compiled: dict[str, Compiled]) -> sv_graph.Graph:
+    """The configuration's module. Raises HardwareError."""
+    try:
+        return sv_graph.generate(name, program, {kind: found.plan for kind, found in compiled.items()})
+    except sv_element.BackendError as error:
+        raise HardwareError("E0804", str(error), program.channels[0].span, "run it on cpu") from error
