@@ -7,6 +7,7 @@ Lowering and every pass make their nodes here, so that equal values are one obje
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from compiler.frontend.source import Span
 from compiler.ir import local
@@ -22,6 +23,7 @@ class Builder:
         self.label = ""
         self.depth = 0  # of operators that a part of a value has been looked for in
         self._made: dict[tuple[str, tuple[Node, ...], int, int], Node] = {}  # what was asked for, and what it became
+        self._begins: dict[Node, list[int]] = {}
         self._pool: dict[tuple[object, ...], Node] = {}
 
     def make(self, op: str, args: Sequence[Node], width: int, *, value: int = 0, low: int = 0, name: str = "") -> Node:
@@ -50,6 +52,13 @@ class Builder:
         """Take a node that was made elsewhere, as its arguments were: it is the one that stands for its like from now on."""
         key = (node.op, tuple(id(arg) for arg in node.args), node.width, node.value, node.low, node.name)
         self._pool.setdefault(key, node)
+
+    def begins(self, concat: Node) -> list[int]:
+        """The lowest bit of every part of a `concat`, from the lowest part on."""
+        found = self._begins.get(concat)
+        if found is None:
+            found = self._begins[concat] = [0, *accumulate(part.width for part in reversed(concat.args[1:]))]
+        return found
 
     def const(self, value: int, width: int) -> Node:
         return self.exact("const", (), width, value=value & mask(width))

@@ -7,6 +7,7 @@ Normal forms: the constant stands right; a shift by a constant is `concat`, `zex
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -231,22 +232,16 @@ def _mux_bit(b: Builder, c: Node, x: Node, y: Node) -> Node | None:
     return b.or_(b.not_(c), x) if is_const(y, 1) else None
 
 
-def cuts(node: Node) -> list[int]:
+def cuts(b: Builder, node: Node) -> list[int]:
     """Where its parts begin, the lowest (0) left out, rising."""
     if node.op == "zext":
-        return [*cuts(node.args[0]), node.args[0].width]
-    if node.op != "concat":
-        return []
-    found, at = [], 0
-    for part in reversed(node.args[1:]):
-        at += part.width
-        found.append(at)
-    return found
+        return [*cuts(b, node.args[0]), node.args[0].width]
+    return b.begins(node)[1:] if node.op == "concat" else []
 
 
 def _mux_parts(b: Builder, c: Node, x: Node, y: Node) -> Node | None:
     """Arms that agree in some of their parts: choose the others only."""
-    where = sorted({*cuts(x), *cuts(y)})
+    where = sorted({*cuts(b, x), *cuts(b, y)})
     if not where:
         return None
     ranges = list(zip([0, *where], [*where, x.width], strict=True))
@@ -259,7 +254,7 @@ def _mux_parts(b: Builder, c: Node, x: Node, y: Node) -> Node | None:
 def _joined(b: Builder, x: Node, y: Node, ranges: list[tuple[int, int]], pairs: list[tuple[Node, Node]]) -> list[tuple[Node, Node]]:
     """Neighbours that differ become one pair again, unless both sides are made of parts there. From the highest down."""
     result: list[tuple[Node, Node]] = []
-    shared = {*cuts(x)} & {*cuts(y)}
+    shared = {*cuts(b, x)} & {*cuts(b, y)}
     at, end = ranges[0]
     for (start, stop), (p, q) in zip(ranges[1:], pairs[1:], strict=True):
         before = b.extract(x, at, end - at) is b.extract(y, at, end - at)
@@ -313,7 +308,7 @@ def _extract(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node |
             return _extract_extended(b, a, width, low)
         case "and" | "or" | "xor" | "not" | "mux" if b.depth < DEPTH:
             operands = a.args[1:] if a.op == "mux" else a.args
-            if any(_is_part(operand, low, width) for operand in operands):
+            if any(_is_part(b, operand, low, width) for operand in operands):
                 b.depth += 1
                 parts = [b.extract(operand, low, width) for operand in operands]
                 b.depth -= 1
@@ -321,29 +316,30 @@ def _extract(b: Builder, args: tuple[Node, ...], width: int, low: int) -> Node |
     return None
 
 
-def _is_part(node: Node, low: int, width: int) -> bool:
+def _is_part(b: Builder, node: Node, low: int, width: int) -> bool:
     """Whether bits of a node are a whole part of it, or constant."""
     if node.op == "zext":
         inner = node.args[0]
-        return low >= inner.width or (low == 0 and width == inner.width) or _is_part(inner, low, width)
+        return low >= inner.width or (low == 0 and width == inner.width) or _is_part(b, inner, low, width)
     if node.op != "concat":
         return node.op == "const"
-    at = 0
-    for part in reversed(node.args):
-        if at <= low and low + width <= at + part.width:
-            return width == part.width or part.op == "const"
-        at += part.width
-    return False
+    begins = b.begins(node)
+    place = bisect_right(begins, low) - 1
+    part = node.args[-1 - place]
+    if part.op == "const":
+        return low + width <= begins[place] + part.width
+    return begins[place] == low and part.width == width
 
 
 def _extract_concat(b: Builder, a: Node, width: int, low: int) -> Node:
+    begins = b.begins(a)
     parts: list[Node] = []
-    at = 0
-    for part in reversed(a.args):
-        start, end = max(low, at), min(low + width, at + part.width)
-        if start < end:
-            parts.append(b.extract(part, start - at, end - start))
-        at += part.width
+    for place in range(bisect_right(begins, low) - 1, len(begins)):
+        at, part = begins[place], a.args[-1 - place]
+        if at >= low + width:
+            break
+        start = max(low, at)
+        parts.append(b.extract(part, start - at, min(low + width, at + part.width) - start))
     return b.concat(*reversed(parts))
 
 

@@ -23,7 +23,7 @@ from compiler.ir.values import RANDOM, Values
 from compiler.ir.verify import verify
 
 MOST_ROUNDS = 256  # of one loop whose end is not known
-MOST_STATEMENTS = 100_000  # followed in one transition, loops unrolled
+MOST_STATEMENTS = 20_000  # followed in one transition, loops unrolled
 MOST_INIT_STATEMENTS = 2_000_000
 RETURN = ("return",)
 ANSWER = ("answer",)
