@@ -11,7 +11,7 @@ from compiler.frontend import ast, typed
 from compiler.frontend.expressions import Expressions
 from compiler.frontend.resolve import BUILT_IN, UINT, describe
 from compiler.frontend.scope import FunctionName, Ports, Scope
-from compiler.frontend.source import Diagnostics, Span, closest
+from compiler.frontend.source import Diagnostics, Note, Span, closest
 from compiler.frontend.values import constant, is_pure
 
 NUMBERED = ("get_input_port", "test_input_port", "read_input_port", "peek_input_port", "set_output_port")
@@ -94,7 +94,8 @@ class Calls(Expressions):
             self.form = Form(is_numbered, span)
         elif self.form.is_numbered != is_numbered:
             hint = "read_input_port(PORT_1) goes with <1, 1>, read(in) with (packet in -> packet out)"
-            raise self.error("E0503", "this belongs to the other form of element", span, hint)
+            notes = (Note("the other form is used here", self.form.where),)
+            raise self.error("E0503", "this belongs to the other form of element", span, hint, notes)
 
     def _uses_ports(self, span: Span) -> None:
         self.body.uses_ports = self.body.uses_ports or span

@@ -7,6 +7,8 @@ After a wanted change of a message: `SLUICE_BLESS=1 build/env/bin/python -m pyte
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,11 @@ def test_check_says_the_same_in_json():
 def test_check_of_a_file_that_is_not_there(tmp_path):
     done = CliRunner().invoke(app, ["check", str(tmp_path / "no.sl")])
     assert done.exit_code == 1 and "E0105" in done.stderr
+
+
+def test_check_loads_nothing_that_it_does_not_need():
+    code = "import sys, tools.cli.editing; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    assert "typer" in loaded and not {"numpy", "matplotlib", "cocotb", "highspy", "hypothesis"} & set(loaded)

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """`python -m tools.cli` is `./sluice`."""
 
-from tools.cli.main import app
+import sys
+
+if sys.argv[1:2] in (["check"], ["fmt"]):
+    from tools.cli.editing import app
+else:
+    from tools.cli.main import app
 
 app(prog_name="sluice")

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that run while one writes, `check` and `fmt`: an app of their own, which loads nothing of the other commands."""
+
+from __future__ import annotations
+
+import typer
+
+from tools.cli import check, fmt
+
+app = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+app.command("check")(check.check)
+app.command("fmt")(fmt.fmt)
