@@ -13,11 +13,18 @@ from compiler.backends.cpp_body import Body, Context
 from compiler.backends.cpp_types import RUN_TIME, Namer, Types, quoted
 from compiler.frontend import typed
 
+LOGGER = "PktLogger"  # of the library: its input is written to a capture
+
 
 def class_names(program: typed.Program) -> Mapping[str, str]:
     """The class of each element, by the element's name."""
     names = Namer(RUN_TIME)
     return {element.name: names(element.name) for element in program.elements}
+
+
+def loggers(program: typed.Program) -> list[typed.Instance]:
+    """The instances whose packets go to a capture."""
+    return [instance for instance in program.instances if instance.element.source_name == LOGGER]
 
 
 def generate(program: typed.Program) -> str:
@@ -52,6 +59,8 @@ def _graph(program: typed.Program, classes: Mapping[str, str], types: Types) -> 
         context = _context(instance.element, types, Namer())
         for port, member in context.ports.items():
             ports[instance.name, port.is_input, port.index] = f"{own[instance.name]}.{member}"
+    for instance in loggers(program):
+        lines.append(f"graph.log({quoted(instance.name)}, {ports[instance.name, True, 0]});")
     for channel in program.channels:
         source, target = channel.source, channel.target
         left = ports.get((source.instance, False, source.port))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a configuration over captures: `--in FILE` for lane 0, 1, ..., `--out FILE` the same, `--seed N` for the
 // choices,
-// `--signal INSTANCE/NAME/HEX...` to be served when all packets are through. A JSON object on stdout. Exit status 1: a
-// capture cannot be read or written, or the program does not come to rest; a sentence on stderr says so.
+// `--log INSTANCE=FILE` for what a logger takes, `--signal INSTANCE/NAME/HEX...` to be served when all packets are
+// through. A JSON object on stdout. Exit status 1: a capture cannot be read or written, or the program does not come to
+// rest; a sentence on stderr says so.
 #include <cstdio>
 #include <iostream>
 #include <sstream>
@@ -18,7 +19,7 @@ using namespace sluice;
 constexpr uint64_t ROUNDS = 1 << 22;
 
 struct Options {
-    std::vector<std::string> inputs, outputs, signals;
+    std::vector<std::string> inputs, outputs, signals, logs;
     uint64_t seed = 0;
 };
 
@@ -29,6 +30,8 @@ static bool parsed(int count, char **words, Options &options) {
             options.inputs.push_back(value);
         else if (name == "--out")
             options.outputs.push_back(value);
+        else if (name == "--log")
+            options.logs.push_back(value);
         else if (name == "--signal")
             options.signals.push_back(value);
         else if (name == "--seed")
@@ -37,6 +40,14 @@ static bool parsed(int count, char **words, Options &options) {
             return false;
     }
     return count % 2 == 1;
+}
+
+// The file for a logger, "" where none is wanted.
+static std::string log_file(const Options &options, const std::string &instance) {
+    for (const std::string &text : options.logs)
+        if (text.compare(0, instance.size() + 1, instance + "=") == 0)
+            return text.substr(instance.size() + 1);
+    return "";
 }
 
 static bool add_signal(Graph &graph, const std::string &text) {
@@ -92,7 +103,7 @@ static int fail(const char *text) {
 int main(int count, char **words) {
     Options options;
     if (!parsed(count, words, options))
-        return fail("options: --in FILE, --out FILE, --seed N, --signal INSTANCE/NAME/HEX...");
+        return fail("options: --in FILE, --out FILE, --log INSTANCE=FILE, --seed N, --signal INSTANCE/NAME/HEX...");
     char text[1024] = "";
     std::vector<capture> inputs(options.inputs.size());
     for (size_t i = 0; i < inputs.size(); i++) {
@@ -102,10 +113,14 @@ int main(int count, char **words) {
         if (status > 0)
             std::fprintf(stderr, "%s\n", text);
     }
-    std::vector<capture> outputs(options.outputs.size());
+    std::vector<capture> outputs(options.outputs.size()), logs;
     std::vector<uint64_t> lanes;
     uint64_t errors = 0, lost = 0;
     Graph graph([&](unsigned lane, const Bytes &packet, uint64_t time, bool error) {
+        if (lane >= Graph::LOGS) {
+            lost += capture_add(&logs[lane - Graph::LOGS], packet.data(), uint32_t(packet.size()), time) != 0;
+            return;
+        }
         lanes.resize(std::max<size_t>(lanes.size(), lane + 1));
         errors += error;
         lanes[lane] += !error; // a lane drops what has an error
@@ -114,6 +129,7 @@ int main(int count, char **words) {
             lost++;
     });
     build(graph);
+    logs.resize(graph.logs.size());
     graph.start(options.seed);
     if (!send_all(graph, inputs, lost))
         return fail("the program does not come to rest: an element writes without end");
@@ -124,6 +140,11 @@ int main(int count, char **words) {
     for (size_t i = 0; i < outputs.size(); i++)
         if (capture_write(&outputs[i], options.outputs[i].c_str(), text, sizeof text) < 0)
             return fail(text);
+    for (size_t i = 0; i < logs.size(); i++) {
+        const std::string path = log_file(options, graph.logs[i]);
+        if (!path.empty() && capture_write(&logs[i], path.c_str(), text, sizeof text) < 0)
+            return fail(text);
+    }
     report(graph, lanes, lost, errors);
     return 0;
 }

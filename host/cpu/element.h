@@ -94,10 +94,13 @@ template <class T> class Input : public InputPort {
     Bool test();
 
     std::deque<T> tokens;
+    std::function<void(const T &)> seen; // is told every token that is taken
 
   private:
     template <class U, size_t Count> friend class Select;
     void pop() override {
+        if (seen)
+            seen(tokens.front());
         tokens.pop_front();
     }
 };

@@ -70,9 +70,15 @@ class Graph {
         inlets_[lane] = [lane, &to](const Bytes &packet, uint64_t time) { to_flits(packet, lane, time, to.tokens); };
     }
     template <class Flit> void to_lane(unsigned lane, PacketOutput<Flit> &from) {
-        from.connect([assembler = Assembler<Flit>([this, lane](const Bytes &p, uint64_t t, bool error) {
-                          deliver_(lane, p, t, error);
-                      })](const Flit &flit) mutable { assembler(flit); });
+        from.connect(std::function<void(const Flit &)>(
+            Assembler<Flit>([this, lane](const Bytes &p, uint64_t t, bool error) { deliver_(lane, p, t, error); })));
+    }
+    // Delivers every packet that an input takes, as lane LOGS + its place in `logs`.
+    template <class Flit> void log(const std::string &name, Input<Flit> &input) {
+        const unsigned lane = LOGS + unsigned(logs.size());
+        logs.push_back(name);
+        input.seen =
+            Assembler<Flit>([this, lane](const Bytes &p, uint64_t t, bool error) { deliver_(lane, p, t, error); });
     }
     // A lane that is connected to a lane.
     void through(unsigned from, unsigned to) {
@@ -88,7 +94,9 @@ class Graph {
     // Tokens that nobody has taken.
     uint64_t unread() const;
 
+    static constexpr unsigned LOGS = 256;
     std::vector<std::pair<std::string, std::unique_ptr<Element>>> instances;
+    std::vector<std::string> logs;
 
   private:
     Deliver deliver_;

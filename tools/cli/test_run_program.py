@@ -41,8 +41,11 @@ PROGRAM = """
 }
 Count :: cnt @
 Split :: split @
+Tee :: tee
+host PktLogger :: logger
 from_tor -> cnt -> split [1] -> to_tor
-split [2] -> to_lane[1]
+split [2] -> tee [1] -> to_lane[1]
+tee [2] -> logger
 from_lane[1] -> to_lane[2]
 """
 PACKETS = [Packet(bytes(n % 251 for n in range(size)), 1_000_000 + size) for size in (60, 64, 65, 100, 101, 128, 1500, 9216)]
@@ -54,7 +57,7 @@ def invoke(folder: Path, *words: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+@pytest.mark.parametrize("target", ["cpu", "sim", "interpreter"])
 def test_runs_a_configuration_over_captures(target: str, tmp_path: Path) -> None:
     write_capture(tmp_path / "in.pcap", PACKETS)
     lanes = [tmp_path / f"out{lane}.pcap" for lane in range(3)]
@@ -64,6 +67,7 @@ def test_runs_a_configuration_over_captures(target: str, tmp_path: Path) -> None
     status, text, _ = invoke(tmp_path, "--target", target, *inputs, *outputs, *signals, "--json")
     assert status == 0
     assert [read_capture(path) for path in lanes] == [PACKETS[:4], PACKETS[4:], PACKETS]
+    assert read_capture(tmp_path / "logger.pcap") == PACKETS[4:]
     found = json.loads(text)
     assert found["lanes"] == [4, 4, 8]
     assert found["instances"]["cnt"]["state"] == {"count": "0x8"}
