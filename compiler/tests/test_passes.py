@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from compiler.compile import CLOCK, compile_element
 from compiler.frontend.source import Source, Span
 from compiler.ir.build import Builder
 from compiler.ir.execute import run_element
@@ -19,6 +20,9 @@ from compiler.ir.verify import verify
 from compiler.passes import constants, recurrences
 from compiler.passes.optimize import PASSES, run, stages
 from compiler.passes.strength import digits
+from compiler.schedule.delays import delays
+from compiler.schedule.pipeline import merge
+from compiler.schedule.schedule import schedule
 from compiler.tests import trees
 from compiler.tests.differential import agrees, elements
 from compiler.tests.test_ir import PlainBuilder, random_node
@@ -194,6 +198,13 @@ def test_shortens_recurrences_and_changes_nothing() -> None:
     lengths = {name: (length(before, name), length(after, name)) for name in after.registers}
     assert lengths["phase"] == (4, 2) and lengths["flags"] == (4, 3), lengths
     assert all(shorter <= longer for longer, shorter in lengths.values()), lengths
+
+
+def test_a_state_machine_takes_a_token_a_cycle() -> None:
+    element = elements(MACHINE)["Machine"]
+    compiled = compile_element(element)
+    assert schedule(merge(run(compiled.ir)), delays("ecp5"), CLOCK).interval == 2
+    assert compiled.plan.interval == 1
 
 
 def length(element: ElementIr, name: str) -> int:
