@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from compiler.frontend import ast
 from compiler.frontend import ast_element as tree
 from compiler.frontend.lexer import Kind
-from compiler.frontend.parse_expression import C_TYPES, Recover
+from compiler.frontend.parse_expression import C_TYPES, PRECEDENCE, Recover
 from compiler.frontend.parse_statement import StatementParser
 from compiler.frontend.parser import AGGREGATES
 from compiler.frontend.source import Span, closest
@@ -96,10 +96,9 @@ class ElementParser(StatementParser):
 
     def _numbered(self) -> tree.Ports:
         start = self.expect("<").span
-        level = 8  # binds tighter than '>'
-        first = self._binary(level)
+        first = self.parameter_value()
         self.expect(",", "<inputs, outputs>")
-        second = self._binary(level)
+        second = self.parameter_value()
         end = self.expect(">", "<inputs, outputs>")
         return tree.Ports(first, second, (), (), True, start.to(end.span))
 
@@ -119,7 +118,7 @@ class ElementParser(StatementParser):
 
     def parameter_value(self) -> ast.Expression:
         """A constant or a type; a `>` ends it."""
-        return self._binary(8)
+        return self._binary(PRECEDENCE["+"])
 
     def _port_list(self, end: str) -> tuple[tree.PortDeclaration, ...]:
         found: list[tree.PortDeclaration] = []

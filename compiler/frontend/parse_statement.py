@@ -312,7 +312,7 @@ class StatementParser(Parser):
         if self.at("++", "--"):
             operator = self.next()
             target = self.unary()
-            return self._step(target, operator, operator.span.to(target.span))
+            return self._step(target, operator)
         if self.token.kind is Kind.NAME and self.peek().kind is Kind.NAME:
             near = closest(self.token.text, list(KEYWORDS))
             raise self.fail("a statement", f"did you mean '{near}'?" if near else "")
@@ -323,10 +323,11 @@ class StatementParser(Parser):
             return tree.Assign(target, operator.text[:-1], value, target.span.to(value.span))
         if self.at("++", "--"):
             operator = self.next()
-            return self._step(target, operator, target.span.to(operator.span))
+            return self._step(target, operator)
         return tree.Evaluate(target, target.span)
 
-    def _step(self, target: ast.Expression, operator: Token, span: object) -> tree.Assign:
+    def _step(self, target: ast.Expression, operator: Token) -> tree.Assign:
+        """`++` and `--`, before or behind."""
         one = ast.Number(1, operator.span, "1")
         return tree.Assign(target, operator.text[0], one, target.span.to(operator.span))
 

@@ -48,7 +48,8 @@ def test_there_are_twenty_wrong_programs():
 
 
 def test_every_code_is_explained():
-    paths = [path for path in (ROOT / "compiler").rglob("*.py") if "tests" not in path.parts]
+    folders = (ROOT / "compiler", ROOT / "tools")
+    paths = [path for folder in folders for path in folder.rglob("*.py") if "tests" not in path.parts]
     used = {code for path in paths if path.stem != "errors" for code in re.findall(r'"([EW]0\d{3})"', path.read_text())}
     assert used == set(CODES)
 
