@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice run FILE.sl`: captures through a configuration, compiled for the CPU, as RTL, or in the interpreter."""
+"""`sluice run FILE.sl`: captures through a configuration, compiled for the CPU or in the interpreter."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ from compiler.interpreter.choices import Decide, SignalCall
 from compiler.interpreter.element import Outcome
 from compiler.interpreter.packets import Packet, from_flits, to_flits
 from compiler.interpreter.program import Graph
-from tools.cli import run_sim
 from testing.simulate import ROOT
 
-TARGETS = ("cpu", "sim", "interpreter")
+TARGETS = ("cpu", "interpreter")
 ROUNDS = 1 << 22  # of the interpreter's instances, for one packet of each lane
 
 
@@ -58,7 +57,6 @@ class ProgramResult:
     unread: int
     instances: Mapping[str, Outcome]
     sent: int = 0
-    cycles: int = 0  # of the simulated device, 0 elsewhere
     notes: list[str] = field(default_factory=list)
 
 
@@ -174,40 +172,17 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
     if not is_quiet:
         raise RuntimeError("the program does not come to rest: an element writes without end")
     outcome = graph.finish()
-    lanes, errors = _write_lanes(what, program, outcome.lanes)
-    return ProgramResult(lanes, errors, lost, outcome.unread, outcome.instances)
-
-
-def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
-    """The configuration as RTL under Verilator; each lane sends as fast as it can."""
-    calls = [_call(program, text) for text in what.signals]
-    captures = [read_capture(path) for path in what.inputs]
-    kinds = {c.source.port: c.type for c in program.channels if not c.source.instance and c.source.port >= 0}
-    lanes = {
-        lane: [flit for packet in packets for flit in to_flits(kinds[lane], packet, lane)]
-        for lane, packets in enumerate(captures)
-        if lane in kinds
-    }
-    lost = sum(len(packets) for lane, packets in enumerate(captures) if lane not in kinds)
-    try:
-        flits, instances, cycles = run_sim.run(what.path.stem, program, lanes, calls, what.seed, progress)
-    except HardwareError as error:
-        diagnostics = Diagnostics()
-        error.report(diagnostics)
-        print(diagnostics.sorted()[0].render(), end="", file=sys.stderr)
-        raise typer.Exit(1) from error
-    counts, errors = _write_lanes(what, program, flits)
-    return ProgramResult(counts, errors, lost, 0, instances, cycles=cycles)
-
-
-def _write_lanes(what: ProgramRun, program: typed.Program, flits: Mapping[int, Sequence[int]]) -> tuple[list[int], int]:
-    """The captures of what left; packets by lane, and how many were dropped for their `error` bit."""
+    for logger in cpp.loggers(program):
+        streams = zip(program.channels, outcome.streams, strict=True)
+        taken = [(c.type, flits) for c, flits in streams if c.target.instance == logger.name]
+        write_capture(what.log(logger.name), [packet for kind, flits in taken for packet, _ in from_flits(kind, flits)])
     targets = {c.target.port: c.type for c in program.channels if not c.target.instance and c.target.port >= 0}
-    left = {lane: from_flits(targets[lane], tokens) for lane, tokens in flits.items() if lane in targets}
+    left = {lane: from_flits(targets[lane], flits) for lane, flits in outcome.lanes.items() if lane in targets}
     for lane, path in enumerate(what.outputs):
         write_capture(path, [packet for packet, is_error in left.get(lane, ()) if not is_error])
-    counts = [sum(not is_error for _, is_error in left.get(lane, ())) for lane in range(max(left, default=-1) + 1)]
-    return counts, sum(is_error for packets in left.values() for _, is_error in packets)
+    lanes = [sum(not is_error for _, is_error in left.get(lane, ())) for lane in range(max(left, default=-1) + 1)]
+    errors = sum(is_error for packets in left.values() for _, is_error in packets)
+    return ProgramResult(lanes, errors, lost, outcome.unread, outcome.instances)
 
 
 def figures(result: ProgramResult) -> dict[str, Any]:
@@ -218,7 +193,6 @@ def figures(result: ProgramResult) -> dict[str, Any]:
         "errors": result.errors,
         "lost": result.lost,
         "unread": result.unread,
-        **({"cycles": result.cycles} if result.cycles else {}),
         "instances": {
             name: {
                 "iterations": outcome.iterations,
@@ -247,8 +221,6 @@ def table(result: ProgramResult) -> Table:
     for what, count in (("dropped for error", result.errors), ("lost", result.lost), ("tokens unread", result.unread)):
         if count:
             rows.add_row(what, f"{count:,}")
-    if result.cycles:
-        rows.add_row("cycles", f"{result.cycles:,}, {result.cycles / max(result.sent, 1):.2f} a packet")
     for name, outcome in result.instances.items():
         states = "; ".join(f"{state} = {_short(value)}" for state, value in outcome.state.items())
         rows.add_row(name, f"{outcome.iterations:,} iterations" + (f"; {states}" if states else ""))
@@ -265,7 +237,7 @@ def run_program(what: ProgramRun, target: str, json_output: bool) -> None:
     if target not in TARGETS:
         raise typer.BadParameter(f"no target '{target}'; there are {', '.join(TARGETS)}")
     program = loaded(what.path)
-    execute = {"cpu": on_cpu, "sim": simulated, "interpreter": interpreted}[target]
+    execute = on_cpu if target == "cpu" else interpreted
     try:
         result = execute(what, program, lambda text: console.log(f"{target}: {text}"))
     except RuntimeError as error:
