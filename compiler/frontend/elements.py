@@ -20,6 +20,7 @@ from compiler.frontend.source import Diagnostics, Note
 
 MAX_PORTS = 32
 MAX_STATE_BITS = 1 << 32
+ROOT = Path(__file__).parents[2]
 PLACEMENTS = {"": typed.Placement.AUTO, "register": typed.Placement.REGISTER, "local": typed.Placement.LOCAL}
 Parameters = Mapping[str, Number | TypeName]
 
@@ -186,6 +187,8 @@ class ElementBuilder(Flows):
         found: list[tuple[str, str]] = []
         for node in self.node.natives:
             path = Path(node.span.source.name).parent / node.file
+            if not any((folder / path).is_file() for folder in (Path.cwd(), ROOT)):
+                self.diagnostics.error("E0609", f"there is no file '{path}'", node.span, "a native body stands beside the program")
             found.append((node.language.text, str(path)))
         return tuple(found)
 
