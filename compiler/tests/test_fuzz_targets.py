@@ -4,6 +4,7 @@
 `./sluice fuzz` runs as many as one likes.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -16,6 +17,8 @@ from compiler.interpreter.choices import Decide, SignalCall
 from compiler.interpreter.element import Outcome, run_element
 
 PROGRAMS = 16
+PROGRAMS_PER_MINUTE = 24
+MORE = int(os.environ.get("SLUICE_FUZZ_MINUTES", "0")) * PROGRAMS_PER_MINUTE or PROGRAMS
 SEED = 1000
 
 
@@ -30,9 +33,10 @@ def interpreted(
     return {name: run_element(elements[name], given, Decide(seed, signals[name])) for name, given in streams.items()}
 
 
+@pytest.mark.fuzz
 def test_the_cpu_agrees_on_random_programs() -> None:
-    found = driver.check(driver.cases(PROGRAMS, SEED, generate.Features()), {"cpu": driver.TARGETS["cpu"]})
-    assert [(failure.case.name, failure.target, failure.message) for failure in found] == []
+    for _, found in driver.fuzz(MORE, SEED, {"cpu": driver.TARGETS["cpu"]}, generate.Features()):
+        assert [(failure.case.name, failure.target, failure.message) for failure in found] == []
 
 
 def test_the_interpreter_agrees_with_its_own_replay() -> None:
