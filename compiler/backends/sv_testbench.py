@@ -16,6 +16,7 @@ from compiler.ir.ir import ElementIr
 
 ZERO = "1'b0"
 STUCK_CYCLES = 20000  # without a token while sources still have some: a deadlock, or a loop that waits
+QUIET_CYCLES = 200  # without a token, behind which signals that come last begin
 DRAIN_CYCLES = 2000  # for what is under way when the elements stop
 IDLE_CYCLES = 400  # without a token anywhere, after which the run is at its end
 
@@ -54,7 +55,9 @@ def testbench(designs: Mapping[str, Design]) -> str:
         "  int unsigned in_pause, out_pause, limit, cycle = 0, idle = 0, stopped = 0;",
         "  logic stop = 1'b0;  // elements that wait for nothing begin nothing any more",
         "  logic [63:0] now = '0;",
+        "  logic signals_wait = 1'b0;  // until nothing else moves",
         "  initial begin",
+        '    if ($test$plusargs("signals_last")) signals_wait = 1\'b1;',
         '    if (!$value$plusargs("in_pause=%d", in_pause)) in_pause = 64;',
         '    if (!$value$plusargs("out_pause=%d", out_pause)) out_pause = 64;',
         '    if (!$value$plusargs("limit=%d", limit)) limit = 1000000;',
@@ -62,16 +65,19 @@ def testbench(designs: Mapping[str, Design]) -> str:
     ]
     moves: list[str] = []
     done: list[str] = []
+    signals_done: list[str] = []
     for name, design in designs.items():
-        lines += _instance(name, design, moves, done)
+        lines += _instance(name, design, moves, done, signals_done)
     lines += [
-        "  logic moved, all_done;",
+        "  logic moved, all_done, inputs_done;",
         f"  assign moved = {' || '.join(moves) or ZERO};",
-        f"  assign all_done = {' && '.join(done) or ONE};",
+        f"  assign inputs_done = {' && '.join(done) or ONE};",
+        f"  assign all_done = {' && '.join(['inputs_done', *signals_done])};",
         "  always_ff @(posedge clk) begin",
         "    cycle <= cycle + 1;",
         "    now   <= now + 64'd1;",
         "    rst   <= cycle < 4;",
+        f"    if (inputs_done && idle > {QUIET_CYCLES}) signals_wait <= 1'b0;",
         "    idle  <= rst || moved ? 0 : idle + 1;",
         f"    if (!stop && ((all_done && idle > {IDLE_CYCLES}) || idle > {STUCK_CYCLES} || cycle > limit)) begin",
         "      stop    <= 1'b1;",
@@ -87,7 +93,7 @@ def testbench(designs: Mapping[str, Design]) -> str:
     return "\n".join(lines)
 
 
-def _instance(name: str, design: Design, moves: list[str], done: list[str]) -> list[str]:
+def _instance(name: str, design: Design, moves: list[str], done: list[str], signals_done: list[str]) -> list[str]:
     lines = []
     connections = [".clk_i(clk)", ".rst_i(rst)"] + ([".now_i(now)"] if design.has_now else [])
     channels = list(design.channels)
@@ -104,12 +110,13 @@ def _instance(name: str, design: Design, moves: list[str], done: list[str]) -> l
         ]
         parameters = f'#(.Width({width}), .Name("{name}.{port}"))'
         if is_input:
+            hold = "signals_wait" if port == "signal" else ZERO
             lines += [
                 f"  logic {wire}_done;",
-                f"  tb_source {parameters} {wire}_source (.clk_i(clk), .rst_i(rst), .pause_i(in_pause), .out_data_o({wire}_data),",
-                f"    .out_valid_o({wire}_valid), .out_ready_i({wire}_ready), .done_o({wire}_done));",
+                f"  tb_source {parameters} {wire}_source (.clk_i(clk), .rst_i(rst), .pause_i(in_pause), .hold_i({hold}),",
+                f"    .out_data_o({wire}_data), .out_valid_o({wire}_valid), .out_ready_i({wire}_ready), .done_o({wire}_done));",
             ]
-            done.append(f"{wire}_done")
+            (done if port != "signal" else signals_done).append(f"{wire}_done")
         else:
             lines += [
                 f"  tb_sink {parameters} {wire}_sink (.clk_i(clk), .rst_i(rst), .pause_i(out_pause), .in_data_i({wire}_data),",

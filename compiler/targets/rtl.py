@@ -197,14 +197,16 @@ def run_program(
     seed: int = 1,
     pauses: tuple[int, int] = (0, 0),
     limit: int = 100_000_000,
+    signals_last: bool = False,
 ) -> ProgramRun:
-    """Tokens by channel into the configuration, and signals by instance, in their order along the chain."""
+    """Tokens by channel into the configuration, and signals by instance, in their order along the chain; `signals_last`: when
+    nothing else moves any more."""
     instances = list(built.graph.instances)
     given: dict[str, Sequence[int]] = {f"graph.{name}": tokens for name, tokens in edges.items()}
     given["graph.signal"] = [
         word for name, call in calls for word in _words(built.elements[name], call, number_of(instances, name))
     ]
-    files, lines = _simulate(built.binary, given, seed, pauses, limit)
+    files, lines = _simulate(built.binary, given, seed, pauses, limit, signals_last)
     runs = {name: RtlRun({}) for name in built.elements}
     for number, value in _replies(files.get("graph.signal.out", [])):
         runs[instances[number - 1].name].answers.append(value)
@@ -227,7 +229,7 @@ def run_program(
 
 
 def _simulate(
-    binary: Path, given: Mapping[str, Sequence[int]], seed: int, pauses: tuple[int, int], limit: int
+    binary: Path, given: Mapping[str, Sequence[int]], seed: int, pauses: tuple[int, int], limit: int, last: bool = False
 ) -> tuple[dict[str, list[int]], list[str]]:
     """The files that a run wrote, by name, and the lines that it printed for us."""
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -236,7 +238,7 @@ def _simulate(
         for stem, tokens in given.items():
             (folder / f"{stem}.in").write_text("".join(f"{token:x}\n" for token in tokens))
         command = [str(binary), f"+dir={folder}", f"+in_pause={pauses[0]}", f"+out_pause={pauses[1]}", f"+limit={limit}"]
-        command.append(f"+verilator+seed+{seed}")
+        command += [f"+verilator+seed+{seed}", *(["+signals_last"] if last else [])]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
         if done.returncode:
             raise RtlError(f"the simulation failed: {(done.stdout + done.stderr)[-2000:]}")

@@ -26,12 +26,13 @@ def run(
     """Every element that has streams."""
     compiled = {element.name: compile_element(element) for element in program.elements if element.name in streams}
     built = rtl.build({name: found.plan.pipeline.element for name, found in compiled.items()})
-    calls = {name: [_call(compiled[name].ir, call) for call in given] for name, given in signals.items() if name in compiled}
+    calls = {name: [signal_of(compiled[name].ir, call) for call in given] for name, given in signals.items() if name in compiled}
     runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], LIMIT)
     return {name: outcome(runs[name], found.ir, found.layout) for name, found in compiled.items()}
 
 
-def _call(element: ElementIr, call: SignalCall) -> rtl.Signal:
+def signal_of(element: ElementIr, call: SignalCall) -> rtl.Signal:
+    """A call by its name, as the chain has it."""
     number = [signal.name for signal in element.signals].index(f"signal {call.name}")
     value, low = 0, 0
     for argument, (_, width) in zip(call.arguments, element.signals[number].arguments, strict=True):

@@ -7,6 +7,7 @@ module tb_source #(
   input  logic             clk_i,
   input  logic             rst_i,
   input  int unsigned      pause_i,   // of 256: how often it pauses
+  input  logic             hold_i,    // nothing new begins
   output logic [Width-1:0] out_data_o,
   output logic             out_valid_o,
   input  logic             out_ready_i,
@@ -30,7 +31,7 @@ module tb_source #(
   always_ff @(posedge clk_i) begin
     if (!rst_i && (!out_valid_o || out_ready_i)) begin
       out_valid_o <= 1'b0;
-      if (more && 32'($urandom_range(255)) >= pause_i) begin
+      if (more && !hold_i && 32'($urandom_range(255)) >= pause_i) begin
         out_data_o  <= token;
         out_valid_o <= 1'b1;
         more = $fscanf(file, "%h", token) == 1;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice run FILE.sl`: captures through a configuration, compiled for the CPU or in the interpreter."""
+"""`sluice run FILE.sl`: captures through a configuration, compiled for the CPU, as RTL, or in the interpreter."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from compiler.backends import cpp, cpp_run
+from compiler.compile import HardwareError
 from compiler.frontend import typed
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
@@ -23,8 +24,9 @@ from compiler.interpreter.element import Outcome
 from compiler.interpreter.packets import Packet, from_flits, to_flits
 from compiler.interpreter.program import Graph
 from testing.simulate import ROOT
+from tools.cli import run_sim
 
-TARGETS = ("cpu", "interpreter")
+TARGETS = ("cpu", "sim", "interpreter")
 ROUNDS = 1 << 22  # of the interpreter's instances, for one packet of each lane
 
 
@@ -57,6 +59,7 @@ class ProgramResult:
     unread: int
     instances: Mapping[str, Outcome]
     sent: int = 0
+    cycles: int = 0  # of the simulated device, 0 elsewhere
     notes: list[str] = field(default_factory=list)
 
 
@@ -176,13 +179,43 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
         streams = zip(program.channels, outcome.streams, strict=True)
         taken = [(c.type, flits) for c, flits in streams if c.target.instance == logger.name]
         write_capture(what.log(logger.name), [packet for kind, flits in taken for packet, _ in from_flits(kind, flits)])
+    lanes, errors = _write_lanes(what, program, outcome.lanes)
+    return ProgramResult(lanes, errors, lost, outcome.unread, outcome.instances)
+
+
+def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
+    """The configuration as RTL under Verilator; each lane sends as fast as it can."""
+    calls = [_call(program, text) for text in what.signals]
+    captures = [read_capture(path) for path in what.inputs]
+    kinds = {c.source.port: c.type for c in program.channels if not c.source.instance and c.source.port >= 0}
+    lanes = {
+        lane: [flit for packet in packets for flit in to_flits(kinds[lane], packet, lane)]
+        for lane, packets in enumerate(captures)
+        if lane in kinds
+    }
+    lost = sum(len(packets) for lane, packets in enumerate(captures) if lane not in kinds)
+    try:
+        ran = run_sim.run(what.path.stem, program, lanes, calls, what.seed, progress)
+    except HardwareError as error:
+        diagnostics = Diagnostics()
+        error.report(diagnostics)
+        print(diagnostics.sorted()[0].render(), end="", file=sys.stderr)
+        raise typer.Exit(1) from error
+    for logger in cpp.loggers(program):
+        taken = [(c.type, ran.tokens.get(c.target, [])) for c in program.channels if c.target.instance == logger.name]
+        write_capture(what.log(logger.name), [packet for kind, flits in taken for packet, _ in from_flits(kind, flits)])
+    counts, errors = _write_lanes(what, program, ran.left)
+    return ProgramResult(counts, errors, lost, 0, ran.instances, cycles=ran.cycles)
+
+
+def _write_lanes(what: ProgramRun, program: typed.Program, flits: Mapping[int, Sequence[int]]) -> tuple[list[int], int]:
+    """The captures of what left; packets by lane, and how many were dropped for their `error` bit."""
     targets = {c.target.port: c.type for c in program.channels if not c.target.instance and c.target.port >= 0}
-    left = {lane: from_flits(targets[lane], flits) for lane, flits in outcome.lanes.items() if lane in targets}
+    left = {lane: from_flits(targets[lane], tokens) for lane, tokens in flits.items() if lane in targets}
     for lane, path in enumerate(what.outputs):
         write_capture(path, [packet for packet, is_error in left.get(lane, ()) if not is_error])
-    lanes = [sum(not is_error for _, is_error in left.get(lane, ())) for lane in range(max(left, default=-1) + 1)]
-    errors = sum(is_error for packets in left.values() for _, is_error in packets)
-    return ProgramResult(lanes, errors, lost, outcome.unread, outcome.instances)
+    counts = [sum(not is_error for _, is_error in left.get(lane, ())) for lane in range(max(left, default=-1) + 1)]
+    return counts, sum(is_error for packets in left.values() for _, is_error in packets)
 
 
 def figures(result: ProgramResult) -> dict[str, Any]:
@@ -193,6 +226,7 @@ def figures(result: ProgramResult) -> dict[str, Any]:
         "errors": result.errors,
         "lost": result.lost,
         "unread": result.unread,
+        **({"cycles": result.cycles} if result.cycles else {}),
         "instances": {
             name: {
                 "iterations": outcome.iterations,
@@ -221,6 +255,8 @@ def table(result: ProgramResult) -> Table:
     for what, count in (("dropped for error", result.errors), ("lost", result.lost), ("tokens unread", result.unread)):
         if count:
             rows.add_row(what, f"{count:,}")
+    if result.cycles:
+        rows.add_row("cycles", f"{result.cycles:,}, {result.cycles / max(result.sent, 1):.2f} a packet")
     for name, outcome in result.instances.items():
         states = "; ".join(f"{state} = {_short(value)}" for state, value in outcome.state.items())
         rows.add_row(name, f"{outcome.iterations:,} iterations" + (f"; {states}" if states else ""))
@@ -237,7 +273,7 @@ def run_program(what: ProgramRun, target: str, json_output: bool) -> None:
     if target not in TARGETS:
         raise typer.BadParameter(f"no target '{target}'; there are {', '.join(TARGETS)}")
     program = loaded(what.path)
-    execute = on_cpu if target == "cpu" else interpreted
+    execute = {"cpu": on_cpu, "sim": simulated, "interpreter": interpreted}[target]
     try:
         result = execute(what, program, lambda text: console.log(f"{target}: {text}"))
     except RuntimeError as error:

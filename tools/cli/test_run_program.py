@@ -57,7 +57,7 @@ def invoke(folder: Path, *words: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+@pytest.mark.parametrize("target", ["cpu", "sim", "interpreter"])
 def test_runs_a_configuration_over_captures(target: str, tmp_path: Path) -> None:
     write_capture(tmp_path / "in.pcap", PACKETS)
     lanes = [tmp_path / f"out{lane}.pcap" for lane in range(3)]
