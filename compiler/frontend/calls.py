@@ -173,8 +173,9 @@ class Calls(Expressions):
         name = node.operand if isinstance(node, ast.Index) else node
         found = self.find(name.name, name.span, "port", lambda b: isinstance(b, Ports)) if isinstance(name, ast.Reference) else None
         if not isinstance(found, Ports):
-            hint = "the ports stand in the element's head: (packet in -> packet out)"
-            raise self.error("E0501", "this is no port", node.span, hint)
+            what = f"'{name.name}' is" if isinstance(name, ast.Reference) else "this is"
+            hint = "read(port), write(port, value); the ports stand in the element's head: (packet in -> packet out)"
+            raise self.error("E0501", f"{what} no port", node.span, hint)
         if found.ports and found.ports[0].is_input != is_input:
             has, wants = ("an output", "read") if is_input else ("an input", "written")
             assert isinstance(name, ast.Reference)

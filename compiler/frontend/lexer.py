@@ -13,6 +13,7 @@ from enum import Enum
 from compiler.frontend.source import Diagnostics, Source, Span
 
 MAX_NUMBER_BITS = 1024
+BAD_CHARACTERS = {"#": 'remove it; another file is read by import "file.sl";', "'": "a character is written as its number: 0x61"}
 
 
 class Kind(Enum):
@@ -154,9 +155,8 @@ class Lexer:
         bad = text[offset:end]
         span = Span(self.source, offset, end)
         shown = ascii(bad[:20])[1:-1] if not bad[:20].isprintable() else bad[:20]
-        self.diagnostics.error(
-            "E0101", f"unexpected character '{shown}'", span, "remove it; outside comments the language is ASCII"
-        )
+        hint = BAD_CHARACTERS.get(bad[0], "remove it; outside comments the language is ASCII")
+        self.diagnostics.error("E0101", f"unexpected character '{shown}'", span, hint)
         return end
 
 

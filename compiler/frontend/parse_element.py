@@ -194,6 +194,10 @@ class ElementParser(StatementParser):
             return [self._repeat()]
         if self.at(*AGGREGATES, "enum") and self._declares_type():
             return self.type_declaration()
+        if self.at("flow", "table"):
+            raise self.fail("a state", f"a {self.token.text} stands in the element, outside of .state")
+        if self.at(*SECTIONS) and self.peek().text == "{":
+            raise self.fail("a section of an element", f"write '.{self.token.text}'")
         if not self._at_declaration():
             raise self.fail("a state", "a state is declared: ulong count = 0;")
         return list(self.variables())

@@ -61,8 +61,15 @@ class ProgramParser(ElementParser):
             return self._static_assert(doc)
         if self.at(*AGGREGATES):
             return self._take_semicolon(self._aggregate(doc))
+        if self.at("element", "element_group") and self.peek().kind is Kind.NAME:
+            raise self.fail("a declaration or a connection", f"write '.{self.token.text}'")
         if self.at_function() or self.at("void"):
             return self.function()
+        if self.token.kind is Kind.NAME and self.peek().text == ":":
+            raise self.fail("a declaration or a connection", "an instance is declared with two colons: Element :: name")
+        before = self.tokens[self.index - 1] if self.index else self.token
+        if before.span.line == self.token.span.line and before.kind is Kind.NAME and self.token.kind is Kind.NAME:
+            raise self.fail("a declaration or a connection", f"is '->' missing in front of '{self.token.text}'?")
         word = self.token.text + (self.peek().text if self.at(".") else "")
         near = closest(word, list(TOP))
         raise self.fail(

@@ -18,6 +18,15 @@ MAX_BLOCKS = 24
 KEYWORDS = ("if", "else", "for", "while", "switch", "case", "default", "break", "continue", "return", "goto_state")
 
 
+C_WORDS = {
+    "unsigned": "write uint, or uint<N>", "signed": "write int, or int<N>", "char": "write uchar, or int<8>",
+    "short": "write ushort, or int<16>", "long": "write ulong, or int<64>", "float": "there are no fractions; scale the numbers",
+    "double": "there are no fractions; scale the numbers", "const": "write constexpr", "static": "what stays stands in .state",
+    "do": "write while (condition) .unroll(8) { … }", "goto": "goto_state goes on in another state of a .state_machine",
+    "typedef": "write struct name { … }", "union": "a view shows a place as another type: (type *) &place",
+}  # fmt: skip
+
+
 class StatementParser(Parser):
     """Statements of handlers, signals and functions."""
 
@@ -98,6 +107,8 @@ class StatementParser(Parser):
 
     def _postfix(self, value: ast.Expression) -> ast.Expression:
         count = 0
+        if isinstance(value, ast.Number) and self.at("."):
+            raise self.fail("an integer", "there are no fractions; scale the number")
         while self.at(".", "->", "["):
             count += 1
             if count > 32:
@@ -193,6 +204,8 @@ class StatementParser(Parser):
             return [parsers[self.token.text]()]
         if self.accept(";"):
             return []
+        if self.at(*C_WORDS) and (self.peek().kind is Kind.NAME or self.peek().text == "{"):
+            raise self.fail("a statement", C_WORDS[self.token.text])
         if self.at("."):
             return [self._directive()]
         if self.at(*AGGREGATES, "enum") and self._declares_type():
@@ -207,7 +220,7 @@ class StatementParser(Parser):
         """The `;`; where only that is missing at the end of a line, the statement counts."""
         before = self.tokens[self.index - 1]
         if self.at(";") or self.token.span.line == before.span.line:
-            self.expect(";")
+            self.expect(";", "'++' and '--' are statements of their own" if self.at("++", "--") else "")
             return
         place = Span(self.source, before.span.end, before.span.end)
         self.diagnostics.error("E0202", f"expected ';' before {self.token.describe()}", place, "end it with ';'")

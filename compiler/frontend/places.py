@@ -89,7 +89,10 @@ class Places(Values):
             if field.name == name:
                 return self.step(base, typed.Slice(field.low, field.type), node.span)
         names = [field.name for field in kind.fields]
-        near = closest(name, names)
+        inner = [
+            f"{f.name}.{name}" for f in kind.fields if isinstance(f.type, typed.Struct) and name in {i.name for i in f.type.fields}
+        ]
+        near = inner[0] if inner else closest(name, names)
         hint = f"did you mean '{near}'?" if near else f"it has {', '.join(names[:12])}"
         raise self.error("E0404", f"{describe(kind)} has no field '{name}'", node.name.span, hint)
 

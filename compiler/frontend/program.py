@@ -24,6 +24,7 @@ from compiler.frontend.state_machine import StateMachines
 from compiler.layouts import LAYOUTS, ROOT, read
 
 LIBRARY = ROOT / "elements"
+ECHOES = ("E0401", "E0601", "E0604")
 
 
 @lru_cache(1)
@@ -208,9 +209,9 @@ def shown(path: Path) -> str:
 
 
 def _without_echoes(diagnostics: Diagnostics) -> None:
-    """Where something could not be parsed, names that it would have declared are not complained about."""
+    """Where something could not be parsed, what it would have declared or connected is not missed."""
     if any(error.code.startswith(("E01", "E02")) for error in diagnostics.errors):
-        diagnostics.errors = [error for error in diagnostics.errors if error.code not in ("E0401", "E0601")]
+        diagnostics.errors = [error for error in diagnostics.errors if error.code not in ECHOES]
 
 
 def load(path: Path, diagnostics: Diagnostics) -> typed.Program | None:

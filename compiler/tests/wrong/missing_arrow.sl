@@ -1,0 +1,2 @@
+from_tor -> Count -> Count to_tor
+Count : c
