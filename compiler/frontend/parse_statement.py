@@ -206,6 +206,8 @@ class StatementParser(Parser):
             return []
         if self.at(*C_WORDS) and (self.peek().kind is Kind.NAME or self.peek().text == "{"):
             raise self.fail("a statement", C_WORDS[self.token.text])
+        if self.at("case", "default", "else"):
+            raise self.fail("a statement", "'else' stands behind an if, 'case' and 'default' in a switch")
         if self.at("."):
             return [self._directive()]
         if self.at(*AGGREGATES, "enum") and self._declares_type():

@@ -123,6 +123,13 @@ def test_a_compound_assignment_evaluates_its_index_once():
     assert said == "index = f(); t[[index of 8 uint<32>]] = (t[[index of 8 uint<32>]] + 2);"
 
 
+def test_select_says_which_port_it_took():
+    head = ".element E (packet a, packet b[2] -> packet out) { .state { uchar n; }"
+    text = show.program(program(f"{head} .handler {{ write(out, select(a, b, &n)); n = test(b[1]) + peek(b[n]).sop; }} }}"))
+    assert "write(out, select(a, b_0, b_1, &n));" in text
+    assert "((n == 0) ? peek(b_0) : ((n == 1) ? peek(b_1) : flit_t(0x0)))" in text.replace("uint<32>(n)", "n")
+
+
 @pytest.mark.parametrize(
     ("loop", "bound"),
     [
