@@ -502,14 +502,6 @@ class Element:
     span: Span
 
 
-class Ends(Enum):
-    """What is at the end of a graph."""
-
-    LANE_IN = "lane_in"  # from_tor, from_lane[n]
-    LANE_OUT = "lane_out"
-    DROP = "drop"
-
-
 @dataclass(frozen=True)
 class Endpoint:
     """A port of an instance; or a lane, where `instance` is ""; `port` is the index of the port, or the number of the lane."""
