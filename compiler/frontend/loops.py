@@ -8,7 +8,9 @@ from dataclasses import fields, is_dataclass
 
 from compiler.frontend import typed
 from compiler.frontend.source import Span
-from compiler.frontend.values import COMPARISONS, fold, read
+from compiler.frontend.values import COMPARISONS, fold, largest, read
+
+MOST_BY_TYPE = 255  # a limit that is only known by its type: up to 8 bits
 
 
 def rounds(
@@ -72,10 +74,15 @@ def _variable(value: typed.Expression) -> typed.Variable | None:
 def _comparison(condition: typed.Expression) -> tuple[typed.Variable, str, int] | None:
     if not isinstance(condition, typed.Binary) or condition.operator not in COMPARISONS:
         return None
-    if not isinstance(condition.right, typed.Constant):
+    variable, right = _variable(condition.left), condition.right
+    if variable is None:
         return None
-    variable = _variable(condition.left)
-    return None if variable is None else (variable, condition.operator, read(condition.right.value, condition.right.type))
+    if isinstance(right, typed.Constant):
+        return variable, condition.operator, read(right.value, right.type)
+    most = largest(right)
+    if condition.operator in ("<", "<=") and most is not None and most <= MOST_BY_TYPE:
+        return variable, condition.operator, most
+    return None
 
 
 def _start(first: Sequence[typed.Statement], variable: typed.Variable) -> int | None:

@@ -140,10 +140,12 @@ def test_select_says_which_port_it_took():
         ("for (uint i = 0; i < 0; i++)", 1),
         ("for (uint i = 0; i < n; i++) .unroll(6)", 6),
         (".unroll(7) while (n > 3)", 7),
+        ("for (uint i = 0; i < small; i++)", 15),  # of uint<4>
+        ("for (uint i = 2; i <= (n & 7); i++)", 6),
     ],
 )
 def test_bound_of_a_loop(loop, bound):
-    assert f"at most {bound} {{" in handler(f"{loop} {{ n += 1; }}", "uint n;")
+    assert f"at most {bound} {{" in handler(f"{loop} {{ n += 1; }}", "uint n; uint<4> small;")
 
 
 @pytest.mark.parametrize(
