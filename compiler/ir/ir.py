@@ -48,7 +48,7 @@ OPERATORS = {
 }
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Node:
     """A value of `width` bits. `label` is the name it had in the source, "" where none; `span` where it was computed."""
 
@@ -60,6 +60,10 @@ class Node:
     name: str = ""
     label: str = ""
     span: Span | None = None
+
+    def __repr__(self) -> str:
+        """Short: in full it would show shared nodes again and again. `compiler/ir/text.py` shows everything."""
+        return f"<{self.op} {self.label or self.name or self.value}: {self.width}>"
 
 
 @dataclass(frozen=True)

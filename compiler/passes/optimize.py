@@ -8,7 +8,19 @@ from collections.abc import Callable, Iterator
 from compiler.ir.ir import ElementIr
 from compiler.ir.rewrite import cost, shape
 from compiler.ir.verify import verify
-from compiler.passes import arithmetic, conditions, constants, dead, fold, multiplexers, narrow, share, strength, writes
+from compiler.passes import (
+    arithmetic,
+    conditions,
+    constants,
+    dead,
+    fold,
+    multiplexers,
+    narrow,
+    reassociate,
+    share,
+    strength,
+    writes,
+)
 
 PASSES: dict[str, Callable[[ElementIr], ElementIr]] = {
     "fold": fold.run,
@@ -16,6 +28,7 @@ PASSES: dict[str, Callable[[ElementIr], ElementIr]] = {
     "conditions": conditions.run,
     "multiplexers": multiplexers.run,
     "arithmetic": arithmetic.run,
+    "reassociate": reassociate.run,
     "strength": strength.run,
     "narrow": narrow.run,
     "writes": writes.run,
