@@ -19,7 +19,8 @@ HEADERS = {
     "ipv4_t": (14, ("ttl", "total_length", "checksum", "source", "destination", "protocol")),
     "udp_t": (34, ("source_port", "length")),
 }
-MAX_DEPTH = 4
+WIDEST_DIVISION = 129  # bits
+MAX_DEPTH = 3
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,9 @@ class Writer:
         self.scope = Scope()
         self.used: set[str] = set()
         self.budget = 0
+        self.wide_percent = choose.choice([0, 5, 5, 50])  # of the integers; a few programs are full of them
+        self.depth = choose.randint(2, MAX_DEPTH)
+        self.is_arithmetic = self.chance(30)  # little but expressions of tokens, so that a wrong one is seen at an output
         self.structs: list[Kind] = []
         self.fed: list[str] = []  # integers of tokens, in the handler
 
@@ -111,11 +115,11 @@ class Writer:
     # Types
 
     def integer(self) -> Kind:
-        is_wide = self.features.wide and self.chance(8)
+        is_wide = self.features.wide and self.chance(self.wide_percent)
         bits = self.choose.choice(WIDE if is_wide else WIDTHS[4:] if self.chance(75) else WIDTHS)
         if bits in (8, 16, 32, 64) and self.chance(30):
             return Kind({8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[bits], "int", bits)
-        return Kind(f"{self.choose.choice(['uint', 'int'])}<{bits}>", "int", bits)
+        return Kind(f"{self.choose.choice(['uint', 'int', 'int'])}<{bits}>", "int", bits)
 
     def unsigned(self, most: int = 8) -> str:
         return f"uint<{self.choose.randint(1, most)}>"
@@ -193,7 +197,7 @@ class Writer:
         return self.choose.choice(self.fed) if self.fed else self.leaf()
 
     def leaf(self) -> str:
-        if self.fed and self.chance(25):
+        if self.fed and self.chance(85 if self.is_arithmetic else 40):
             return self.fed_leaf()
         integers = [text for text, kind in self.scope.values if kind.kind == "int"]
         if integers and self.chance(85):
@@ -202,7 +206,7 @@ class Writer:
 
     def value(self, depth: int) -> str:
         """An integer."""
-        if depth >= MAX_DEPTH or self.chance(15):
+        if depth >= self.depth or self.chance(10):
             return self.leaf()
         kind = self.integer()
         below = depth + 1
@@ -212,14 +216,13 @@ class Writer:
             lambda: f"(({kind.text}) {self.value(below)} {self.choose.choice('+-*&|^')} ({kind.text}) {self.value(below)})",
             lambda: f"({self.value(below)} {self.choose.choice('+-&|^')} {self.value(below)})",
             lambda: f"({self.value(below)} {self.choose.choice(['<<', '>>'])} {self.shift(below)})",
+            lambda: f"(({kind.text}) {self.value(below)} {self.choose.choice(['<<', '>>', '>>'])} {self.shift(below)})",
             lambda: f"({self.choose.choice('-~')}{self.value(below)})",
             lambda: f"({self.condition(below)} ? ({kind.text}) {self.value(below)} : ({kind.text}) {self.value(below)})",
             lambda: f"(({kind.text}) {self.condition(below)})",
         ]
-        if self.features.division and kind.bits <= 64:
-            forms.append(
-                lambda: f"(({kind.text}) {self.value(below)} {self.choose.choice('/%')} ({kind.text}) {self.value(below)})"
-            )
+        if self.features.division and kind.bits <= WIDEST_DIVISION:
+            forms += [lambda: f"(({kind.text}) {self.value(below)} {self.choose.choice('/%')} {self.divisor(kind, below)})"] * 2
         if self.scope.calls:
             forms += [lambda: self.call(below)] * 2
         if self.features.randoms and self.scope.is_handler and self.chance(10):
@@ -228,9 +231,14 @@ class Writer:
             forms.append(lambda: "now()")
         return self.choose.choice(forms)()
 
+    def divisor(self, kind: Kind, depth: int) -> str:
+        if self.chance(50):
+            return f"({kind.text}) {self.value(depth)}"
+        return f"({kind.text}) {self.choose.choice(['0', '1', '2', '3', '7', '(-1)', '(-3)'])}"
+
     def shift(self, depth: int) -> str:
         if self.chance(50):
-            return str(self.choose.choice([0, 1, 1, 2, 3, 4, 7, 8, 31, 32, 33, 100]))
+            return str(self.choose.choice([0, 1, 1, 2, 3, 4, 7, 8, 31, 32, 33, 40, 64, 100]))
         return f"({self.unsigned()}) {self.value(depth)}"
 
     def call(self, depth: int) -> str:
@@ -246,7 +254,7 @@ class Writer:
         bools = [text for text, kind in self.scope.values if kind.kind == "bool"] + self.scope.tests
         if bools and self.chance(25):
             return self.choose.choice(bools)
-        if depth < MAX_DEPTH and self.chance(30):
+        if depth < self.depth and self.chance(30):
             operator = self.choose.choice(["&&", "||", "!", "?"])
             a, b = self.condition(depth + 1), self.condition(depth + 1)
             if operator == "?":
@@ -385,7 +393,7 @@ class Writer:
         """Takes tokens: always, or under a condition, or only looks."""
         for port, kind in ports:
             name = self.fresh("t")
-            if self.features.waiting and kind.kind != "struct" and self.chance(25):
+            if self.features.waiting and kind.kind != "struct" and self.chance(5 if self.is_arithmetic else 25):
                 self.line(f"{kind.text} {name};")
                 with self.inside(f"if ({self.condition(1)})"):
                     self.line(f"{name} = read({port});")
@@ -395,7 +403,7 @@ class Writer:
             self.fed += [place for place, inner in self.places(name, kind) if inner.kind == "int"]
             if self.features.choices and self.chance(15):
                 self.scope.tests.append(f"test({port})")
-            if self.chance(50):
+            if self.chance(0 if self.is_arithmetic else 50):
                 self.statement()
 
     def select(self, ports: list[tuple[str, Kind]], kind: Kind) -> None:
@@ -450,7 +458,7 @@ class Writer:
                 text = f"write({port}, ({kind.text}) ({self.fed_leaf()} ^ {self.value(1)}));"
             else:
                 text = f"write({port}, {self.of(kind, 0)});"
-            if self.chance(15):
+            if self.chance(0 if self.is_arithmetic else 15):
                 with self.inside(f"if ({self.condition(1)})"):
                     self.line(text)
             else:
@@ -476,7 +484,8 @@ class Writer:
         flit = Kind("flit", "packet")
 
         def some(base: str, least: int) -> list[tuple[str, Kind]]:
-            kinds = [self.struct_port() if self.chance(15) else self.scalar() for _ in range(self.choose.randint(least, 3))]
+            count = self.choose.randint(least, 3) + (3 if self.is_arithmetic else 0)
+            kinds = [self.struct_port() if self.chance(15) else self.scalar() for _ in range(count)]
             return [(f"{base}{i}", kind) for i, kind in enumerate(kinds)]
 
         inputs, outputs = some("in", 1), some("out", 1)
@@ -521,7 +530,7 @@ class Writer:
                 self.line(f"flit {flits[-1]} = read({port});")
                 self.packet(flits[-1])
             self.scope.returns = lambda: "return;"
-            self.statements(self.choose.randint(2, 7))
+            self.statements(0 if self.is_arithmetic else self.choose.randint(2, 7))
             self.writes(outputs, flits)
         self.scope, self.fed = outer, []
         self.signals()
