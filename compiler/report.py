@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from compiler.compile import Compiled
@@ -10,6 +12,7 @@ from compiler.ir.ir import Node
 from compiler.passes.classify import Pattern, StateUpdate
 from compiler.schedule.schedule import Recurrence, Schedule
 
+INDEX = re.compile(r"\[(\d+)\]")
 SUGGESTIONS = {
     Pattern.SEVERAL: "write the memory once in an iteration: choose index and value first, or split it into two states",
     Pattern.OTHER: "compute what does not need the old value in an element before, or keep a simpler state and derive the rest",
@@ -77,20 +80,41 @@ def _limit(recurrence: Recurrence, update: StateUpdate | None) -> dict[str, Any]
 
 
 def text(found: dict[str, Any]) -> str:
-    """The figures of an element, for people."""
+    """The figures of an element, for people; entries of an array that became registers alike are one line."""
     every = "a token every cycle" if found["ii"] == 1 else f"a token every {found['ii']} cycles"
     clock = f"estimated {found['estimated_mhz']:g} MHz (asked: {found['clock_mhz']:g})"
-    bits = f"{found['pipeline_bits']} bits of pipeline registers"
-    lines = [f"{found['element']}: {every}, {found['depth']} stages, {bits}, {clock}"]
-    for state in found["states"]:
+    stages = f"{found['depth']} stage{'s' if found['depth'] != 1 else ''}"
+    lines = [f"{found['element']}: {every}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock}"]
+    for name, state, count in alike(found["states"], "name"):
         size = f"{state['entries']} x {state['bits']}" if state["entries"] > 1 else str(state["bits"])
         how = state["update"] + (f" ({state['operation']})" if state["operation"] else "")
-        lines.append(f"  {state['name']}: {size} bits in {state['place']}; {how}")
+        place = state["place"] if count == 1 else f"{count} registers"
+        lines.append(f"  {name}: {f'{count} x ' if count > 1 else ''}{size} bits in {place}; {how}")
     for port in found["guarded_outputs"]:
         lines.append(f"  output {port} has a guard: that its packets stay whole is not proved")
-    for limit in found["limits"]:
-        lines.append(f"  slowed by {limit['state']}: from reading to writing it takes {limit['extra_stages']} stages too many")
+    for name, limit, _ in alike(found["limits"], "state"):
+        extra = f"{limit['extra_stages']} stage{'s' if limit['extra_stages'] != 1 else ''}"
+        lines.append(f"  slowed by {name}: from reading to writing it takes {extra} too many")
         for step in limit["cycle"]:
             lines.append(f"    {step['operator']}{' ' + step['name'] if step['name'] else ''} at {step['file']}:{step['line']}")
         lines.append(f"    try: {limit['suggestion']}")
     return "\n".join(lines)
+
+
+def alike(found: Sequence[dict[str, Any]], key: str) -> list[tuple[str, dict[str, Any], int]]:
+    """Entries of arrays that differ in nothing but their index as one: the name with its indices, the first, how many they are."""
+    groups: dict[str, list[dict[str, Any]]] = {}
+    for item in found:
+        groups.setdefault(_but_indices({**item, key: ""}) + INDEX.sub("[]", item[key]), []).append(item)
+    return [(_range([item[key] for item in items]), items[0], len(items)) for items in groups.values()]
+
+
+def _but_indices(item: dict[str, Any]) -> str:
+    return INDEX.sub("[]", repr(item))
+
+
+def _range(names: list[str]) -> str:
+    """`t[0..3].a` of `t[0].a`, `t[1].a` and so on."""
+    indices = list(zip(*([int(index) for index in INDEX.findall(name)] for name in names), strict=True))
+    ranges = iter(f"[{min(values)}..{max(values)}]" if len(set(values)) > 1 else f"[{values[0]}]" for values in indices)
+    return INDEX.sub(lambda _: next(ranges), names[0])

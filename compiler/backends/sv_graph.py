@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
 from compiler.backends.sv_element import SIGNAL_WORD, BackendError, module_name
 from compiler.frontend.typed import Channel, Endpoint, Instance, Program
@@ -46,6 +47,23 @@ class Graph:
     has_now: bool
 
 
+class Store(StrEnum):
+    """What a channel holds its tokens in."""
+
+    REGISTER = "register"  # that of the output
+    FIFO = "FIFO"
+    PACKETS = "packet FIFO"  # whole packets
+
+
+def store_of(channel: Channel, rejoins: bool) -> tuple[Store, int]:
+    """What a channel is between elements, and its depth in tokens; `rejoins`: of the configuration."""
+    if channel.lossy:
+        return Store.PACKETS, max(channel.depth, 512)
+    if channel.depth or rejoins:
+        return Store.FIFO, max(channel.depth or FIFO_DEPTH, 4)
+    return Store.REGISTER, 0
+
+
 def wires_of(channel: Channel) -> str:
     """The name of a channel inside the module."""
     source, target = channel.source, channel.target
@@ -65,7 +83,7 @@ class _Graph:
         self.on_device = {i.name: i for i in program.instances if not i.on_host}
         self.edges: list[Edge] = []
         self.lines: list[str] = []
-        self.rejoins = _rejoins(program)
+        self.rejoins = rejoins(program)
 
     def _device(self, end: Endpoint) -> bool:
         return end.instance in self.on_device
@@ -130,7 +148,9 @@ class _Graph:
         """Wires `NAME_s` from the source and `NAME_t` to the target, and what is between."""
         name, width, lines = wires_of(channel), channel.type.bits, self.lines
         arrow = "=>" if channel.lossy else "->"
-        lines.append(f"\n  // {_end(self.program, channel.source, True)} {arrow} {_end(self.program, channel.target, False)}")
+        lines.append(
+            f"\n  // {end_name(self.program, channel.source, True)} {arrow} {end_name(self.program, channel.target, False)}"
+        )
         for side in "st":
             lines.append(f"  logic [{width - 1}:0] {name}_{side}_data;")
             lines.append(f"  logic {name}_{side}_valid, {name}_{side}_ready;")
@@ -156,13 +176,14 @@ class _Graph:
 
     def _between(self, channel: Channel, name: str, width: int) -> None:
         lines = self.lines
-        if channel.lossy:
+        store, depth = store_of(channel, self.rejoins)
+        if store is Store.PACKETS:
             if not channel.is_packet:
                 raise BackendError(
-                    f"'=>' from {_end(self.program, channel.source, True)}: only packets can be dropped whole so far"
+                    f"'=>' from {end_name(self.program, channel.source, True)}: only packets can be dropped whole so far"
                 )
             lines += [
-                f"  sl_packet_fifo #(.Flits({max(channel.depth, 512)})) u_{name} (",
+                f"  sl_packet_fifo #(.Flits({depth})) u_{name} (",
                 "    .clk_i, .rst_i, .lossless_i(1'b0),",
                 f"    .in_data_i({name}_s_data), .in_valid_i({name}_s_valid), .in_ready_o({name}_s_ready),",
                 f"    .out_data_o({name}_t_data), .out_valid_o({name}_t_valid), .out_ready_i({name}_t_ready),",
@@ -170,8 +191,7 @@ class _Graph:
                 "    .drop_error_o(), .drop_oversize_o(), .drop_runt_o(), .drop_overflow_o()",
                 "  );",
             ]
-        elif channel.depth or self.rejoins:
-            depth = max(channel.depth or FIFO_DEPTH, 4)
+        elif store is Store.FIFO:
             lines += [
                 f"  sl_fifo #(.Width({width}), .Depth({depth}), .Style({int(depth >= BLOCK_DEPTH)})) u_{name} (",
                 f"    .clk_i, .rst_i, .in_data_i({name}_s_data), .in_valid_i({name}_s_valid), .in_ready_o({name}_s_ready),",
@@ -248,14 +268,15 @@ def number_of(instances: list[Instance], name: str) -> int:
     return 1 + [instance.name for instance in instances].index(name)
 
 
-def _end(program: Program, end: Endpoint, is_source: bool) -> str:
+def end_name(program: Program, end: Endpoint, is_source: bool) -> str:
+    """A channel's end as the source writes it."""
     if not end.instance:
         return f"{'from' if is_source else 'to'}_lane[{end.port}]"
     element = next(i.element for i in program.instances if i.name == end.instance)
     return f"{end.instance}.{(element.outputs if is_source else element.inputs)[end.port].name}"
 
 
-def _rejoins(program: Program) -> bool:
+def rejoins(program: Program) -> bool:
     """Whether two ways that part meet again, or the graph has a loop: then channels must be able to hold what one way is ahead."""
     parents: dict[str, str] = {}
 

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice report`: the figures of a configuration, and the page that shows them."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from tools.cli.main import app
+
+PROGRAM = """
+.element Slow (packet in -> packet out) {
+    .state { uint count[4]; ulong sum; }
+    .handler {
+        flit x = read(in);
+        count[x.meta.length >> 8 & 3] += 1;
+        sum = sum * 5 + (sum >> 7) + count[0];
+        write(out, x);
+    }
+}
+.element Join (packet in[2] -> packet out) { .handler { write(out, select(in)); } }
+Slow :: slow
+Join :: join
+Tee :: tee
+host PktLogger :: logger
+from_tor -> slow -> [1] join -> tee [1] -> logger
+"""
+STRAIGHT = PROGRAM.replace("Join :: join\nTee :: tee\n", "").replace("-> [1] join -> tee [1] ->", "=>")
+LOOP = PROGRAM + "tee [2] -> [2] join\n"
+
+
+def report(folder: Path, text: str, *words: str) -> str:
+    (folder / "p.sl").write_text(text)
+    done = CliRunner().invoke(app, ["report", str(folder / "p.sl"), *words])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_entries_of_an_array_are_one_line(tmp_path: Path) -> None:
+    lines = [line for line in report(tmp_path, STRAIGHT).splitlines() if "count[" in line]
+    assert any(re.match(r"  count\[0\.\.3\]: 4 x 32 bits in 4 registers; ", line) for line in lines)
+    assert not any(line.startswith("  count[1]") for line in lines)
+
+
+def test_the_slowest_element_decides(tmp_path: Path) -> None:
+    found = json.loads(report(tmp_path, STRAIGHT, "--json"))
+    slow = next(element for element in found["elements"] if element["element"] == "Slow")
+    graph = found["configuration"]
+    assert slow["ii"] > 1
+    assert graph["slowest"] == {"instance": "slow", "element": "Slow", "cycles_per_token": slow["ii"]}
+    assert [(c["from"], c["to"], c["cycles_per_token"], c["store"]) for c in graph["channels"]] == [
+        ("from_lane[0]", "slow.in", slow["ii"], "register"),
+        ("slow.out", "logger.in", slow["ii"], "packet FIFO"),
+    ]
+    assert graph["latency"]["cycles"] == slow["depth"] + graph["channels"][1]["latency_cycles"] > slow["depth"]
+    assert graph["latency"]["path"] == ["slow"] and graph["latency"]["packets_stored"] == 1
+
+
+def test_a_loop_is_not_followed_for_ever(tmp_path: Path) -> None:
+    graph = json.loads(report(tmp_path, LOOP, "--json"))["configuration"]
+    assert [(c["from"], c["to"]) for c in graph["channels"] if c["closes_loop"]] == [("tee.out_1", "join.in_1")]
+    assert graph["latency"]["path"] == ["slow", "join", "tee"]
+    assert graph["latency"]["cycles"] >= sum(c["latency_cycles"] for c in graph["channels"] if not c["closes_loop"])
+
+
+def test_the_page_shows_every_instance_and_channel_and_needs_nothing_else(tmp_path: Path) -> None:
+    report(tmp_path, LOOP, "--html", str(tmp_path / "p.html"))
+    page = (tmp_path / "p.html").read_text()
+    assert not re.findall(r"(?:src|href)=|@import|url\((?!#)", page)
+    drawing = re.search(r"<svg.*</svg>", page, re.DOTALL)
+    assert drawing
+    svg = ET.fromstring(drawing.group(0))
+    names = {text.text for text in svg.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"from_lane[0]", "slow", "join", "tee", "logger", "on the host"} <= names
+    assert len([path for path in svg.iter("{http://www.w3.org/2000/svg}path") if "marker-end" in path.attrib]) == 5
+    for box in svg.iter("{http://www.w3.org/2000/svg}rect"):
+        assert 0 <= float(box.attrib["x"]) <= float(svg.attrib["width"]) - float(box.attrib["width"])
+        assert 0 <= float(box.attrib["y"]) <= float(svg.attrib["height"]) - float(box.attrib["height"])
+
+
+def test_a_file_without_a_configuration_has_a_page_too(tmp_path: Path) -> None:
+    elements = PROGRAM[: PROGRAM.index("Slow :: slow")]
+    assert json.loads(report(tmp_path, elements, "--json", "--html", str(tmp_path / "p.html")))["configuration"] is None
+    assert "<svg" not in (tmp_path / "p.html").read_text()
