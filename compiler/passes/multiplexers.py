@@ -43,6 +43,8 @@ def assume(b: Builder, node: Node, condition: Node, holds: bool, depth: int) -> 
 
 def _shared(b: Builder, c: Node, x: Node, y: Node) -> Node | None:
     """Two multiplexers that share an arm are one, with both conditions."""
+    if c.op == "eq" and {*c.args} == {x, y}:  # x == y ? x : y
+        return y
     if y.op == "mux":
         d, p, q = y.args
         if x is p:

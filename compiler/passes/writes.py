@@ -34,7 +34,27 @@ def _transition(transition: Transition) -> Transition:
             merged.append(write)
         else:
             merged[at] = _joined(b, merged[at], write)
-    return replace(made, writes=tuple(merged))
+    return replace(made, writes=tuple(_unasked(b, write, merged) for write in merged))
+
+
+def _unasked(b: Builder, write: MemoryWrite, writes: list[MemoryWrite]) -> MemoryWrite:
+    """`if (m[i] != x) m[i] = x` may write x whatever was there, and needs no read. Of a memory with one write."""
+    if sum(other.memory == write.memory for other in writes) > 1:
+        return write
+    conditions = literals(write.enable, "and")
+    kept = [condition for condition in conditions if not _asks(condition, write)]
+    if len(kept) == len(conditions):
+        return write
+    return replace(write, enable=b.and_(b.const(1, 1), *kept))
+
+
+def _asks(condition: Node, write: MemoryWrite) -> bool:
+    """Whether this says that the entry is not yet what is written."""
+    if condition.op != "not" or condition.args[0].op != "eq":
+        return False
+    compared = condition.args[0].args
+    entries = [n for n in compared if n.op == "read" and n.name == write.memory and n.args[0] is write.index]
+    return bool(entries) and write.data in compared
 
 
 def exclusive(a: Node, b: Node) -> bool:

@@ -239,3 +239,11 @@ def test_a_sum_of_many_terms_adds_to_the_state_once() -> None:
     for name in ("sum", "odd"):
         assert length(after, name) == 1
     assert compile_element(element).plan.interval == 1
+
+
+def test_a_write_does_not_ask_whether_it_is_needed() -> None:
+    text = "uint<32> x = read(in); if (t[x & 63] != x) { t[x & 63] = x; write(out, 1); } if (last != x) last = x;"
+    made, after = (change(body(text, "uint<32> t[64]; uint<32> last;")) for change in (lambda element: element, run))
+    assert made.handler.writes[0].enable.op == "not" and after.handler.writes[0].enable.op == "const"
+    assert after.handler.next["last"].op == "head"
+    assert not differences(made, made.handler, after.handler)
