@@ -41,6 +41,9 @@ def fuzz(
             failures += len(found)
             console.log(f"{name}: {done} programs, {failures} failures")
             for failure in found:
-                small = reduced(failure, targets) if reduce else failure
+                console.print(f"{_written(failure, out)}: {failure.message.splitlines()[-1][:300]}", markup=False, soft_wrap=True)
+                if not reduce:
+                    continue
+                small = reduced(failure, targets)  # takes a build for every 16 attempts
                 console.print(f"{_written(small, out)}: {small.message.splitlines()[-1][:300]}", markup=False, soft_wrap=True)
     raise typer.Exit(1 if failures else 0)
