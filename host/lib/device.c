@@ -91,7 +91,7 @@ static int attach_rings(struct sluice_device *device) {
     struct sluice_transport *transport = device->transport;
     device->to_host = transport->ring_attach(transport, SLUICE_RING_TO_HOST, SLUICE_RING_BUFFERS);
     device->from_host = transport->ring_attach(transport, SLUICE_RING_FROM_HOST, SLUICE_RING_BUFFERS);
-    device->chained = malloc(SLUICE_MTU_BYTES);
+    device->chained = malloc(SLUICE_EGRESS_BYTES);
     if (!device->to_host || !device->from_host || !device->chained)
         return sluice_fail(-ENOMEM, "no memory for the rings");
     return 0;

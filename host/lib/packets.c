@@ -29,7 +29,7 @@ static uint32_t valid_word(const uint8_t *buffer) {
 // A broken device must not make the host read or write elsewhere, nor wait for ever.
 static uint32_t length_of(const struct sluice_buffer_meta *meta) {
     uint32_t length = meta->length ? meta->length : 1;
-    return length < SLUICE_MTU_BYTES ? length : SLUICE_MTU_BYTES;
+    return length < SLUICE_EGRESS_BYTES ? length : SLUICE_EGRESS_BYTES;
 }
 
 static const uint8_t *whole(struct sluice_device *device, const struct sluice_buffer_meta *meta) {

@@ -360,7 +360,7 @@ def test_a_device_that_stops_answering_is_an_error_and_no_hang(
     assert result == -errno.ENODEV and "does not answer" in text
 
 
-@pytest.mark.parametrize("length", [0, 1, L.MTU_BYTES, L.MTU_BYTES + 1, 65535])
+@pytest.mark.parametrize("length", [0, 1, L.EGRESS_BYTES, L.EGRESS_BYTES + 1, 65535])
 def test_a_length_that_cannot_be_is_cut_to_one_that_can(failing: Path, monkeypatch: pytest.MonkeyPatch, length: int) -> None:
     monkeypatch.setenv("FAILING_LENGTH", str(length))
     result, _, handle, library = open_failing(failing)
@@ -370,7 +370,7 @@ def test_a_length_that_cannot_be_is_cut_to_one_that_can(failing: Path, monkeypat
         sizes.append(len(c.string_at(packet.bytes, packet.size)))
         library.sluice_packet_release(handle)
     buffers = -(-sizes[0] // L.BUFFER_DATA_SIZE)
-    assert set(sizes) == {min(max(length, 1), L.MTU_BYTES)} and len(sizes) == -(-512 // buffers)
+    assert set(sizes) == {min(max(length, 1), L.EGRESS_BYTES)} and len(sizes) == -(-512 // buffers)
     library.sluice_device_close(handle)
 
 

@@ -145,7 +145,7 @@ module sh_core #(
   logic        stored_valid, stored_ready;
   logic        host_store_idle, to_host_stored, to_host_error, to_host_overflow, unused_oversize, unused_runt;
   logic [15:0] to_host_length;
-  sl_packet_fifo #(.Flits(LaneFlits)) u_to_host (
+  sl_packet_fifo #(.Flits(LaneFlits), .LargestPacket(EGRESS_BYTES)) u_to_host (
     .clk_i, .rst_i, .lossless_i(lossless),
     .in_data_i(graph_data), .in_valid_i(split_valid[1]), .in_ready_o(split_ready[1]),
     .out_data_o(stored_data), .out_valid_o(stored_valid), .out_ready_i(stored_ready), .empty_o(host_store_idle),

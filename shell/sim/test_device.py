@@ -238,6 +238,15 @@ def test_the_largest_packet_may_grow(device: Device) -> None:
     assert device.counters("lane", 0).tx_error == 0
 
 
+def test_the_largest_packet_may_grow_on_its_way_to_the_host(device: Device) -> None:
+    enable(device, 1 << L.TABLE_LPM)
+    route(device, "10.1.0.0/16", [Action(L.ACTION_INSERT_VLAN, 100), Action(L.ACTION_TO_CONTROLLER, 0)])
+    head = len(udp("10.0.0.1", "10.1.0.1", payload=0))
+    sent = [udp("10.0.0.1", "10.1.0.1", payload=L.MTU_BYTES - head - less) for less in (0, 3, 4)]
+    host, _ = run(device, {0: sent})
+    assert [packet.data for packet in host] == [data[:12] + bytes.fromhex("81000064") + data[12:] for data in sent]
+
+
 def test_tcp_checksum_follows_a_new_address(device: Device) -> None:
     enable(device, 1 << L.TABLE_LPM)
     route(device, "10.1.0.0/16", [set_field(L.FIELD_IP_DST, 0xC0A80001), set_field(L.FIELD_L4_DST, 8080),
