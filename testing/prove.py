@@ -45,12 +45,28 @@ def prove(
         if text not in files[f"{module}.sv"]:
             raise ValueError(f"{module}.sv has no {text!r}")
         files[f"{module}.sv"] = files[f"{module}.sv"].replace(text, replacement)
+    prove_files(top, files, mode, depth, parameters, synthesis=synthesis)
+
+
+def prove_files(
+    top: str,
+    files: Mapping[str, str],
+    mode: str,
+    depth: int,
+    parameters: Mapping[str, int] | None = None,
+    *,
+    synthesis: bool = False,
+    flat: bool = False,
+) -> None:
+    """Prove the harness `top` of sources given as texts by file name; otherwise as `prove`. `flat` leaves out, across modules,
+    what no assertion depends on."""
     names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
     given = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
-    view, memories = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
+    view, passes = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
+    passes = "flatten\nopt_clean\n" if flat else passes
     script = (
         f"[options]\nmode {mode}\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
-        f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\nprep -top {top}\n{memories}[files]\n"
+        f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\nprep -top {top}\n{passes}[files]\n"
     )
     digest = hashlib.sha256(repr((script, sorted(files.items()), TOOLCHAIN.read_text())).encode()).hexdigest()[:16]
     folder = BUILD / f"{top}-{digest}"

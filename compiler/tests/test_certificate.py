@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interval that a schedule promises is proved on the SystemVerilog, for every element of the library; a slower one is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from compiler.certificate import certify, stalls
+from compiler.compile import Compiled, compile_element
+from compiler.frontend.program import load_text
+from compiler.frontend.source import Diagnostics
+from compiler.tests.test_rtl_programs import ELEMENTS, ROOT
+from tools.cli.main import app
+
+LIBRARY = [name for name, element in ELEMENTS.items() if (ROOT / "elements") in Path(element.span.source.name).resolve().parents]
+SLOW = """
+.element Slow (uint in -> uint out) {
+    .state { uint total; uint count[16]; }
+    .handler {
+        uint x = read(in);
+        total = total * x + 1;
+        count[x] = count[x] * total;
+        write(out, count[x]);
+    }
+    .signal uint get() { return total; }
+}
+"""
+
+
+def compiled(text: str) -> Compiled:
+    diagnostics = Diagnostics()
+    program = load_text(text, "test.sl", diagnostics)
+    assert program is not None, "".join(error.render() for error in diagnostics.sorted())
+    return compile_element(program.elements[0])
+
+
+def test_the_library_is_found() -> None:
+    assert {"Count", "Mux_packet_2", "Tee_packet_2", "RoundRobin_2"} <= set(LIBRARY)
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_an_element_of_the_library_is_certified_for_every_run(name: str) -> None:
+    found = certify(compile_element(ELEMENTS[name]))
+    assert (found.failure, found.cycles) == ("", 0)
+
+
+def test_a_slow_element_is_certified_for_its_interval_and_says_what_stalls_it() -> None:
+    slow = compiled(SLOW)
+    assert slow.plan.interval > 1
+    found = certify(slow)
+    assert (found.failure, found.cycles, found.interval) == ("", 0, slow.plan.interval)
+    assert stalls(slow) == (
+        f"the iteration before is less than {slow.plan.interval} cycles old",
+        "an output has no room (out)",
+        "a signal is an iteration of its own (one for each call)",
+        "a reset sweeps count (16 cycles)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("assign start_handler = ", "assign start_handler = !out_valid_o && "),  # a token in every other cycle
+        ("assign in_ready_o = ", "assign in_ready_o = !out_valid_o && "),  # iterations that take nothing
+    ],
+)
+def test_a_generator_that_loses_cycles_is_caught(right: str, wrong: str) -> None:
+    count = compile_element(ELEMENTS["Count"])
+    assert right in count.text
+    found = certify(count, count.text.replace(right, wrong))
+    assert found.failure and found.text.startswith("Count: not certified")
+
+
+def test_a_wait_that_is_a_cycle_too_long_is_caught() -> None:
+    slow = compiled(SLOW)
+    right = f"d{slow.plan.interval - 1} : wait_q"
+    assert right in slow.text
+    assert certify(slow, slow.text.replace(right, f"d{slow.plan.interval} : wait_q")).failure
+
+
+def test_the_report_shows_the_certificate() -> None:
+    shown = CliRunner().invoke(app, ["report", "--prove", str(ROOT / "elements" / "count" / "count.sl")])
+    assert shown.exit_code == 0
+    assert "Count: certified: II = 1 for every run" in shown.stdout and "stalls while an output has no room (out)" in shown.stdout
