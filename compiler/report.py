@@ -17,6 +17,7 @@ SUGGESTIONS = {
     Pattern.SEVERAL: "write the memory once in an iteration: choose index and value first, or split it into two states",
     Pattern.OTHER: "compute what does not need the old value in an element before, or keep a simpler state and derive the rest",
 }
+ENTRIES = "give each entry an update of its own, with a constant index: .repeat (i, 0, N) { if (index == i) … }"
 SUGGESTION = "move what does not depend on the state out of the update, or ask for a slower clock"
 
 
@@ -71,12 +72,11 @@ def _limit(recurrence: Recurrence, update: StateUpdate | None) -> dict[str, Any]
     for node in recurrence.path:
         if node.span is not None and node.op not in ("zext", "sext", "extract", "concat"):
             steps.append({"operator": node.op, "file": node.span.source.name, "line": node.span.line, "name": node.label})
-    return {
-        "state": update.label if update and update.label else recurrence.state,
-        "extra_stages": recurrence.excess,
-        "cycle": steps,
-        "suggestion": SUGGESTIONS.get(update.pattern, SUGGESTION) if update else SUGGESTION,
-    }
+    state = update.label if update and update.label else recurrence.state
+    suggestion = SUGGESTIONS.get(update.pattern, SUGGESTION) if update else SUGGESTION
+    if update and update.pattern is Pattern.OTHER and not update.is_memory and INDEX.search(state):
+        suggestion = ENTRIES
+    return {"state": state, "extra_stages": recurrence.excess, "cycle": steps, "suggestion": suggestion}
 
 
 def text(found: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, build, check, cost, doctor, fmt, fuzz, layouts, report, run
+from tools.cli import bench, build, check, cost, doctor, fmt, fuzz, layouts, new, report, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,6 +30,7 @@ app.command("check")(check.check)
 app.command("fmt")(fmt.fmt)
 app.command("build")(build.build)
 app.command("report")(report.report)
+app.add_typer(new.app, name="new")
 app.command("fuzz")(fuzz.fuzz)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)

@@ -26,7 +26,6 @@ from compiler.interpreter.program import Graph
 from testing.simulate import ROOT
 from tools.cli import run_sim
 
-TARGETS = ("cpu", "sim", "interpreter")
 ROUNDS = 1 << 22  # of the interpreter's instances, for one packet of each lane
 
 
@@ -208,6 +207,9 @@ def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str]
     return ProgramResult(counts, errors, lost, 0, ran.instances, cycles=ran.cycles)
 
 
+EXECUTE = {"cpu": on_cpu, "sim": simulated, "interpreter": interpreted}
+
+
 def _write_lanes(what: ProgramRun, program: typed.Program, flits: Mapping[int, Sequence[int]]) -> tuple[list[int], int]:
     """The captures of what left; packets by lane, and how many were dropped for their `error` bit."""
     targets = {c.target.port: c.type for c in program.channels if not c.target.instance and c.target.port >= 0}
@@ -270,12 +272,11 @@ def table(result: ProgramResult) -> Table:
 def run_program(what: ProgramRun, target: str, json_output: bool) -> None:
     """Run and print. Exit status 1 where the program has errors, an assertion fails, or it does not come to rest."""
     console = Console(stderr=True)
-    if target not in TARGETS:
-        raise typer.BadParameter(f"no target '{target}'; there are {', '.join(TARGETS)}")
+    if target not in EXECUTE:
+        raise typer.BadParameter(f"no target '{target}'; there are {', '.join(EXECUTE)}")
     program = loaded(what.path)
-    execute = {"cpu": on_cpu, "sim": simulated, "interpreter": interpreted}[target]
     try:
-        result = execute(what, program, lambda text: console.log(f"{target}: {text}"))
+        result = EXECUTE[target](what, program, lambda text: console.log(f"{target}: {text}"))
     except RuntimeError as error:
         print(f"run: {error}", file=sys.stderr)
         raise typer.Exit(1) from error

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/guide/tutorial.md says what happens: its files are written, its commands run, and what they print is compared.
+
+A fence of `sl FILE` or `py FILE` is a file, of `sh` commands (`sh exit 1`: which fail), of `text` what the commands before it
+print: these lines one after another, where `…` is any text, and a line of it alone is any lines. Spaces count once.
+"""
+
+import re
+import subprocess
+from pathlib import Path
+
+from testing.simulate import ROOT
+
+PAGE = ROOT / "docs" / "guide" / "tutorial.md"
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FOLDER = "build/tutorial"
+
+
+def squeezed(text: str) -> list[str]:
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def pattern(expected: str) -> str:
+    """A regular expression for the whole output, by lines."""
+    parts = []
+    for line in squeezed(expected):
+        parts.append(r"(?:.*\n)*?" if line == "…" else ".*".join(map(re.escape, line.split("…"))) + r"\n")
+    return "".join(parts)
+
+
+def test_the_tutorial_is_true(tmp_path: Path) -> None:
+    text = PAGE.read_text().replace("../../../build/env", str(ROOT / "build" / "env")).replace(FOLDER, str(tmp_path))
+    said, commands = "", 0
+    for kind, rest, body in FENCE.findall(text):
+        if kind in ("sl", "py"):
+            Path(rest.strip()).write_text(body)
+        elif kind == "sh":
+            command = ["bash", "-ec", body]
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+            commands += 1
+            assert done.returncode == int(rest.split()[1] if rest else 0), f"{body}\n{done.stdout}{done.stderr}"
+            said = done.stdout or done.stderr
+        else:
+            lines = "".join(f"{line}\n" for line in squeezed(said))
+            assert re.fullmatch(pattern(body), lines), f"expected:\n{body}\nis:\n{said}"
+    assert commands >= 10
