@@ -3,7 +3,7 @@
 
 import sys
 
-if sys.argv[1:2] in (["check"], ["fmt"]):
+if sys.argv[1:2] in (["check"], ["fmt"], ["explain"]):
     from tools.cli.editing import app
 else:
     from tools.cli.main import app

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, build, check, cost, doctor, fmt, fuzz, layouts, new, report, run
+from tools.cli import bench, build, check, cost, doctor, explain, fmt, fuzz, layouts, new, report, run
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -28,6 +28,7 @@ app.command("bench")(bench.bench)
 app.command("cost")(cost.cost)
 app.command("check")(check.check)
 app.command("fmt")(fmt.fmt)
+app.command("explain")(explain.explain)
 app.command("build")(build.build)
 app.command("report")(report.report)
 app.add_typer(new.app, name="new")
