@@ -197,7 +197,8 @@ def _result(kinds: list[Transition], is_kind: list[Node]) -> Node | None:
     if not results:
         return None
     width = max(node.width for _, node in results)
-    value: Node | None = None
+    every = all(transition.result is not None for transition in kinds[1:])  # else the others answer 0
+    value: Node | None = None if every else Node("const", (), width)
     for kind, node in results:
         wide = node if node.width == width else Node("zext", (node,), width, label=node.label)
         value = wide if value is None else Node("mux", (is_kind[kind], wide, value), width, label="result")

@@ -30,14 +30,33 @@ def random_value(choose: random.Random, bits: int) -> int:
     return choose.getrandbits(choose.choice([bits, bits, min(bits, 3), min(bits, 8)])) if bits else 0
 
 
+def random_headers(choose: random.Random, data: int) -> int:
+    """The first bytes of a packet, as Ethernet, VLAN tags and IPv4 in front of what is there already."""
+    headers = choose.randbytes(12) + b"".join(b"\x81\x00" + choose.randbytes(2) for _ in range(choose.choice([0, 0, 1, 2])))
+    headers += b"\x08\x00" + choose.choice([b"\x45", b"\x45", b"\x46", b"\x4f"]) + choose.randbytes(5)
+    headers += (
+        choose.choice([b"\x00\x00", b"\x40\x00", b"\x00\x01"]) + b"\x40" + choose.choice([b"\x06", b"\x11", b"\x01", b"\x2f"])
+    )
+    return data & -1 << 8 * len(headers) | int.from_bytes(headers, "little")
+
+
 def random_packet(choose: random.Random, flit: typed.Struct) -> list[int]:
-    """Flits with any contents, framed well."""
+    """Flits with any contents, framed well; some begin with headers, and with a small mark."""
     places = {field.name: (field.low, field.type.bits) for field in flit.fields}
+    meta = next(field for field in flit.fields if field.name == "meta")
+    assert isinstance(meta.type, typed.Struct)
+    mark = next(field for field in meta.type.fields if field.name == "mark")
     count = choose.randint(1, 4)
     flits = []
     for i in range(count):
         is_last = i == count - 1
         value = choose.getrandbits(flit.bits)
+        if i == 0 and choose.random() < 0.5:
+            low, bits = places["data"]
+            data = random_headers(choose, value >> low & (1 << bits) - 1)
+            changed = ((low, bits, data), (meta.low + mark.low, mark.type.bits, choose.getrandbits(3)))
+            for low, bits, new in changed:
+                value = value & ~((1 << bits) - 1 << low) | new << low
         empty = choose.getrandbits(places["empty"][1]) if is_last else 0
         for name, new in (("sop", i == 0), ("eop", is_last), ("empty", empty)):
             low, bits = places[name]
@@ -55,7 +74,8 @@ def random_streams(element: typed.Element, choose: random.Random) -> dict[str, l
             assert isinstance(port.type, typed.Struct)
             streams[port.name] = [flit for _ in range(count // 3) for flit in random_packet(choose, port.type)]
         else:
-            streams[port.name] = [random_value(choose, port.type.bits) for _ in range(count)]
+            values = [random_value(choose, port.type.bits) for _ in range(count)]
+            streams[port.name] = [choose.choice(values) if choose.random() < 0.4 else value for value in values]
     return streams
 
 
