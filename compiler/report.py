@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from compiler.compile import Compiled
@@ -13,6 +14,7 @@ from compiler.passes.classify import Pattern, StateUpdate
 from compiler.schedule.schedule import Recurrence, Schedule
 
 INDEX = re.compile(r"\[(\d+)\]")
+FIELDS = 3  # of a struct that are registers alike: from here on they are one line
 SUGGESTIONS = {
     Pattern.SEVERAL: "write the memory once in an iteration: choose index and value first, or split it into two states",
     Pattern.OTHER: "compute what does not need the old value in an element before, or keep a simpler state and derive the rest",
@@ -80,16 +82,13 @@ def _limit(recurrence: Recurrence, update: StateUpdate | None) -> dict[str, Any]
 
 
 def text(found: dict[str, Any]) -> str:
-    """The figures of an element, for people; entries of an array that became registers alike are one line."""
+    """The figures of an element, for people; what became registers alike is one line."""
     every = "a token every cycle" if found["ii"] == 1 else f"a token every {found['ii']} cycles"
     clock = f"estimated {found['estimated_mhz']:g} MHz (asked: {found['clock_mhz']:g})"
     stages = f"{found['depth']} stage{'s' if found['depth'] != 1 else ''}"
     lines = [f"{found['element']}: {every}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock}"]
-    for name, state, count in alike(found["states"], "name"):
-        size = f"{state['entries']} x {state['bits']}" if state["entries"] > 1 else str(state["bits"])
-        how = state["update"] + (f" ({state['operation']})" if state["operation"] else "")
-        place = state["place"] if count == 1 else f"{count} registers"
-        lines.append(f"  {name}: {f'{count} x ' if count > 1 else ''}{size} bits in {place}; {how}")
+    for line in state_rows(found["states"]):
+        lines.append(f"  {line.name}: {line.size} bits in {line.place}; {line.update}")
     for port in found["guarded_outputs"]:
         lines.append(f"  output {port} has a guard: that its packets stay whole is not proved")
     for name, limit, _ in alike(found["limits"], "state"):
@@ -99,6 +98,39 @@ def text(found: dict[str, Any]) -> str:
             lines.append(f"    {step['operator']}{' ' + step['name'] if step['name'] else ''} at {step['file']}:{step['line']}")
         lines.append(f"    try: {limit['suggestion']}")
     return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class StateRow:
+    """A line of the report: a state, entries of an array, or fields of a struct that are registers and are written alike."""
+
+    name: str
+    size: str
+    place: str
+    update: str
+
+
+def state_rows(states: Sequence[dict[str, Any]]) -> list[StateRow]:
+    """States for people."""
+    fields: dict[tuple[str, str], list[tuple[str, dict[str, Any], int]]] = {}
+    for name, state, count in alike(states, "name"):
+        root = re.split(r"[.\[]", name)[0] if state["place"] == "register" else name
+        fields.setdefault((root, _update(state)), []).append((name, state, count))
+    rows = []
+    for (root, update), found in fields.items():
+        if len(found) >= FIELDS:
+            bits, registers = (sum(state[key] * count for _, state, count in found) for key in ("bits", "entries"))
+            rows.append(StateRow(f"{root} ({len(found)} fields)", str(bits), f"{registers} registers", update))
+            continue
+        for name, state, count in found:
+            size = " x ".join(str(n) for n in (count, state["entries"]) if n > 1)
+            place = state["place"] if count == 1 else f"{count} registers"
+            rows.append(StateRow(name, f"{size} x {state['bits']}" if size else str(state["bits"]), place, update))
+    return rows
+
+
+def _update(state: dict[str, Any]) -> str:
+    return f"{state['update']} ({state['operation']})" if state["operation"] else str(state["update"])
 
 
 def alike(found: Sequence[dict[str, Any]], key: str) -> list[tuple[str, dict[str, Any], int]]:

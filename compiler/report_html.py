@@ -13,7 +13,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from compiler.report import alike
+from compiler.report import alike, state_rows
 
 NODE_WIDTH, NODE_HEIGHT = 170, 58  # all sizes in pixels
 GAP_X, GAP_Y, MARGIN = 130, 26, 16
@@ -110,21 +110,9 @@ def _element(found: dict[str, Any]) -> str:
     clock = f"estimated {found['estimated_mhz']:g} MHz (asked: {found['clock_mhz']:g})"
     text = f"{every}, latency {found['depth']} cycles, {found['pipeline_bits']} bits of pipeline registers, {clock}"
     parts = [f"<h3>{escape(found['element'])}</h3><p>{escape(text)}</p>"]
-    states = [
-        (
-            (
-                name,
-                state["bits"],
-                state["entries"] * count,
-                state["place"],
-                " ".join(filter(None, (state["update"], state["operation"]))),
-            ),
-            False,
-        )
-        for name, state, count in alike(found["states"], "name")
-    ]
+    states = [((row.name, row.size, row.place, row.update), False) for row in state_rows(found["states"])]
     if states:
-        parts.append(_table(("state", "bits", "entries", "lives in", "update"), states))
+        parts.append(_table(("state", "bits", "lives in", "update"), states))
     for name, limit, _ in alike(found["limits"], "state"):
         steps = " → ".join(f"{step['operator']} {step['name']} (line {step['line']})" for step in limit["cycle"])
         parts.append(f"<p><b>Slowed by {escape(name)}</b>, {limit['extra_stages']} stages too long: {escape(steps)}.<br>")

@@ -44,6 +44,24 @@ def test_entries_of_an_array_are_one_line(tmp_path: Path) -> None:
     assert not any(line.startswith("  count[1]") for line in lines)
 
 
+def test_fields_of_a_struct_that_are_registers_alike_are_one_line(tmp_path: Path) -> None:
+    kept = """.element Keep (packet in -> packet out) {
+    .state { struct kept_t { uint mark; ushort length; uchar queue; } kept; ulong count; }
+    .handler {
+        flit x = read(in);
+        if (x.sop) { kept.mark = x.meta.mark; kept.length = x.meta.length; kept.queue = x.meta.queue; count += 1; }
+        x.meta.mark = kept.mark + kept.length + kept.queue;
+        write(out, x);
+    }
+}
+"""
+    lines = report(tmp_path, kept).splitlines()
+    assert [line.partition(";")[0].strip() for line in lines if " bits in " in line] == [
+        "kept (3 fields): 56 bits in 3 registers",
+        "count: 64 bits in register",
+    ]
+
+
 def test_the_slowest_element_decides(tmp_path: Path) -> None:
     found = json.loads(report(tmp_path, STRAIGHT, "--json"))
     slow = next(element for element in found["elements"] if element["element"] == "Slow")

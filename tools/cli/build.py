@@ -30,7 +30,9 @@ def build(
     clock: float = typer.Option(200.0, "--clock", help="MHz to schedule for (rtl)"),
 ) -> None:
     """Build a program: one SystemVerilog module an element and one for the configuration, with the parts they stand on
-    and a list of the files in the order of compilation (`files.f`); or one C++ file. Nothing is written where there is an error."""
+    and a list of the files in the order of compilation (`files.f`); or one C++ file. Nothing is written where there is an error.
+
+    `./sluice build my.sl --out rtl`, then for example `cd rtl && verilator --lint-only --top-module cfg_my -f files.f`."""
     texts = _rtl(file, clock) if target is Target.RTL else {"program.cc": cpp.generate(program_of(file))}
     for name, text in texts.items():
         write(out / name, text)

@@ -28,7 +28,8 @@ def check(
 ) -> None:
     """Check programs: names, types, widths, ports, connections. Errors say file, line, column, and how to mend it.
 
-    The codes are explained in `docs/reference/errors.md`. Exit status 1: there is an error."""
+    `./sluice check my.sl`, while you write; it takes part of a second. `./sluice explain E0401` says more about a code, with an
+    example. `--emit typed` shows every conversion that the compiler added. Exit status 1: there is an error."""
     found: list[dict[str, object]] = []
     errors = 0
     for file in files:

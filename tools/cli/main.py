@@ -21,7 +21,8 @@ Start with `make run`, or with files of your own:
 Packets that hit a rule are parsed, matched, changed and forwarded in the simulated hardware; the others go to the
 software forwarder, which installs the rule. Every output packet is compared with the software forwarder's own.
 
-A program of your own: `./sluice run my.sl --in capture.pcap --out out.pcap`.""",
+An element of your own: `./sluice new element NAME`, then `check`, `run my.sl`, `report`, `build`; `docs/guide/tutorial.md` goes
+that way, and every command has `--help`.""",
 )
 app.command("run")(run.run)
 app.command("bench")(bench.bench)

@@ -210,7 +210,10 @@ def run(
     device: str = typer.Option(
         "sim", help="sim: simulated in this process; sim-process: in a process of its own; see docs/guide/devices.md"
     ),
-    target: str = typer.Option("cpu", help="of a program: cpu (compiled C++) or interpreter"),
+    target: str = typer.Option(
+        "cpu",
+        help="of a program: cpu (compiled C++), sim (its RTL, cycle by cycle), or interpreter (slow, and what it does is right)",
+    ),
     seed: int = typer.Option(0, min=0, help="of a program: what timing decides is chosen from it; 0: the plain run"),
     signals: list[str] = typer.Option([], "--signal", help="of a program: INSTANCE.NAME:ARGUMENT,... at the end of the run"),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
@@ -220,7 +223,8 @@ def run(
     Hits are forwarded in hardware, misses by the software forwarder. Over captures, the exit status is 0 only when every
     packet was sent and no output packet differs from the software forwarder's own. A live run compares nothing.
 
-    `sluice run FILE.sl --target cpu --in a.pcap --out b.pcap` runs the configuration of a program instead.
+    `./sluice run my.sl --in a.pcap --out b.pcap --signal cnt.get_count` runs the configuration of a program instead, and asks an
+    instance at the end; `--target sim` as RTL. Exit status 1: the program has an error, or an assertion of it failed.
     """
     live = bool(interfaces)
     if (program is None) == (rules is None):
