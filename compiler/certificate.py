@@ -53,7 +53,7 @@ def certify(compiled: Compiled, text: str = "") -> Certificate:
     Raises RuntimeError where the tools refuse the SystemVerilog."""
     plan = compiled.plan
     top = f"fv_{compiled.module}"
-    files = {f"{top}.sv": harness(compiled), f"{compiled.module}.sv": text or compiled.text, **_parts(compiled.text)}
+    files = {f"{top}.sv": harness(compiled), f"{compiled.module}.sv": text or compiled.text, **parts(compiled.text)}
     cycles, failure = 0, ""
     try:
         prove_files(top, files, "prove", 2 * plan.interval + 4, synthesis=True, flat=True)
@@ -149,7 +149,7 @@ def _without_sweeps(files: Mapping[str, str]) -> Mapping[str, str]:
     return {**files, name: files[name].replace(SWEEP, "reset_done_q <= 1'b1;")}
 
 
-def _parts(text: str) -> Mapping[str, str]:
+def parts(text: str) -> Mapping[str, str]:
     """The parts that a module is made of, by file name."""
     named = {"sluice_pkg", *re.findall(r"\bsl_\w+(?= #\(| u_)", text)}
     paths = {path for name in named for path in closure(name, [GENERATED / "sluice_pkg.sv"])}

@@ -422,16 +422,25 @@ class _Module:
             if not any(n.op == "head" and n.name == port.name for n in self.pipeline.nodes)
         ]
         partly += [f"{port.name}_valid_i" for port in self.element.inputs if not self._valid_is_used(port.name)]
+        sliced = {argument for node in self.pipeline.nodes if node.op == "extract" for argument in node.args}
         for node in self.pipeline.nodes:
-            if node.op != "const" and used.get(node, 0) != (1 << node.width) - 1:
+            is_whole = used.get(node, 0) == (1 << node.width) - 1
+            if node.op != "const" and (not is_whole or (node in sliced and self.last_use[node] > self.stage[node])):
                 partly += [self.ref(node, stage) for stage in range(self.stage[node], self.last_use[node] + 1)]
-                if node.op == "head":
+                if node.op == "head" and not is_whole:
                     partly.append(f"{node.name}_data_i")
         partly += [
             f"{instance}_reset_address" for instance, node in self._read_ports() if not self.element.memories[node.name].reset
         ]
-        if self.depth == 0 or not self._uses_last_valid():
-            partly.append(f"valid[{max(self.depth, 1)}]")
+        if not self._uses_last_valid():
+            partly.append(f"valid[{self.depth}]")
+        if self.depth == 0:
+            partly.append("valid[1]")
+        read = {node.name for node in self.pipeline.nodes if node.op == "register"}
+        partly += [_register_name(name) for name in self._live_registers() if name not in read]
+        partly += self._unread_writes()
+        if not (self.has_signals or self.depth or self.element.outputs or self._live_registers() or self._read_ports()):
+            partly += ["clk_i", "rst_i"]
         if self.has_signals:
             partly += ["signal_kind", "signal_arguments"]
         printed = [node for m in self.pipeline.messages for node in (m.enable, *m.arguments)]
@@ -441,6 +450,14 @@ class _Module:
             "\n  logic unused;",
             f"  assign unused = &{{1'b0, {', '.join(dict.fromkeys(partly))}}};" if partly else "  assign unused = 1'b0;",
         ]
+
+    def _unread_writes(self) -> list[str]:
+        """What only writes of memories use that nobody reads."""
+        unread = {memory.name for memory in self._unread()}
+        pairs = zip(self.pipeline.writes, self.pipeline.slots, strict=True)
+        found = [(write, self.schedule.memory[write.memory] + slot) for write, slot in pairs if write.memory in unread]
+        nodes = [(node, stage) for write, stage in found for node in (write.enable, write.index, write.data)]
+        return [self.ref(node, stage) for node, stage in nodes if node.op != "const"]
 
     def _uses_last_valid(self) -> bool:
         return any(stage == self.depth for _, stage in self._effects())

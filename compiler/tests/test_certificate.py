@@ -42,9 +42,9 @@ def test_the_library_is_found() -> None:
 
 
 @pytest.mark.parametrize("name", LIBRARY)
-def test_an_element_of_the_library_is_certified_for_every_run(name: str) -> None:
+def test_an_element_of_the_library_is_certified(name: str) -> None:
     found = certify(compile_element(ELEMENTS[name]))
-    assert (found.failure, found.cycles) == ("", 0)
+    assert found.failure == ""
 
 
 def test_a_slow_element_is_certified_for_its_interval_and_says_what_stalls_it() -> None:
