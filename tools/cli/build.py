@@ -11,9 +11,8 @@ import typer
 from compiler.backends import cpp
 from compiler.compile import HardwareError, graph_of
 from compiler.frontend.source import Diagnostics
-from compiler.layouts import write
 from testing.simulate import GENERATED, closure
-from tools.cli.programs import fail, hardware, program_of
+from tools.cli.programs import fail, hardware, program_of, save
 
 
 class Target(StrEnum):
@@ -35,7 +34,7 @@ def build(
     `./sluice build my.sl --out rtl`, then for example `cd rtl && verilator --lint-only --top-module cfg_my -f files.f`."""
     texts = _rtl(file, clock) if target is Target.RTL else {"program.cc": cpp.generate(program_of(file))}
     for name, text in texts.items():
-        write(out / name, text)
+        save(out / name, text)
     for name in sorted(texts):
         print(out / name)
 

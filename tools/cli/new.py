@@ -8,8 +8,8 @@ from pathlib import Path
 
 import typer
 
-from compiler.layouts import write
 from testing.simulate import ROOT
+from tools.cli.programs import save
 
 ELEMENTS = ROOT / "elements"
 
@@ -94,9 +94,9 @@ def element(
     path = program.resolve()
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     values = {"name": name, "folder": own.name, "path": shown}
-    write(program, PROGRAM.format(**values))
-    write(own / f"test_{own.name}.py", TEST.format(**values))
-    write(own / "README.md", README.format(**values))
+    save(program, PROGRAM.format(**values))
+    save(own / f"test_{own.name}.py", TEST.format(**values))
+    save(own / "README.md", README.format(**values))
     for path in (program, own / f"test_{own.name}.py", own / "README.md"):
         print(path)
     print(f"\nnow: ./sluice check {program}\n     build/env/bin/python -m pytest {own}")

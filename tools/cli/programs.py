@@ -13,6 +13,7 @@ from compiler.compile import Compiled, HardwareError, compile_program
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
 from compiler.frontend.typed import Program
+from compiler.layouts import write
 
 
 def fail(diagnostics: Diagnostics, as_json: bool) -> typer.Exit:
@@ -32,6 +33,16 @@ def program_of(file: Path, as_json: bool = False) -> Program:
     if program is None:
         raise fail(diagnostics, as_json)
     return program
+
+
+def save(path: Path, text: str) -> None:
+    """Write a file; exits with an error where that cannot be."""
+    try:
+        write(path, text)
+    except OSError as error:
+        diagnostics = Diagnostics()
+        diagnostics.error("E0107", f"{path} cannot be written: {error.strerror}", None, "choose another place")
+        raise fail(diagnostics, False) from error
 
 
 def hardware(file: Path, clock_mhz: float, as_json: bool = False) -> tuple[Program, dict[str, Compiled]]:

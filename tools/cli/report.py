@@ -11,8 +11,7 @@ import typer
 from compiler import report as figures
 from compiler import report_graph, report_html
 from compiler.certificate import certify
-from compiler.layouts import write
-from tools.cli.programs import hardware
+from tools.cli.programs import hardware, save
 
 
 def report(
@@ -38,7 +37,7 @@ def report(
         figure["certificate"] = certificate.to_json()
     graph = report_graph.configuration(program, compiled)
     if html:
-        write(html, report_html.page(file.name, elements, graph))
+        save(html, report_html.page(file.name, elements, graph))
     if json_output:
         print(json.dumps({"file": str(file), "elements": elements, "configuration": graph}, indent=1))
     else:

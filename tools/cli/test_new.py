@@ -35,6 +35,12 @@ def test_overwrites_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "passon" / "passon.sl").read_text() == "mine"
 
 
+def test_says_where_it_cannot_write(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    done = new(tmp_path / "file", "PassOn")
+    assert done.exit_code == 1 and "error[E0107]" in done.stderr
+
+
 @pytest.mark.parametrize(("name", "like"), [("pass_on", "PassOn"), ("../x", "X"), ("9lives", "'Lives'"), ("", "TtlFilter")])
 def test_says_how_elements_are_named(tmp_path: Path, name: str, like: str) -> None:
     done = new(tmp_path, name)
