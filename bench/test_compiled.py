@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import elements as library
 from bench import updates
 from bench.compiled import Rate, elements, fastest, flits, rates
 from compiler.compile import Compiled
@@ -47,3 +48,11 @@ def test_a_slower_element_takes_its_interval(found: tuple[dict[str, Compiled], d
 def test_the_machine_of_16_states_takes_a_packet_a_cycle_at_its_clock() -> None:
     machine = fastest(elements(updates.HERE / "state_machine.sl")[0])
     assert machine.plan.interval == 1 and 1000 / machine.plan.clock >= 180
+
+
+def test_elements_of_the_library_take_a_token_a_cycle() -> None:
+    paths = [path for path in library.library() if path.stem in ("count", "mux")]
+    count, mux = library.rows(lambda _: None, paths, tokens=100, area=False)
+    for row in (count, mux):
+        assert row["certificate"]["certified"]
+        assert (row["ii"], row["tokens_per_cycle"], row["bytes_per_cycle"], row["disagreement"]) == (1, 1.0, 64.0, "")

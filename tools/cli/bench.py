@@ -21,6 +21,7 @@ BENCHMARKS = {
     "lpm": "longest prefix match: searches, latency, writes under lookups; rte_lpm and rte_lpm6 beside it (Fig. 21)",
     "exact": "exact match: 128K flows at 90 % fill, moves under lookups; rte_hash beside it (Fig. 21)",
     "forward": "every packet hits: flits per cycle and latency by size; testpmd and OVS-DPDK beside it (Fig. 22, 23)",
+    "elements": "the library as hardware: II, its proof, stages, tokens a cycle, area; ClickNP's Table 2 beside it",
     "updates": "state of a flow that every packet changes: II, its proof, and cycles a packet for 1 and 1000 flows",
     "rules": "populate, delete and update rates of both rule tables, in hardware and through the library (Table 5)",
 }
