@@ -83,7 +83,7 @@ class Body:
             self._name(variable)
         self.placed = place_locals(body, tuple(parameters))
         if self.kind == "signal" and self.result is not None:
-            self._line(f"{self.types.name(self.result)} answer{{}};")
+            self._line(f"[[maybe_unused]] {self.types.name(self.result)} answer{{}};")
         for variable in self.placed.top:
             self._line(f"{self._unused(variable)}{self.types.name(variable.type)} {self._name(variable)}{{}};")
         self._block(body)
