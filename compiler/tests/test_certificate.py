@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interval that a schedule promises is proved on the SystemVerilog, for small elements of the library; a slower one is found."""
+"""The interval that a schedule promises is proved on the SystemVerilog of small elements of the library; a slower one is found."""
 
 from __future__ import annotations
 
