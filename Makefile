@@ -4,6 +4,9 @@
 PYTHON := build/env/bin/python
 PYTEST := $(PYTHON) -m pytest
 CAPTURES := testing/captures
+# Every simulator compiles the same run-time of Verilator: once is enough.
+export OBJCACHE := ccache
+export CCACHE_DIR := $(CURDIR)/build/ccache
 
 .PHONY: help setup run test lint format layouts cost fuzz clean
 
