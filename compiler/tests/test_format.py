@@ -86,7 +86,7 @@ def test_our_own_files_are_formatted(path):
 @pytest.mark.parametrize("name", sorted(PROGRAMS))
 def test_a_program_means_the_same_when_it_is_formatted(name):
     text = PROGRAMS[name].read_text()
-    before, after = (load_text(t, "test.sl", Diagnostics()) for t in (text, formatted(text)))
+    before, after = (load_text(t, str(PROGRAMS[name]), Diagnostics()) for t in (text, formatted(text)))
     assert before is not None and after is not None
     assert show.program(before) == show.program(after)
 

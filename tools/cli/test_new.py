@@ -31,7 +31,7 @@ def test_overwrites_nothing(tmp_path: Path) -> None:
     assert new(tmp_path, "PassOn").exit_code == 0
     (tmp_path / "passon" / "passon.sl").write_text("mine")
     again = new(tmp_path, "PassOn")
-    assert again.exit_code == 2 and "is there already" in again.stderr
+    assert again.exit_code == 2 and "already" in again.stderr
     assert (tmp_path / "passon" / "passon.sl").read_text() == "mine"
 
 
