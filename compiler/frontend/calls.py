@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -51,9 +52,9 @@ class Calls(Expressions):
         self.out: list[typed.Statement] = []
         self.exempt: set[int] = set()  # writes to a port that an index chooses
 
+    @abstractmethod
     def function(self, found: FunctionName, span: Span) -> tuple[typed.Function, Body]:
         """A function's typed form."""
-        raise NotImplementedError
 
     def hoist(self, value: typed.Expression, name: str) -> typed.Expression:
         if isinstance(value, typed.Constant):

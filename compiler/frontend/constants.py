@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from compiler.frontend import ast
@@ -16,7 +17,7 @@ class Bad(Exception):
     """An error was reported; what depends on it is left out."""
 
 
-class ConstantEvaluator:
+class ConstantEvaluator(ABC):
     """Evaluates; names come from `constant` and `size`."""
 
     def __init__(self, diagnostics: Diagnostics) -> None:
@@ -27,13 +28,13 @@ class ConstantEvaluator:
         self.diagnostics.error(code, text, span, hint, notes)
         return Bad()
 
+    @abstractmethod
     def constant(self, name: str, span: Span) -> int:
         """The value of a constant."""
-        raise NotImplementedError
 
+    @abstractmethod
     def size(self, name: str, span: Span) -> int:
         """The bits of a type."""
-        raise NotImplementedError
 
     def positive(self, node: ast.Expression, what: str) -> int:
         value = self.value(node)

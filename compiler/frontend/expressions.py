@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from compiler.frontend import ast, typed
 from compiler.frontend.places import Places
 from compiler.frontend.resolve import describe, kind_of
@@ -14,13 +16,13 @@ from compiler.frontend.values import constant, literal_type
 class Expressions(Places):
     """`call` and `invoke` come from the subclasses."""
 
+    @abstractmethod
     def call(self, node: ast.Call) -> typed.Expression | None:
         """A call; None where it gives no value."""
-        raise NotImplementedError
 
+    @abstractmethod
     def invoke(self, node: ast.Invoke) -> typed.Expression | None:
         """A call of a table's method."""
-        raise NotImplementedError
 
     def expression(self, node: ast.Expression) -> typed.Expression:
         match node:
@@ -83,9 +85,9 @@ class Expressions(Places):
         right = self.at_times(node.right) if node.operator in ("&&", "||") else self.expression(node.right)
         return self.binary(node.operator, left, right, node.span)
 
+    @abstractmethod
     def at_times(self, node: ast.Expression) -> typed.Expression:
         """A value that is not always evaluated: nothing of it may be done before."""
-        raise NotImplementedError
 
     def _conditional(self, node: ast.Conditional) -> typed.Expression:
         condition = self.expression(node.condition)

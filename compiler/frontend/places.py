@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import replace
 
 from compiler.frontend import ast, typed
@@ -18,13 +19,13 @@ FLIT = "flit_t"
 class Places(Values):
     """Members, indices and views; `expression` and `hoist` come from the subclasses."""
 
+    @abstractmethod
     def expression(self, node: ast.Expression) -> typed.Expression:
         """The value of an expression."""
-        raise NotImplementedError
 
+    @abstractmethod
     def hoist(self, value: typed.Expression, name: str) -> typed.Expression:
         """A value that is evaluated now, and used later."""
-        raise NotImplementedError
 
     def place(self, node: ast.Expression) -> typed.Place:
         """Something that can be assigned."""

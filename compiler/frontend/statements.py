@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from compiler.frontend import ast, typed
 from compiler.frontend import ast_element as tree
 from compiler.frontend.calls import Body, Calls
@@ -93,13 +95,13 @@ class Statements(Calls):
             case tree.Goto(state=state):
                 self.goto(state)
 
+    @abstractmethod
     def state_machine(self, node: tree.StateMachine) -> None:
         """A parser."""
-        raise NotImplementedError
 
+    @abstractmethod
     def goto(self, state: ast.Name) -> None:
         """The next state of a parser."""
-        raise NotImplementedError
 
     def static_assert(self, node: ast.StaticAssert) -> None:
         """Stops the compiler where it does not hold."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import assert_never
 
@@ -21,7 +22,7 @@ DIRECT = {"+": "add", "-": "sub", "*": "mul", "&": "and", "|": "or", "^": "xor",
 BY_SIGN = {"/": ("udiv", "sdiv"), "%": ("urem", "srem"), ">>": ("lshr", "ashr"), "<": ("ult", "slt")}
 
 
-class Values:
+class Values(ABC):
     """Evaluates on `self.state`, the path that is being followed."""
 
     def __init__(self, element: typed.Element, builder: Builder, paths: Paths, memories: Memories, ports: Ports) -> None:
@@ -122,9 +123,9 @@ class Values:
         self._state = self.paths.join([yes, no], before.path, [])
         return self.b.mux(condition, a, b)
 
+    @abstractmethod
     def call(self, node: typed.Call) -> Node:
         """A function, inlined. Statements are the subclass's."""
-        raise NotImplementedError
 
     def _built_in(
         self,
