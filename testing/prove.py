@@ -59,14 +59,14 @@ def prove_files(
     flat: bool = False,
 ) -> None:
     """Prove the harness `top` of sources given as texts by file name; otherwise as `prove`. `flat` leaves out, across modules,
-    what no assertion depends on."""
+    what no assertion depends on, constants taken into account."""
     names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
     given = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
     view, passes = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
-    passes = "flatten\nopt_clean\n" if flat else passes
+    prepare = f"prep -flatten -top {top}\nopt\nopt_clean\n" if flat else f"prep -top {top}\n{passes}"
     script = (
         f"[options]\nmode {mode}\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
-        f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\nprep -top {top}\n{passes}[files]\n"
+        f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\n{prepare}[files]\n"
     )
     digest = hashlib.sha256(repr((script, sorted(files.items()), TOOLCHAIN.read_text())).encode()).hexdigest()[:16]
     folder = BUILD / f"{top}-{digest}"
