@@ -15,7 +15,7 @@ from compiler.backends.sv_graph import Graph
 from compiler.ir.ir import ElementIr
 
 ZERO = "1'b0"
-STUCK_CYCLES = 20000  # without a token while sources still have some: a deadlock, or a loop that waits
+STUCK_CYCLES = 20000  # without a token while sources still have some: a deadlock, or a loop that waits; besides sweeps of memories
 QUIET_CYCLES = 200  # without a token, behind which signals that come last begin
 DRAIN_CYCLES = 2000  # for what is under way when the elements stop
 IDLE_CYCLES = 400  # without a token anywhere, after which the run is at its end
@@ -52,7 +52,7 @@ def testbench(designs: Mapping[str, Design]) -> str:
         "// Generated: every design with a source or sink on each of its channels.",
         "module tb (input logic clk);",
         "  logic rst = 1'b1;",
-        "  int unsigned in_pause, out_pause, limit, cycle = 0, idle = 0, stopped = 0;",
+        "  int unsigned in_pause, out_pause, limit, sweep, cycle = 0, idle = 0, stopped = 0;",
         "  logic stop = 1'b0;  // elements that wait for nothing begin nothing any more",
         "  logic [63:0] now = '0;",
         "  logic signals_wait = 1'b0;  // until nothing else moves",
@@ -61,6 +61,7 @@ def testbench(designs: Mapping[str, Design]) -> str:
         '    if (!$value$plusargs("in_pause=%d", in_pause)) in_pause = 64;',
         '    if (!$value$plusargs("out_pause=%d", out_pause)) out_pause = 64;',
         '    if (!$value$plusargs("limit=%d", limit)) limit = 1000000;',
+        '    if (!$value$plusargs("sweep=%d", sweep)) sweep = 0;',
         "  end",
     ]
     moves: list[str] = []
@@ -79,7 +80,7 @@ def testbench(designs: Mapping[str, Design]) -> str:
         "    rst   <= cycle < 4;",
         f"    if (inputs_done && idle > {QUIET_CYCLES}) signals_wait <= 1'b0;",
         "    idle  <= rst || moved ? 0 : idle + 1;",
-        f"    if (!stop && ((all_done && idle > {IDLE_CYCLES}) || idle > {STUCK_CYCLES} || cycle > limit)) begin",
+        f"    if (!stop && ((all_done && idle > {IDLE_CYCLES}) || idle > {STUCK_CYCLES} + sweep || cycle > limit)) begin",
         "      stop    <= 1'b1;",
         "      stopped <= cycle;",
         "    end",

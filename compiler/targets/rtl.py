@@ -180,7 +180,7 @@ def run(
     for name, element in built.elements.items():
         given |= {f"{name}.{port.name}": streams.get(name, {}).get(port.name, ()) for port in element.inputs}
         given[f"{name}.signal"] = [word for call in (signals or {}).get(name, ()) for word in _words(element, call, 1)]
-    files, lines = _simulate(built.binary, given, seed, pauses, limit)
+    files, lines = _simulate(built.binary, given, seed, pauses, limit, sweep=_sweep(built.elements))
     runs = {}
     for name, element in built.elements.items():
         outputs = {port.name: files.get(f"{name}.{port.name}.out", []) for port in element.outputs}
@@ -206,7 +206,7 @@ def run_program(
     given["graph.signal"] = [
         word for name, call in calls for word in _words(built.elements[name], call, number_of(instances, name))
     ]
-    files, lines = _simulate(built.binary, given, seed, pauses, limit, signals_last)
+    files, lines = _simulate(built.binary, given, seed, pauses, limit, signals_last, _sweep(built.elements))
     runs = {name: RtlRun({}) for name in built.elements}
     for number, value in _replies(files.get("graph.signal.out", [])):
         runs[instances[number - 1].name].answers.append(value)
@@ -228,8 +228,19 @@ def run_program(
     return ProgramRun(outputs, runs, seen, cycles)
 
 
+def _sweep(elements: Mapping[str, ElementIr]) -> int:
+    """Cycles behind a reset in which memories are swept and elements take nothing."""
+    return max((memory.entries for element in elements.values() for memory in element.memories.values()), default=0)
+
+
 def _simulate(
-    binary: Path, given: Mapping[str, Sequence[int]], seed: int, pauses: tuple[int, int], limit: int, last: bool = False
+    binary: Path,
+    given: Mapping[str, Sequence[int]],
+    seed: int,
+    pauses: tuple[int, int],
+    limit: int,
+    last: bool = False,
+    sweep: int = 0,
 ) -> tuple[dict[str, list[int]], list[str]]:
     """The files that a run wrote, by name, and the lines that it printed for us."""
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -238,6 +249,7 @@ def _simulate(
         for stem, tokens in given.items():
             (folder / f"{stem}.in").write_text("".join(f"{token:x}\n" for token in tokens))
         command = [str(binary), f"+dir={folder}", f"+in_pause={pauses[0]}", f"+out_pause={pauses[1]}", f"+limit={limit}"]
+        command.append(f"+sweep={sweep}")
         command += [f"+verilator+seed+{seed}", *(["+signals_last"] if last else [])]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
         if done.returncode:
