@@ -16,7 +16,8 @@ from compiler.tests.differential import agrees, elements
 from testing.simulate import ROOT
 
 FOLDERS = ("compiler/tests/lower", "tests/programs", "elements/*")
-LARGE = ("cuckoohash", "flowcache", "hashtcam", "five_tuple")  # minutes each; small ones are in compiler/tests/programs/library.sl
+# Minutes each; small ones are in compiler/tests/programs/library.sl.
+LARGE = ("cuckoohash", "flowcache", "hashtcam", "tcam", "five_tuple")
 PROGRAMS = [path for folder in FOLDERS for path in sorted(ROOT.glob(f"{folder}/*.sl")) if path.stem not in LARGE]
 SEEDS = range(1, 13)
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A TCAM in block RAM: any mask for any entry; in a group the lowest slot wins, among groups the highest priority.
+/// For every value of every byte of the key a word says which entries can match; a lookup is the AND of 13 such words.
+/// Software keeps the slots of a group in the order of their priorities, and writes an entry while it is not valid.
+
+import "../hashtcam/hashtcam.sl";
+
+.element TCAM <Groups = 4, Entries = 512> (five_tuple4_t in -> tcam_result_t out) {
+    constexpr uint BYTES = bytes(five_tuple4_t);
+
+    .state {
+        uint<Entries> matches[256][Groups * BYTES];
+        register uint<Entries> valid[Groups];
+        struct rule_t { uint<16> priority; uint<32> value; } rules[Entries][Groups];
+    }
+
+    /// The lowest bit that is set; in each step half of the rest remains.
+    uint<clog2(Entries)> first(uint<Entries> rest) {
+        uint<clog2(Entries)> index = 0;
+        .repeat (step, 0, clog2(Entries)) {
+            constexpr uint half = Entries >> step + 1;
+            uint<half> low = (uint<half>) rest;
+            if (low == 0) index |= half;
+            rest = low == 0 ? rest >> half : low;
+        }
+        return index;
+    }
+
+    /// A word with the bit of a slot; a step has a constant distance, so that each can be in a cycle of its own.
+    uint<Entries> bit_of(uint<clog2(Entries)> slot) {
+        uint<Entries> word = 1;
+        .repeat (step, 0, clog2(Entries)) { if (slot >> step & 1) word <<= 1 << step; }
+        return word;
+    }
+
+    .handler {
+        uint<104> key = (uint<104>) read(in);
+        tcam_result_t best;
+        .repeat (group, 0, Groups) {
+            uint<Entries> found = valid[group];
+            .repeat (i, 0, BYTES) { found &= matches[(uint<8>) (key >> 8 * i)][group * BYTES + i]; }
+            rule_t rule = rules[first(found)][group];
+            if (found != 0 && (!best.hit || rule.priority > best.priority)) {
+                best.hit = true;
+                best.priority = rule.priority;
+                best.value = rule.value;
+            }
+        }
+        write(out, best);
+    }
+    /// For the bytes of the key that are `value`: bit i of `byte_matches` says whether the entry can match where byte i is one.
+    /// Byte 0 is the lowest of the key. An entry is written by 256 of these, while it is not valid.
+    .signal void put_bytes(uint<clog2(Groups)> group, uint<clog2(Entries)> slot, uint<8> value, uint<13> byte_matches) {
+        uint<Entries> here = bit_of(slot);
+        .repeat (g, 0, Groups) {
+            if (group == g) {
+                .repeat (i, 0, BYTES) {
+                    uint<Entries> others = matches[value][g * BYTES + i] & ~here;
+                    matches[value][g * BYTES + i] = (byte_matches >> i & 1) ? others | here : others;
+                }
+            }
+        }
+    }
+    /// Makes an entry valid with this priority and value, or not valid.
+    .signal void put(uint<clog2(Groups)> group, uint<clog2(Entries)> slot, bool is_valid, uint<16> priority, uint<32> value) {
+        uint<Entries> here = bit_of(slot);
+        rule_t rule = {priority, value};
+        .repeat (g, 0, Groups) {
+            if (group == g) {
+                valid[g] = is_valid ? valid[g] | here : valid[g] & ~here;
+                rules[slot][g] = rule;
+            }
+        }
+    }
+}
