@@ -44,13 +44,24 @@ class Paths:
 
     def known(self, state: State, condition: Node) -> Node:
         """The condition, or what this path already says of it."""
-        if condition in state.path:
-            return self.b.const(1, 1)
-        if self.b.not_(condition) in state.path:
-            return self.b.const(0, 1)
-        if condition.op in ("and", "or", "not"):
-            return self.b.make(condition.op, [self.known(state, arg) for arg in condition.args], 1)
-        return condition
+        found: dict[Node, Node] = {}
+        path = frozenset(state.path)
+
+        def of(node: Node) -> Node:
+            if node not in found:
+                found[node] = new(node)
+            return found[node]
+
+        def new(node: Node) -> Node:
+            if node in path:
+                return self.b.const(1, 1)
+            if self.b.not_(node) in path:
+                return self.b.const(0, 1)
+            if node.op in ("and", "or", "not"):
+                return self.b.make(node.op, [of(arg) for arg in node.args], 1)
+            return node
+
+        return of(condition)
 
     def join(self, states: Sequence[State], base: Path, left: Sequence[Path]) -> State | None:
         """One state from those that came out of a region which was entered with `base`; `left` are the paths on which the region

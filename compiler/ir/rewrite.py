@@ -35,17 +35,14 @@ def order(nodes: Iterable[Node]) -> list[Node]:
     """All nodes below, arguments first; the same for the same input."""
     done: dict[Node, None] = {}
     for root in nodes:
-        stack = [(root, 0)]
+        stack = [root]
         while stack:
-            node, at = stack.pop()
-            if node in done:
-                continue
-            if at < len(node.args):
-                stack.append((node, at + 1))
-                if node.args[at] not in done:
-                    stack.append((node.args[at], 0))
+            node = stack[-1]
+            below = [arg for arg in reversed(node.args) if arg not in done] if node not in done else []
+            if below:
+                stack += below
             else:
-                done[node] = None
+                done[stack.pop()] = None
     return list(done)
 
 
