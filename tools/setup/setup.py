@@ -12,6 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 import venv
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENV = ROOT / "build" / "env"
 STAMP = ENV / "sluice-stamp"
+DONE = ENV / "sluice-done"  # as old as the beginning of the last set-up that came to its end
 WRAPPER = ROOT / "tools" / "setup" / "verilator"
 
 
@@ -70,12 +72,15 @@ def python(packages: dict[str, str]) -> None:
 
 def main() -> None:
     """Install, then generate."""
+    began = time.time()
     wanted: dict[str, Any] = tomllib.loads((ROOT / "toolchain.toml").read_text())
     debian(wanted["debian"])
     if "--bench" in sys.argv[1:]:
         debian(wanted["debian-bench"])
     python(wanted["python"])
     run(str(ENV / "bin" / "python"), "-m", "compiler.layouts")
+    DONE.touch()
+    os.utime(DONE, (began, began))
 
 
 if __name__ == "__main__":
