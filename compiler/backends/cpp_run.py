@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from compiler.backends import cpp, cpp_build
@@ -56,17 +57,30 @@ def run(
 ) -> dict[str, Outcome]:
     """Every element named in `streams` over its tokens, by its own choices from `seed`. Raises BuildError where g++ refuses, and
     RuntimeError where the program fails."""
+    return run_built(cpp_build.program(cpp.generate(program), "cases"), program, streams, [seed], signals, rules)[0]
+
+
+def run_built(
+    binary: Path,
+    program: typed.Program,
+    streams: Mapping[str, Mapping[str, Sequence[int]]],
+    seeds: Sequence[int],
+    signals: Mapping[str, Sequence[SignalCall]] | None = None,
+    rules: Mapping[str, Mapping[str, Rules]] | None = None,
+) -> list[dict[str, Outcome]]:
+    """As `run`, with each of the seeds in one process, by an executable of the program."""
     classes = cpp.class_names(program)
     elements = {element.name: element for element in program.elements}
     text = "".join(
         _case(elements[name], classes[name], found, seed, (signals or {}).get(name, ()), (rules or {}).get(name, {}))
+        for seed in seeds
         for name, found in streams.items()
     )
-    binary = cpp_build.program(cpp.generate(program), "cases")
     done = subprocess.run([str(binary)], input=text, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{binary.name} ended with {done.returncode}: {done.stderr[-2000:]}")
-    return {name: outcome(json.loads(line)) for name, line in zip(streams, done.stdout.splitlines(), strict=True)}
+    lines = iter(done.stdout.splitlines())
+    return [{name: outcome(json.loads(next(lines))) for name in streams} for _ in seeds]
 
 
 def run_captures(program: typed.Program, arguments: Sequence[str], progress: Callable[[str], None]) -> dict[str, Any]:

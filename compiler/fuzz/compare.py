@@ -1,26 +1,76 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what a target gave is right: the interpreter replays its choices and must come to the same."""
+"""Whether what a target gave is right: the interpreter replays its choices and must come to the same, and to rest where it did."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from compiler.frontend import typed
-from compiler.interpreter.choices import NotAllowed, Replay
-from compiler.interpreter.element import Outcome, run_element
+from compiler.interpreter.choices import NotAllowed, Replay, SignalCall, round_robin
+from compiler.interpreter.element import Instance, Outcome, Step, run_instance
 from compiler.interpreter.tables import Rules
 
 SHOWN = 3  # differing tokens that a message has
+LATER = 1 << 40  # cycles
+
+
+class _AtRest:
+    """Choices when nothing is under way any more: every token has arrived."""
+
+    def __init__(self, time: int) -> None:
+        self.time = time
+
+    def available(self, iteration: int, port: int, has_token: bool, must: bool) -> bool:
+        return has_token
+
+    def select(self, iteration: int, ready: Sequence[int], after: int) -> int:
+        return round_robin(ready, after)
+
+    def now(self, iteration: int) -> int:
+        return self.time
+
+    def signal(self, iteration: int) -> SignalCall | None:
+        return None
+
+    def pending(self) -> bool:
+        return False
 
 
 def disagreement(
-    element: typed.Element, streams: Mapping[str, Sequence[int]], got: Outcome, rules: Mapping[str, Rules] | None = None
+    element: typed.Element,
+    streams: Mapping[str, Sequence[int]],
+    got: Outcome,
+    rules: Mapping[str, Rules] | None = None,
+    calls: int | None = None,
 ) -> str:
-    """What is wrong with an outcome, or nothing."""
+    """What is wrong with an outcome, or nothing. `calls`: how many signals there were."""
+
+    def replayed() -> tuple[Instance, Step]:
+        """The instance, and how its last iteration ended."""
+        instance = run_instance(element, streams, Replay(got.log), got.iterations - 1, rules)
+        return instance, instance.step() if got.iterations else Step.RAN
+
     try:
-        expected = run_element(element, streams, Replay(got.log), got.iterations, rules)
+        instance, last = replayed()
+        expected = instance.finish()
     except NotAllowed as error:
         return f"a choice that is not allowed: {error}"
+    found = _different(expected, got)
+    if not found and calls is not None and len(got.answers) != calls:
+        found = f"{calls} signals, and {len(got.answers)} answers"
+    # One whose last iteration took no token may be one that never ends, and was stopped anywhere.
+    if not found and not got.was_cut and last is Step.RAN and _goes_on(instance, 0) and _goes_on(replayed()[0], LATER):
+        found = f"it stopped behind {got.iterations} iterations, and could go on"
+    return found
+
+
+def _goes_on(instance: Instance, time: int) -> bool:
+    """Whether an instance can take tokens at a time when all have arrived."""
+    instance.choices = _AtRest(time)
+    return instance.step() is Step.RAN
+
+
+def _different(expected: Outcome, got: Outcome) -> str:
     if expected.iterations != got.iterations:
         return f"{got.iterations} iterations, of which only {expected.iterations} can be"
     for name, tokens in expected.outputs.items():

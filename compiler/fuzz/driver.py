@@ -1,33 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random programs through every target, each compared with the interpreter. Many elements share one build.
 
-A target is a function `run(program, streams, seed, signals)` that gives the outcome of every element named in `streams`; `seed` is
-for the choices of its surroundings (back-pressure, arrival), `signals` are to be served in their order. It may raise: then the
-programs are tried in halves, to name the one that it cannot take.
+A target is a function of `targets.py`. Where it raises, the programs are tried in halves, to name the one that it cannot take.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from compiler.backends import cpp_run
 from compiler.frontend import typed
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.fuzz import generate, tokens
 from compiler.fuzz.compare import disagreement
+from compiler.fuzz.targets import Ran, Run, Signals, Streams
 from compiler.interpreter.choices import SignalCall
-from compiler.interpreter.element import Outcome
-from compiler.targets import rtl_outcome
 
-Run = Callable[
-    [typed.Program, Mapping[str, Mapping[str, Sequence[int]]], int, Mapping[str, Sequence[SignalCall]]], Mapping[str, Outcome]
-]
-TARGETS: dict[str, Run] = {"cpu": cpp_run.run, "rtl": rtl_outcome.run}
-FEATURES = {"cpu": generate.Features(), "rtl": generate.Features()}  # what each target can do
-BATCH = 32  # programs in one build
+FEATURES = generate.Features()
+BATCH = 64  # programs in one build
 CHOICES = (0, 1, 2)  # seeds of the surroundings that each program runs with
 
 
@@ -49,9 +41,24 @@ class Failure:
     message: str
 
 
+@dataclass
+class Report:
+    """What became of a batch: programs that every target of it ran, what was refused by target and reason, failures."""
+
+    programs: int = 0
+    compared: dict[str, int] = field(default_factory=dict)
+    refused: dict[str, dict[str, str]] = field(default_factory=dict)
+    failures: list[Failure] = field(default_factory=list)
+
+
+def case(seed: int, features: generate.Features) -> Case:
+    """The program of a seed."""
+    return Case(f"E{seed}", generate.element(seed, f"E{seed}", features), seed)
+
+
 def cases(count: int, seed: int, features: generate.Features) -> list[Case]:
     """The programs of a run: seeds from `seed` on."""
-    return [Case(f"E{n}", generate.element(n, f"E{n}", features), n) for n in range(seed, seed + count)]
+    return [case(number, features) for number in range(seed, seed + count)]
 
 
 def loaded(case: Case) -> tuple[typed.Program | None, str]:
@@ -68,58 +75,65 @@ def _joined(programs: Sequence[typed.Program]) -> typed.Program:
     return typed.Program(tuple(element for program in programs for element in program.elements), (), (), 0)
 
 
-def check(batch: Sequence[Case], targets: Mapping[str, Run]) -> Iterator[Failure]:
-    """Every case that fails, at most once for each target."""
+def check(batch: Sequence[Case], targets: Mapping[str, Run], keep: bool = True) -> Report:
+    """Every case that fails, at most once for each target. `keep`: builds, for another run of the same."""
+    report = Report(len(batch))
     good: list[tuple[Case, typed.Program]] = []
-    for case in batch:
-        program, message = loaded(case)
+    for one in batch:
+        program, message = loaded(one)
         if program is None:
-            yield Failure(case, "check", message)
+            report.failures.append(Failure(one, "check", message))
         else:
-            good.append((case, program))
+            good.append((one, program))
     for name, run in targets.items():
-        yield from _run(good, name, run)
+        report.compared[name], report.refused[name] = 0, {}
+        _run(good, name, run, keep, report)
+    return report
 
 
-def _run(batch: Sequence[tuple[Case, typed.Program]], target: str, run: Run) -> Iterator[Failure]:
+def _run(batch: Sequence[tuple[Case, typed.Program]], target: str, run: Run, keep: bool, report: Report) -> None:
     if not batch:
         return
-    whole = _joined([program for _, program in batch])
     streams: dict[str, Mapping[str, Sequence[int]]] = {}
     signals: dict[str, Sequence[SignalCall]] = {}
-    for case, program in batch:
-        streams |= tokens.streams(program, case.seed)
-        signals |= tokens.signals(program, case.seed)
+    for one, program in batch:
+        streams |= tokens.streams(program, one.seed)
+        signals |= tokens.signals(program, one.seed)
     try:
-        runs = [run(whole, streams, seed, signals) for seed in CHOICES]
+        ran = run(_joined([program for _, program in batch]), streams, CHOICES, signals)
     except Exception as error:
         if len(batch) == 1:
-            yield Failure(batch[0][0], target, f"{type(error).__name__}: {error}"[:4000])
+            report.failures.append(Failure(batch[0][0], target, f"{type(error).__name__}: {error}"[:4000]))
             return
         half = len(batch) // 2
-        yield from _run(batch[:half], target, run)
-        yield from _run(batch[half:], target, run)
+        _run(batch[:half], target, run, keep, report)
+        _run(batch[half:], target, run, keep, report)
         return
-    for case, program in batch:
-        message = _wrong(program, streams, runs)
+    if not keep:
+        ran.forget()
+    for one, program in batch:
+        if one.name in ran.refused:
+            report.refused[target][one.name] = ran.refused[one.name]
+            continue
+        report.compared[target] += 1
+        message = _wrong(program, streams, signals, ran)
         if message:
-            yield Failure(case, target, message)
+            report.failures.append(Failure(one, target, message))
 
 
-def _wrong(
-    program: typed.Program, streams: Mapping[str, Mapping[str, Sequence[int]]], runs: Sequence[Mapping[str, Outcome]]
-) -> str:
-    for seed, outcomes in zip(CHOICES, runs, strict=True):
+def _wrong(program: typed.Program, streams: Streams, signals: Signals, ran: Ran) -> str:
+    for seed, outcomes in zip(CHOICES, ran.outcomes, strict=True):
         for element in program.elements:
-            message = disagreement(element, streams[element.name], outcomes[element.name])
+            calls = len(signals.get(element.name, ()))
+            message = disagreement(element, streams[element.name], outcomes[element.name], calls=calls)
             if message:
                 return f"choices {seed}: {message}"
     return ""
 
 
-def fuzz(count: int, seed: int, targets: Mapping[str, Run], features: generate.Features) -> Iterator[tuple[int, list[Failure]]]:
-    """Batch by batch: how many programs were run up to now, and the failures of this batch."""
-    found = cases(count, seed, features)
-    for start in range(0, count, BATCH):
-        batch = found[start : start + BATCH]
-        yield start + len(batch), list(check(batch, targets))
+def fuzz(
+    count: int, seed: int, targets: Mapping[str, Run], features: generate.Features = FEATURES, keep: bool = True
+) -> Iterator[Report]:
+    """Batch by batch."""
+    for start in range(seed, seed + count, BATCH):
+        yield check(cases(min(BATCH, seed + count - start), start, features), targets, keep)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from compiler.fuzz.driver import Case, Failure, Run, check, loaded
+from compiler.fuzz.driver import Case, Failure, check, loaded
+from compiler.fuzz.targets import Run
 
 TRIED_AT_ONCE = 16
 MOST_ROUNDS = 60
@@ -102,7 +103,8 @@ def failing(case: Case, target: str, targets: dict[str, Run]) -> Fails:
         if target == "check":
             return ["Traceback" in loaded(variant)[1] for variant in variants]
         good = [variant for variant in variants if loaded(variant)[0] is not None]
-        wrong = {failure.case.name for failure in check(good, {target: targets[target]})}
+        report = check(good, {target: targets[target]}, keep=False)
+        wrong = {failure.case.name for failure in report.failures}
         return [variant.name in wrong for variant in variants]
 
     return fails
@@ -115,5 +117,5 @@ def reduced(failure: Failure, targets: dict[str, Run]) -> Failure:
         return failure
     text = smallest(case.text, failing(case, failure.target, targets))
     small = Case(case.name, text, case.seed)
-    again = list(check([small], {} if failure.target == "check" else {failure.target: targets[failure.target]}))
-    return again[0] if again else failure
+    report = check([small], {} if failure.target == "check" else {failure.target: targets[failure.target]}, keep=False)
+    return report.failures[0] if report.failures else failure

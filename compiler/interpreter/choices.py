@@ -100,7 +100,7 @@ class Replay:
         return self._get(iteration, "select")
 
     def now(self, iteration: int) -> int:
-        return self._get(iteration, "now")
+        return int(self._entries.get(iteration, {}).get("now", 0))  # hardware leaves out what changes nothing
 
     def signal(self, iteration: int) -> SignalCall | None:
         entry = self._entries.get(iteration, {})

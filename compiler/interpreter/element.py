@@ -45,6 +45,7 @@ class Outcome:
     failures: list[str] = field(default_factory=list)
     discarded: int = 0
     mended: int = 0
+    was_cut: bool = False  # by a limit, before it came to rest
 
 
 class Step(Enum):
@@ -135,6 +136,17 @@ def run_element(
 ) -> Outcome:
     """Run over the tokens of each input. Ends where the element waits for more, or takes none for `IDLE_ITERATIONS`, and no
     signal is to come; or after exactly `iterations`, as a replay must. Raises `NotAllowed` where a log cannot be right."""
+    return run_instance(element, streams, choices, iterations, rules).finish()
+
+
+def run_instance(
+    element: typed.Element,
+    streams: Mapping[str, Iterable[int]],
+    choices: Choices,
+    iterations: int | None = None,
+    rules: Mapping[str, Rules] | None = None,
+) -> Instance:
+    """As `run_element`; the instance as it stands at the end."""
     instance = Instance(element, choices, rules)
     for port in element.inputs:
         instance.inputs[port].tokens.extend(streams.get(port.name, ()))
@@ -147,4 +159,4 @@ def run_element(
         at_end = step is Step.BLOCKED or (iterations is None and idle >= IDLE_ITERATIONS)
         if at_end and not choices.pending():
             break
-    return instance.finish()
+    return instance

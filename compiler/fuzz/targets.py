@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the fuzzer compares with the interpreter: the elements of many programs in one build, run with every seed of choices."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compiler.backends import cpp, cpp_build, cpp_run
+from compiler.compile import Compiled, HardwareError, compile_element
+from compiler.frontend import typed
+from compiler.interpreter.choices import SignalCall
+from compiler.interpreter.element import Outcome
+from compiler.targets import rtl, rtl_outcome
+
+CPU_FLAGS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror")  # compiling takes longer than running
+MOST_NODES = 300  # of an element as RTL: above, it takes the time of ten others
+
+
+@dataclass(frozen=True)
+class Ran:
+    """`outcomes` by element, for each seed; elements that the target does not take, and why; files that only this run needed."""
+
+    outcomes: Sequence[Mapping[str, Outcome]]
+    refused: Mapping[str, str] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
+
+    def forget(self) -> None:
+        """Remove the files."""
+        for path in self.files:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+
+Streams = Mapping[str, Mapping[str, Sequence[int]]]
+Signals = Mapping[str, Sequence[SignalCall]]
+Run = Callable[[typed.Program, Streams, Sequence[int], Signals], Ran]
+
+
+def cpu(program: typed.Program, streams: Streams, seeds: Sequence[int], signals: Signals) -> Ran:
+    """The C++. Raises BuildError and RuntimeError."""
+    text = cpp.generate(program)
+    binary = cpp_build.program(text, "cases", CPU_FLAGS)
+    made = cpp_build.compiled(text, ".cc", CPU_FLAGS)
+    return Ran(cpp_run.run_built(binary, program, streams, seeds, signals), {}, (binary, made, made.with_suffix(".cc")))
+
+
+def hardware(program: typed.Program, names: Mapping[str, object]) -> tuple[dict[str, Compiled], dict[str, str]]:
+    """The elements that hardware can have, compiled, and why it cannot have the others."""
+    compiled, refused = {}, {}
+    for element in program.elements:
+        if element.name in names:
+            try:
+                found = compile_element(element)
+            except HardwareError as error:
+                refused[element.name] = f"{error.code}: {error}"
+                continue
+            nodes = len(found.plan.pipeline.nodes)
+            if nodes > MOST_NODES:
+                refused[element.name] = f"more than {MOST_NODES} nodes"
+            else:
+                compiled[element.name] = found
+    return compiled, refused
+
+
+def rtl_simulation(program: typed.Program, streams: Streams, seeds: Sequence[int], signals: Signals) -> Ran:
+    """The RTL under Verilator. Raises RtlError."""
+    compiled, refused = hardware(program, streams)
+    if not compiled:
+        return Ran([{} for _ in seeds], refused)
+    built = rtl.build({name: rtl_outcome.pipelined(found) for name, found in compiled.items()}, options=rtl.QUICK)
+    outcomes = [rtl_outcome.run_built(built, compiled, streams, seed, signals) for seed in seeds]
+    return Ran(outcomes, refused, (built.binary.parent,))
+
+
+TARGETS: dict[str, Run] = {"cpu": cpu, "rtl": rtl_simulation}
