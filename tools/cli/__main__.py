@@ -5,6 +5,8 @@ import sys
 
 if sys.argv[1:2] in (["check"], ["fmt"], ["explain"]):
     from tools.cli.editing import app
+elif sys.argv[1:2] in (["build"], ["report"]):
+    from tools.cli.compiling import app
 else:
     from tools.cli.main import app
 
