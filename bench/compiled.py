@@ -13,7 +13,7 @@ from pathlib import Path
 
 from compiler.compile import Compiled, HardwareError, compile_element
 from compiler.frontend import typed
-from compiler.frontend.program import load
+from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.fuzz.compare import disagreement
 from compiler.interpreter.packets import Packet, to_flits
@@ -36,8 +36,13 @@ class Rate:
 
 def elements(path: Path) -> list[typed.Element]:
     """The elements of a file, with their default parameters. Raises ValueError with its errors."""
+    return elements_of(path.read_text(), path)
+
+
+def elements_of(text: str, path: Path) -> list[typed.Element]:
+    """The same of a text that takes the place of a file."""
     diagnostics = Diagnostics()
-    program = load(path, diagnostics)
+    program = load_text(text, str(path), diagnostics)
     if program is None:
         raise ValueError("".join(error.render() for error in diagnostics.sorted()))
     return list(program.elements)

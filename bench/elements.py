@@ -1,34 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every element of the library as hardware: II and its proof, stages, tokens a cycle in simulation, area on UltraScale+.
+"""Every element of the library as hardware: II and its proof, stages, tokens a cycle in simulation, area on UltraScale+ and ECP5.
 
 Beside those that ClickNP measured (Table 2: on a Stratix V; clock after place and route, delay in its cycles) stands its row.
-Tokens are packets of 64 bytes, one flit each, on packet ports, and random elsewhere; areas are of Yosys, without place and route.
+Tokens are packets of 64 bytes, one flit each, on packet ports, and random elsewhere. All at full size, but on the ECP5 at the
+largest that fits. Every figure is kept under the text that it is of (`build/bench/elements`, and what the tools keep): a run that
+was broken off goes on where it was. Clocks after place and route (ECP5) are there where they were measured before, or with
+`--fmax`: hours.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from bench.compiled import Rate, Streams, compiled_or_error, elements, flits, rates
+from bench.compiled import Rate, Streams, compiled_or_error, elements, elements_of, flits, rates
 from bench.updates import frames
 from compiler.certificate import certify, parts
 from compiler.compile import Compiled
 from compiler.frontend import typed
-from testing.simulate import ROOT
+from testing.simulate import ROOT, TOOLCHAIN
 from tools.synth.flow import SynthesisError
-from tools.synth.generated import area_of
+from tools.synth.generated import area_of, fmax_of, has_fmax
 
 FOLDER = ROOT / "elements"
+KEPT = ROOT / "build" / "bench" / "elements"
 TOKENS = 300  # an input
 CLOCK_MHZ = 200.0
 PACKET_BYTES = 64
-MOST_BITS = 1 << 22  # of state; elements with more are neither simulated nor synthesised here: it takes minutes
+SYNTHESIS_SECONDS = 3600.0
+TARGETS = ("xcup", "ecp5")
+# What an element costs that does nothing.
+EMPTY = """.element Empty (packet in -> packet out) {
+    .handler { write(out, read(in)); }
+}
+"""
+# What does not fit into the 208 memory blocks of the ECP5-5G 85k: a parameter as it is written, and the largest that fits.
+FITTING = {"CuckooHash": ("Entries = 32768", "Entries = 4096")}
 # Table 2 of ClickNP (SIGCOMM 2016): MHz, peak Gbps or Mpps, delay in cycles, percent of the chip's logic and block RAM.
 CLICKNP = {
     "L4Parser": {"mhz": 221.93, "gbps": 113.6, "delay_cycles": 11, "logic_percent": 0.8, "bram_percent": 0.2},
@@ -42,6 +56,7 @@ CLICKNP = {
 }
 
 Log = Callable[[str], None]
+Row = dict[str, Any]
 
 
 def library() -> list[Path]:
@@ -59,45 +74,68 @@ def streams(element: typed.Element, tokens: int) -> Streams:
     }
 
 
-def rows(log: Log, paths: Sequence[Path], tokens: int = TOKENS, area: bool = True) -> list[dict[str, Any]]:
-    """One row an element; `missing` says why figures are not there."""
-    found: dict[str, Compiled] = {}
-    result: list[dict[str, Any]] = []
-    for element in [e for path in paths for e in elements(path) if e.source_name.lower() == path.stem]:
-        row: dict[str, Any] = {"element": element.source_name, "clicknp": CLICKNP.get(element.source_name)}
-        compiled, error = compiled_or_error(element, (CLOCK_MHZ,))
-        result.append(row | ({"missing": error} if compiled is None else _static(compiled, log)))
-        if compiled is not None and "missing" not in result[-1]:
-            found[element.source_name] = compiled
-    log(f"simulation of {len(found)} elements")
-    measured = rates(found, {name: streams(one.element, tokens) for name, one in found.items()})
-    for row in result:
-        name = row["element"]
-        if name in found:
-            row |= _rate(found[name], measured[name])
-            if area:
-                log(f"{name}: synthesis")
-                row["xcup"] = _area(found[name])
-    return result
+def rows(log: Log, paths: Sequence[Path], tokens: int = TOKENS, area: bool = True, fmax: bool = False) -> list[Row]:
+    """One row an element, that of the empty element first; `missing` says why figures are not there."""
+    chosen = [(path, e) for path in paths for e in elements(path) if e.source_name.lower() == path.stem]
+    found = [_row(log, elements_of(EMPTY, ROOT / "empty.sl")[0], None, tokens, area, fmax)]
+    return found + [_row(log, element, path, tokens, area, fmax) for path, element in chosen]
 
 
-def _static(compiled: Compiled, log: Log) -> dict[str, Any]:
-    """What needs no run."""
-    log(f"{compiled.element.name}: the proof of its II")
+def _row(log: Log, element: typed.Element, path: Path | None, tokens: int, area: bool, fmax: bool) -> Row:
+    """All figures of an element; `path`: of its file."""
+    name = element.source_name
+    row: Row = {"element": name, "clicknp": CLICKNP.get(name)}
+    compiled, error = compiled_or_error(element, (CLOCK_MHZ,))
+    if compiled is None:
+        return row | {"missing": error}
+    log(f"{name}: the proof of its II")
     plan = compiled.plan
-    bits = sum(memory.width * memory.entries for memory in plan.pipeline.element.memories.values())
-    row = {
+    row |= {
         "ii": plan.interval,
         "depth": plan.depth,
         "clock_mhz": round(1000 / plan.clock, 1),
-        "state_bits": bits,
+        "state_bits": sum(memory.width * memory.entries for memory in plan.pipeline.element.memories.values()),
         "certificate": certify(compiled).to_json(),
     }
-    return row | ({"missing": f"no run and no area: {bits} bits of state, more than {MOST_BITS}"} if bits > MOST_BITS else {})
+    log(f"{name}: simulation")
+    row |= kept(f"{name}-rate", (compiled.text, _files(compiled), tokens, plan.clock), lambda: _rate(compiled, tokens))
+    if area:
+        row |= {target: _area(log, _fitting(compiled, path, target), target) for target in TARGETS}
+        row["ecp5"] |= _fmax(log, _fitting(compiled, path, "ecp5"), fmax)
+        row["ecp5"]["size"] = FITTING[name][1] if name in FITTING else "full"
+    return row
 
 
-def _rate(compiled: Compiled, rate: Rate) -> dict[str, Any]:
+def kept(name: str, key: object, make: Callable[[], Row]) -> Row:
+    """What `make` gives, once for every key and set of tools."""
+    digest = hashlib.sha256(repr((key, TOOLCHAIN.read_text())).encode()).hexdigest()[:16]
+    path = KEPT / f"{name}-{digest}.json"
+    if not path.exists():
+        made = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(made) + "\n")
+    result: Row = json.loads(path.read_text())
+    return result
+
+
+def _fitting(compiled: Compiled, path: Path | None, target: str) -> Compiled:
+    """The element, or for the ECP5 the largest of its kind that fits there."""
+    given = FITTING.get(compiled.element.source_name)
+    if target != "ecp5" or given is None or path is None:
+        return compiled
+    text = path.read_text()
+    if given[0] not in text:
+        raise ValueError(f"{path} has no {given[0]!r}")
+    smaller = elements_of(text.replace(*given), path)
+    return next(
+        filter(None, (compiled_or_error(e, (CLOCK_MHZ,))[0] for e in smaller if e.source_name == compiled.element.source_name))
+    )
+
+
+def _rate(compiled: Compiled, tokens: int) -> Row:
     """What a run showed. Raises RuntimeError where there was none to speak of."""
+    given = {"element": streams(compiled.element, tokens)}
+    rate: Rate = rates({"element": compiled}, given)["element"]
     if not rate.iterations:
         raise RuntimeError(f"{compiled.element.name} took no tokens")
     per_cycle = round(1 / rate.cycles, 4)
@@ -106,29 +144,47 @@ def _rate(compiled: Compiled, rate: Rate) -> dict[str, Any]:
     return row | ({"bytes_per_cycle": round(PACKET_BYTES * per_cycle, 2)} if has_packets else {})
 
 
-def _area(compiled: Compiled) -> dict[str, Any]:
-    """LUTs, flip-flops and RAMB36 of UltraScale+, or why not."""
+def _files(compiled: Compiled) -> Mapping[str, str]:
     text = compiled.text
+    return {f"{compiled.module}.sv": text, **parts(text)}
+
+
+def _area(log: Log, compiled: Compiled, target: str) -> Row:
+    """LUTs, flip-flops and memory blocks (RAMB36 or DP16KD), or why not."""
+    log(f"{compiled.element.name}: synthesis for {target}")
     try:
-        area = area_of(compiled.module, {f"{compiled.module}.sv": text, **parts(text)}, "xcup", timeout=600)
+        area = area_of(compiled.module, _files(compiled), target, SYNTHESIS_SECONDS)
     except SynthesisError as error:
         return {"missing": str(error)}
     return {"lut": area.lut, "ff": area.ff, "lutram": area.lutram, "bram": area.bram}
 
 
-def measure(log: Log, peers: bool = True) -> dict[str, Any]:
+def _fmax(log: Log, compiled: Compiled, wanted: bool) -> Row:
+    """MHz after place and route, where it is known or wanted."""
+    if not (wanted or has_fmax(compiled.module, _files(compiled))):
+        return {}
+    log(f"{compiled.element.name}: place and route")
+    try:
+        return {"fmax_mhz": round(fmax_of(compiled.module, _files(compiled)), 1)}
+    except SynthesisError as error:
+        return {"fmax_missing": str(error)}
+
+
+def measure(log: Log, peers: bool = True, fmax: bool = False) -> dict[str, Any]:
     """All figures; the peer is a published table, and is always there."""
     del peers
-    return {"clock_mhz": CLOCK_MHZ, "tokens": TOKENS, "elements": rows(log, library())}
+    return {"clock_mhz": CLOCK_MHZ, "tokens": TOKENS, "elements": rows(log, library(), fmax=fmax)}
 
 
 def show(result: dict[str, Any], console: Console) -> None:
     """The figures as a table."""
-    table = Table("element", "II", "stages", "certified", "tokens a cycle", "LUT", "FF", "RAMB36", "ClickNP: MHz, delay")
+    heads = ("xcup LUT", "FF", "RAMB36", "ECP5 LUT", "DP16KD", "MHz", "size")
+    table = Table("element", "II", "stages", "certified", "tokens a cycle", *heads, "ClickNP: MHz, delay")
     for row in result["elements"]:
-        peer = row["clicknp"]
+        peer, ecp5 = row["clicknp"], row.get("ecp5", {})
         certified = "" if "certificate" not in row else "no" if row["certificate"]["failure"] else "yes"
-        areas = [str(row.get("xcup", {}).get(kind, "")) for kind in ("lut", "ff", "bram")]
-        figures = [str(row.get("ii", "")), str(row.get("depth", "")), certified, str(row.get("tokens_per_cycle", "")), *areas]
-        table.add_row(row["element"], *figures, f"{peer['mhz']:g}, {peer['delay_cycles']}" if peer else "")
+        figures = [row.get("ii", ""), row.get("depth", ""), certified, row.get("tokens_per_cycle", "")]
+        figures += [row.get("xcup", {}).get(kind, "") for kind in ("lut", "ff", "bram")]
+        figures += [ecp5.get(kind, "") for kind in ("lut", "bram", "fmax_mhz", "size")]
+        table.add_row(row["element"], *map(str, figures), f"{peer['mhz']:g}, {peer['delay_cycles']}" if peer else "")
     console.print(table)

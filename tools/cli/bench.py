@@ -21,6 +21,7 @@ BENCHMARKS = {
     "lpm": "longest prefix match: searches, latency, writes under lookups; rte_lpm and rte_lpm6 beside it (Fig. 21)",
     "exact": "exact match: 128K flows at 90 % fill, moves under lookups; rte_hash beside it (Fig. 21)",
     "forward": "every packet hits: flits per cycle and latency by size; testpmd and OVS-DPDK beside it (Fig. 22, 23)",
+    "firewall": "the OpenFlow firewall with full tables: packets a cycle, verdicts, rules inserted meanwhile; ClickNP beside it",
     "elements": "the library as hardware: II, its proof, stages, tokens a cycle, area; ClickNP's Table 2 beside it",
     "updates": "state of a flow that every packet changes: II, its proof, and cycles a packet for 1 and 1000 flows",
     "rules": "populate, delete and update rates of both rule tables, in hardware and through the library (Table 5)",
@@ -45,14 +46,18 @@ def bench(
     name: str = typer.Argument(..., help=CHOICES),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
     peers: bool = typer.Option(True, help="measure the software peers in the same run, where they are installed"),
+    fmax: bool = typer.Option(False, "--fmax", help="elements: place and route on the ECP5 what was not yet; hours"),
     plot: Path = typer.Option(None, help="write the figure as SVG into this folder, where the benchmark has one"),
 ) -> None:
     """Run a benchmark: cycle-accurate figures of the RTL beside what users would pick instead."""
     if name not in BENCHMARKS:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+    if fmax and name != "elements":
+        raise typer.BadParameter("--fmax is of the benchmark 'elements'")
+    more = {"fmax": True} if fmax else {}
     module = importlib.import_module(f"bench.{name}")
     console = Console(stderr=True)
-    result = {"benchmark": name, **_origin(name), **module.measure(console.log, peers)}
+    result = {"benchmark": name, **_origin(name), **module.measure(console.log, peers, **more)}
     if plot is not None:
         plot.mkdir(parents=True, exist_ok=True)
         module.plot(result, plot)

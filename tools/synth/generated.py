@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The area of modules that the compiler emits: as `flow.area`, from texts instead of files in the source folders."""
+"""Area and clock of modules that the compiler emits: as in `flow`, from texts instead of files in the source folders."""
 
 from __future__ import annotations
 
@@ -7,24 +7,86 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 
 from testing.simulate import ROOT, TOOLCHAIN
 from tools.synth import flow
 
+Ports = Mapping[str, tuple[str, int]]  # "input" or "output", and bits
+
 
 def area_of(top: str, files: Mapping[str, str], target: str, timeout: float = 1800) -> flow.Area:
     """Synthesise the module `top` of texts by file name for `target`; kept by content. Raises SynthesisError."""
-    state = hashlib.sha256(repr((top, sorted(files.items()), target, TOOLCHAIN.read_text())).encode())
-    folder = flow.BUILD / f"{top}-{target}-{state.hexdigest()[:16]}"
+    folder = _folder(top, files, target)
     result = folder / "area.json"
     if not result.exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in files.items():
-            (folder / name).write_text(text)
-        inside = folder.relative_to(ROOT)  # the tools see only files below the folder they start in
-        sources = " ".join(str(inside / name) for name in sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name)))
-        report = f"tee -q -o {inside / 'stat.json'} stat -json"
-        flow._yosys([f"read_slang -j 1 --top {top} {sources}", flow._synth_command(target), report], folder, timeout)
+        report = f"tee -q -o {_inside(folder / 'stat.json')} stat -json"
+        flow._yosys([_read(top, files, folder), flow._synth_command(target), report], folder, timeout)
         cells = json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]
         result.write_text(json.dumps(asdict(flow._area(target, cells))))
     return flow.Area(**json.loads(result.read_text()))
+
+
+def ports_of(top: str, files: Mapping[str, str], timeout: float = 600) -> dict[str, tuple[str, int]]:
+    """The ports of the module `top` of texts by file name; kept by content. Raises SynthesisError."""
+    folder = _folder(top, files, "ports")
+    result = folder / "ports.json"
+    if not result.exists():
+        made = folder / "unfinished.json"
+        flow._yosys([_read(top, files, folder), f"write_json {_inside(made)}"], folder, timeout)
+        made.rename(result)
+    modules = json.loads(result.read_text())["modules"]
+    found = next(module for module in modules.values() if "top" in module["attributes"])
+    return {name: (port["direction"], len(port["bits"])) for name, port in found["ports"].items()}
+
+
+def fmax_of(top: str, files: Mapping[str, str], seed: int = 1, goal_mhz: float = 250, timeout: float = 7200) -> float:
+    """MHz on the ECP5-5G 85k with every port of `top` behind a flip-flop; kept by content. Raises SynthesisError."""
+    folder = _folder(top, files, "timing")
+    netlist = folder / "netlist.json"
+    if not netlist.exists():
+        ports = ports_of(top, files)
+        read = _read("timing_wrapper", {**files, "timing_wrapper.sv": _wrapper(top, ports)}, folder)
+        made = folder / "unfinished.json"
+        flow._yosys([read, flow._synth_command("ecp5"), f"write_json {_inside(made)}"], folder, timeout)
+        made.rename(netlist)
+    return flow._place(folder, netlist, seed, goal_mhz, timeout)
+
+
+def has_fmax(top: str, files: Mapping[str, str], seed: int = 1) -> bool:
+    """Whether `fmax_of` has its answer already."""
+    return (_folder(top, files, "timing") / f"report-{seed}.json").exists()
+
+
+def _folder(top: str, files: Mapping[str, str], what: str) -> Path:
+    state = hashlib.sha256(repr((top, sorted(files.items()), what, TOOLCHAIN.read_text())).encode())
+    return flow.BUILD / f"{top}-{what}-{state.hexdigest()[:16]}"
+
+
+def _inside(path: Path) -> Path:
+    """Seen from the root: the tools see only files below the folder they start in."""
+    return path.relative_to(ROOT)
+
+
+def _read(top: str, files: Mapping[str, str], folder: Path) -> str:
+    """The command that reads the texts, which are written into the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text)
+    names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
+    return f"read_slang -j 1 --top {top} {' '.join(str(_inside(folder / name)) for name in names)}"
+
+
+def _wrapper(top: str, ports: Ports) -> str:
+    """`timing_wrapper`: the module with a register at every port but its clock."""
+    head, lines, connections = [], [], []
+    for name, (way, bits) in ports.items():
+        head.append(f"{way} logic [{bits - 1}:0] {name}")
+        if name == "clk_i":
+            connections.append(".clk_i")
+            continue
+        source, sink = (name, f"{name}_q") if way == "input" else (f"{name}_q", name)
+        lines.append(f"  logic [{bits - 1}:0] {name}_q;\n  always_ff @(posedge clk_i) {sink} <= {source};")
+        connections.append(f".{name}({name}_q)")
+    instance = f"  {top} u_module ({', '.join(connections)});"
+    return "\n".join([f"module timing_wrapper ({', '.join(head)});", *lines, instance, "endmodule\n"])
