@@ -7,6 +7,7 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 
 import numpy as np
@@ -15,7 +16,7 @@ from compiler.frontend import typed
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.interpreter.guard import fields_of
-from configs.ofw.manager import EXACT_MASK, KEY_BITS, Manager, Rule, Sizes, TableFull
+from configs.ofw.manager import EXACT_MASK, KEY_BITS, Manager, Rule, Sizes, TableFull, hash_of, seed_of
 from testing.simulate import ROOT
 
 SOURCE = ROOT / "configs" / "ofw" / "ofw.sl"
@@ -25,6 +26,9 @@ TCP, UDP = 6, 17
 MACS = bytes.fromhex("020000000001020000000002")
 ID_AT = 54  # where a packet has its number, 4 bytes
 HIGH = 64  # bits of a key from here on are in the upper word of two
+
+ANY = 0.9  # of the exact table
+DRAWN = 1 << 17  # keys at once
 
 Key = int | None  # a five-tuple; None: not IPv4
 
@@ -57,20 +61,31 @@ def effect(value: int) -> int:
 CHANGED = ("verdict", "queue", "mark")
 
 
-def effects(flit: typed.Struct, sent: Sequence[int], left: Iterable[int]) -> list[int]:
-    """What became of packets of one flit each, whose number is their place in `sent`; -1 where another bit of one has changed, or
-    it left twice."""
-    low = {field.name: field.low for field in flit.fields}
-    meta = fields_of(next(field.type for field in flit.fields if field.name == "meta"))
-    places = [(low["meta"] + meta[name][0], (1 << meta[name][1]) - 1) for name in CHANGED]
-    may_change = sum(mask << at for at, mask in places)
-    found: dict[int, int] = {}
-    for token in left:
-        number = token >> low["data"] + 8 * ID_AT & 0xFFFFFFFF
-        verdict, queue, mark = (token >> at & mask for at, mask in places)
-        is_right = number not in found and (token ^ sent[number]) & ~may_change == 0
-        found[number] = verdict << 27 | queue << 23 | mark if is_right else -1
-    return [found.get(number, MISS) for number in range(len(sent))]
+class Shown:
+    """What a packet of one flit shows of an action, seen beside what it was before."""
+
+    def __init__(self, flit: typed.Struct) -> None:
+        low = {field.name: field.low for field in flit.fields}
+        meta = fields_of(next(field.type for field in flit.fields if field.name == "meta"))
+        self.places = [(low["meta"] + meta[name][0], (1 << meta[name][1]) - 1) for name in CHANGED]
+        self.kept = ~sum(mask << at for at, mask in self.places)
+        self.number_at = low["data"] + 8 * ID_AT
+
+    def __call__(self, sent: int, left: int) -> int:
+        """The effect; -1 where anything else has changed."""
+        if (sent ^ left) & self.kept:
+            return -1
+        verdict, queue, mark = (left >> at & mask for at, mask in self.places)
+        return verdict << 27 | queue << 23 | mark
+
+    def number(self, token: int) -> int:
+        """The packet's number."""
+        return token >> self.number_at & 0xFFFFFFFF
+
+    def all(self, sent: Sequence[int], left: Iterable[int]) -> list[int]:
+        """The effects on packets whose number is their place in `sent`; what did not leave was dropped."""
+        found = {self.number(token): self(sent[self.number(token)], token) for token in left}
+        return [found.get(number, MISS) for number in range(len(sent))]
 
 
 class Model:
@@ -78,7 +93,7 @@ class Model:
 
     def __init__(self, rules: Iterable[Rule]) -> None:
         found = list(rules)
-        self.exact = {rule.key: rule.value for rule in found if rule.mask == EXACT_MASK}
+        self.exact = {rule.key: rule for rule in found if rule.mask == EXACT_MASK}
         self.others = [rule for rule in found if rule.mask != EXACT_MASK]
         low = (1 << HIGH) - 1
         self.columns = [
@@ -87,17 +102,26 @@ class Model:
             for shift in (HIGH, 0)
         ]
 
-    def values(self, key: Key) -> set[int]:
-        """What may happen to a packet: the value of any of the rules with the highest priority that match."""
+    def matching(self, key: Key) -> list[Rule]:
+        """Every rule that matches."""
         if key is None:
-            return {OTHER}
-        if key in self.exact:
-            return {self.exact[key]}
+            return []
         key_high, key_low, mask_high, mask_low = self.columns
         high, low = np.uint64(key >> HIGH), np.uint64(key & (1 << HIGH) - 1)
-        matching = [self.others[n] for n in np.flatnonzero((mask_high & high == key_high) & (mask_low & low == key_low))]
-        highest = max((rule.priority for rule in matching), default=0)
-        return {rule.value for rule in matching if rule.priority == highest} or {MISS}
+        others = [self.others[n] for n in np.flatnonzero((mask_high & high == key_high) & (mask_low & low == key_low))]
+        return others + ([self.exact[key]] if key in self.exact else [])
+
+    def values(self, key: Key) -> set[int]:
+        """What may happen to a packet."""
+        return decided(key, self.matching(key))
+
+
+def decided(key: Key, matching: Sequence[Rule]) -> set[int]:
+    """The value of any of the rules that win, of those that match."""
+    if key is None:
+        return {OTHER}
+    ranks = [(rule.mask == EXACT_MASK, rule.priority) for rule in matching]
+    return {rule.value for rule, rank in zip(matching, ranks, strict=True) if rank == max(ranks)} or {MISS}
 
 
 def frame(key: Key, number: int) -> bytes:
@@ -152,16 +176,33 @@ class Filler:
         return action(VERDICT_FORWARD, self.rng.choice([None, 3, 7]), self.marks)
 
     def exact(self, manager: Manager) -> Iterator[Rule]:
-        """Exact rules for all entries that are free in the manager's table, which gets them."""
-        for _ in range(manager.exact.slots.count(None)):
-            while True:
+        """Exact rules for all entries that are free in the manager's table, which gets them: any up to `ANY` of them, then such as
+        have a free place at once (of any, some find none from 97 % on, with 2 banks from 50 % on)."""
+        slots = manager.exact.slots
+        with suppress(TableFull):
+            while len(manager.exact.at) < ANY * len(slots):
                 rule = Rule(any_key(self.rng), EXACT_MASK, 0, self.value())
-                try:
-                    manager.add(rule)
-                except TableFull:
-                    continue
+                manager.add(rule)
                 yield rule
-                break
+        while slots.count(None):
+            for key in self._with_place(slots):
+                rule = Rule(key, EXACT_MASK, 0, self.value())
+                if any(slots[place] is None for place in manager.exact.places_of(key)):
+                    manager.add(rule)
+                    yield rule
+
+    def _with_place(self, slots: Sequence[Rule | None]) -> list[int]:
+        """Keys with a free place, of many that are drawn."""
+        draw = np.random.default_rng(self.rng.getrandbits(32))
+        addresses, ports = draw.integers(0, 1 << 32, (2, DRAWN), np.uint64), draw.integers(0, 1 << 32, DRAWN, np.uint64)
+        free = np.array([rule is None for rule in slots])
+        entries = self.sizes.bank_entries
+        hits = np.zeros(DRAWN, bool)
+        for bank in range(self.sizes.banks):
+            place = hash_of(addresses[0], addresses[1], np.full(DRAWN, TCP, np.uint64), ports, seed_of(bank)) % entries
+            hits |= free[bank * entries + place]
+        columns = (column[hits].tolist() for column in (addresses[0], addresses[1], ports))
+        return [source << 72 | destination << 40 | TCP << 32 | last for source, destination, last in zip(*columns, strict=True)]
 
     def masked(self, place: Callable[[Rule], int]) -> Iterator[Rule]:
         """A rule for every place of each group."""

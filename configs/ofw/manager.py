@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 KEY_BITS = 104  # of five_tuple4_t
 BYTES = KEY_BITS // 8
@@ -77,15 +78,17 @@ class Sizes:
     tcam_entries: int = 512
 
 
-def _rotated(a: int, bits: int) -> int:
+Words = Any  # an int, or an array of them
+
+
+def _rotated(a: Words, bits: int) -> Words:
     return (a << bits | a >> 32 - bits) & WORD
 
 
-def five_tuple_hash(key: int, seed: int) -> int:
-    """As elements/hash/five_tuple.sl has it, 32 bits."""
-    source, destination, protocol = key >> 72, key >> 40 & WORD, key >> 32 & 0xFF
+def hash_of(source: Words, destination: Words, protocol: Words, ports: Words, seed: int) -> Words:
+    """As elements/hash/five_tuple.sl has it, 32 bits, of one five-tuple or of arrays of 64-bit words; `ports`: both in one word."""
     a, b = source + seed & WORD, destination + seed & WORD
-    c = (key & WORD) + (seed ^ protocol << 8) & WORD
+    c = ports + (seed ^ protocol << 8) & WORD
     c = (c ^ b) - _rotated(b, 14) & WORD
     a = (a ^ c) - _rotated(c, 11) & WORD
     b = (b ^ a) - _rotated(a, 25) & WORD
@@ -93,6 +96,16 @@ def five_tuple_hash(key: int, seed: int) -> int:
     a = (a ^ c) - _rotated(c, 4) & WORD
     b = (b ^ a) - _rotated(a, 14) & WORD
     return (c ^ b) - _rotated(b, 24) & WORD
+
+
+def five_tuple_hash(key: int, seed: int) -> int:
+    """The hash of a key."""
+    return int(hash_of(key >> 72, key >> 40 & WORD, key >> 32 & 0xFF, key & WORD, seed))
+
+
+def seed_of(bank: int) -> int:
+    """The seed of the hash of a bank of the cuckoo table."""
+    return BANK_SEED * (bank + 1) & WORD
 
 
 class ExactTable:
@@ -106,17 +119,16 @@ class ExactTable:
         self.places: dict[int, tuple[int, ...]] = {}  # of a key that stands here: its slot in each bank
         self.at: dict[int, int] = {}
 
-    def _places(self, key: int) -> tuple[int, ...]:
-        return tuple(
-            bank * self.entries + five_tuple_hash(key, BANK_SEED * (bank + 1) & WORD) % self.entries for bank in range(self.banks)
-        )
+    def places_of(self, key: int) -> tuple[int, ...]:
+        """Its slot in each bank."""
+        return tuple(bank * self.entries + five_tuple_hash(key, seed_of(bank)) % self.entries for bank in range(self.banks))
 
     def _put(self, slot: int, rule: Rule, is_valid: bool = True) -> Call:
         return Call(self.name, "put", (slot // self.entries, int(is_valid), rule.key, rule.value))
 
     def add(self, rule: Rule) -> list[Call]:
         """Breadth first to the nearest free slot; what stands on the way there moves, the last first."""
-        places = self._places(rule.key)
+        places = self.places_of(rule.key)
         came: dict[int, int] = dict.fromkeys(places, -1)
         queue = list(places)
         for slot in queue:
