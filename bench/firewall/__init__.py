@@ -16,6 +16,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from rich.console import Console
@@ -31,6 +32,7 @@ from testing.simulate import ROOT
 CLOCK_MHZ = 200.0
 PACKETS = 20_000
 CHANGES = 32  # rules that come and go, of each table
+RANDOM_TRIES = 3  # keys for the cuckoo table that may find no place
 TABLES = ("exact", "masked", "ternary")
 # Section 7.2 of ClickNP (SIGCOMM 2016): 64 bytes at 40 Gbps; insertions with their PCIe round trips, microseconds.
 CLICKNP = {"mpps": 56.4, "insert_us": {"masked": [6.3, 9.5], "ternary": 44.9}}
@@ -64,12 +66,12 @@ class Firewall:
         """Rules by table."""
         return {table: sum(where == table for _, where, _ in self.manager.rules.values()) for table in TABLES}
 
-    def changes(self, count: int) -> list[Change]:
-        """`count` rules of each table go, and as many others come; the tables are full again."""
+    def changes(self, many: int) -> list[Change]:
+        """`many` rules of each table go, and as many others come; the tables are full again."""
         by_table = {table: [rule for rule in self.rules if self.manager.table_of(rule) == table] for table in TABLES}
         found = []
         for table in TABLES:
-            gone = self.random.sample(by_table[table], count)
+            gone = self.random.sample(by_table[table], many)
             found += [Change(table, rule, False, self.manager.remove(rule)) for rule in gone]
             for rule in gone:
                 new, calls = self._added(table, rule)
@@ -91,11 +93,14 @@ class Firewall:
         raise RuntimeError(f"no rule can be added to the table {table}")
 
     def _candidates(self, table: str, gone: Rule) -> Iterator[Rule]:
-        place = self.manager.masked.place
-        while True:
-            priority = self.random.randrange(16) << 12
-            new = Rule(any_key(self.random) & gone.mask, gone.mask, priority, self.filler.value())
-            if table != "masked" or place(new) == place(gone):
+        """Rules with the mask of the one that went; in the HashTCAM with its place. Where nothing can move to the last free
+        places of the cuckoo table, keys that can stand there."""
+        for number in count():
+            key, priority = any_key(self.random), self.random.randrange(16) << 12
+            if table == "exact" and number >= RANDOM_TRIES:
+                key = next(iter(self.filler.with_place(self.manager.exact.slots)), key)
+            new = Rule(key & gone.mask, gone.mask, priority, self.filler.value())
+            if table != "masked" or self.manager.masked.place(new) == self.manager.masked.place(gone):
                 yield new
 
 
@@ -145,7 +150,7 @@ def seen(
 
 
 def rows(
-    log: Log, sizes: Sizes, packets: int = PACKETS, count: int = CHANGES, options: Sequence[str] = simulate.FAST
+    log: Log, sizes: Sizes, packets: int = PACKETS, many: int = CHANGES, options: Sequence[str] = simulate.FAST
 ) -> dict[str, Any]:
     """All figures of the simulation."""
     log("rules that fill every entry")
@@ -153,7 +158,7 @@ def rows(
     before, counts = list(firewall.rules), firewall.counts()
     log(f"{len(before)} rules; the simulator")
     simulator = simulate.built(sizes, options)
-    changes = firewall.changes(count)
+    changes = firewall.changes(many)
     keys = traffic([*before, *(change.rule for change in changes for _ in range(len(before) // 1000 + 1))], packets)
     sent = [flit for n, key in enumerate(keys) for flit in to_flits(simulator.flit, Packet(frame(key, n)), 0)]
     groups = [firewall.fill, *(change.calls for change in changes)]

@@ -185,13 +185,13 @@ class Filler:
                 manager.add(rule)
                 yield rule
         while slots.count(None):
-            for key in self._with_place(slots):
+            for key in self.with_place(slots):
                 rule = Rule(key, EXACT_MASK, 0, self.value())
                 if any(slots[place] is None for place in manager.exact.places_of(key)):
                     manager.add(rule)
                     yield rule
 
-    def _with_place(self, slots: Sequence[Rule | None]) -> list[int]:
+    def with_place(self, slots: Sequence[Rule | None]) -> list[int]:
         """Keys with a free place, of many that are drawn."""
         draw = np.random.default_rng(self.rng.getrandbits(32))
         addresses, ports = draw.integers(0, 1 << 32, (2, DRAWN), np.uint64), draw.integers(0, 1 << 32, DRAWN, np.uint64)

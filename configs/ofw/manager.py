@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from ipaddress import ip_network
 from itertools import pairwise
 from typing import Any
 
@@ -55,6 +56,28 @@ class Rule:
     def matches(self, key: int) -> bool:
         """Whether a five-tuple is one of this rule's."""
         return key & self.mask == self.key
+
+
+def rule_of(
+    priority: int,
+    value: int,
+    source: str = "0.0.0.0/0",
+    destination: str = "0.0.0.0/0",
+    protocol: int | None = None,
+    source_port: int | None = None,
+    destination_port: int | None = None,
+) -> Rule:
+    """A rule from prefixes as text ("10.0.0.0/8", or an address), and numbers; None matches any. Raises ValueError."""
+    key = mask = 0
+    for prefix in (ip_network(source), ip_network(destination)):
+        if prefix.version != 4:
+            raise ValueError(f"{prefix}: the tables hold IPv4")
+        key, mask = key << 32 | int(prefix.network_address), mask << 32 | int(prefix.netmask)
+    for number, bits in ((protocol, 8), (source_port, 16), (destination_port, 16)):
+        if number is not None and number >> bits:
+            raise ValueError(f"{number} does not fit into {bits} bits")
+        key, mask = key << bits | (number or 0), mask << bits | (0 if number is None else (1 << bits) - 1)
+    return Rule(key, mask, priority, value)
 
 
 @dataclass(frozen=True)

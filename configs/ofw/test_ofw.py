@@ -14,7 +14,7 @@ from compiler.frontend.typed import Program
 from compiler.interpreter.choices import Decide, SignalCall
 from compiler.interpreter.packets import Packet, to_flits
 from compiler.interpreter.program import Graph
-from configs.ofw.manager import EXACT_MASK, KEY_BITS, Call, Manager, Rule, Sizes, TableFull
+from configs.ofw.manager import EXACT_MASK, KEY_BITS, WORD, Call, Manager, Rule, Sizes, TableFull, rule_of
 
 SIZES = Sizes(banks=2, bank_entries=16, masks=3, mask_entries=8, tcam_groups=2, tcam_entries=4)
 
@@ -115,3 +115,12 @@ def test_a_full_table_refuses_and_nothing_changes():
 def test_a_rule_that_no_table_can_hold_is_refused(fields):
     with pytest.raises(ValueError, match="rule's"):
         Rule(*fields)
+
+
+def test_a_rule_is_written_with_prefixes_and_numbers():
+    found = rule_of(7, 5, "10.1.0.0/16", "10.2.3.4", protocol=6, destination_port=80)
+    assert found == Rule(0x0A010000 << 72 | 0x0A020304 << 40 | 6 << 32 | 80, 0xFFFF0000 << 72 | WORD << 40 | 0xFF0000FFFF, 7, 5)
+    assert rule_of(0, 0).mask == 0 and rule_of(0, 0, "1.2.3.4", "5.6.7.8", 6, 1, 2).is_exact
+    for wrong in ({"source": "10.1.0.1/16"}, {"source": "::1"}, {"protocol": 256}, {"source_port": -1}):
+        with pytest.raises(ValueError, match=r"."):
+            rule_of(0, 0, **wrong)
