@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The delay tables are the fit of what was measured, near to it, and schedule the library as they say."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.schedule import fit
+from compiler.schedule.delays import FOLDER
+from compiler.schedule.measure import CASES
+
+FAR = 0.4  # relative error of a case
+
+
+@pytest.mark.parametrize("target", ["ecp5", "xcup"])
+def test_a_table_is_the_fit_of_the_measurements(target: str) -> None:
+    assert (FOLDER / f"{target}.toml").read_text() == fit.table(target)
+
+
+@pytest.mark.parametrize("target", ["ecp5", "xcup"])
+def test_every_case_was_measured_and_is_fitted_closely(target: str) -> None:
+    measured = fit.periods(target)
+    assert set(measured) == {case.name for case in CASES}
+    figures = fit.fitted(measured)
+    errors = [abs(fit.predicted(case, figures) / measured[case.name] - 1) for case in CASES]
+    assert max(errors) < FAR and sum(errors) / len(errors) < 0.1
+
+
+def test_a_fit_finds_the_figures_that_made_the_data_and_none_is_negative() -> None:
+    figures = fit.fitted(fit.periods("ecp5"))
+    assert min(figures.values()) >= 0
+    again = fit.fitted({case.name: fit.predicted(case, figures) for case in CASES})
+    assert again == pytest.approx(figures, abs=0.01)
