@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 
 from compiler.frontend import typed
 from compiler.frontend.source import Span
@@ -110,6 +111,15 @@ def _join(one: Written | None, other: Written | None) -> Written | None:
     return {**other, **one}
 
 
+LEAVES = (typed.Variable, typed.Port, typed.Table, typed.Integer, typed.Struct, Span)  # no call is below them
+
+
+@cache
+def _parts(kind: type) -> tuple[str, ...]:
+    """The fields of a class of the tree in which a call can be."""
+    return tuple(part.name for part in fields(kind)) if is_dataclass(kind) and not issubclass(kind, LEAVES) else ()
+
+
 def _called(tree: object) -> Iterator[typed.Call]:
     if isinstance(tree, typed.Call):
         yield from _called(tree.arguments)
@@ -117,8 +127,6 @@ def _called(tree: object) -> Iterator[typed.Call]:
     elif isinstance(tree, tuple):
         for part in tree:
             yield from _called(part)
-    elif is_dataclass(tree) and not isinstance(
-        tree, typed.Variable | typed.Port | typed.Table | typed.Integer | typed.Struct | Span
-    ):
-        for part_field in fields(tree):
-            yield from _called(getattr(tree, part_field.name))
+    else:
+        for name in _parts(type(tree)):
+            yield from _called(getattr(tree, name))
