@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from typing import Any
 
 from compiler.frontend import typed
 from compiler.frontend.source import Span
@@ -120,7 +121,7 @@ def _parts(kind: type) -> tuple[str, ...]:
     return tuple(part.name for part in fields(kind)) if is_dataclass(kind) and not issubclass(kind, LEAVES) else ()
 
 
-def _called(tree: object) -> Iterator[typed.Call]:
+def _called(tree: Any) -> Iterator[typed.Call]:
     if isinstance(tree, typed.Call):
         yield from _called(tree.arguments)
         yield tree
