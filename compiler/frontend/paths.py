@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
-from typing import Any
 
 from compiler.frontend import typed
 from compiler.frontend.source import Span
@@ -115,13 +113,17 @@ def _join(one: Written | None, other: Written | None) -> Written | None:
 LEAVES = (typed.Variable, typed.Port, typed.Table, typed.Integer, typed.Struct, Span)  # no call is below them
 
 
-@cache
+PARTS: dict[type, tuple[str, ...]] = {}  # of a class of the tree the fields in which a call can be, once it was seen
+
+
 def _parts(kind: type) -> tuple[str, ...]:
-    """The fields of a class of the tree in which a call can be."""
-    return tuple(part.name for part in fields(kind)) if is_dataclass(kind) and not issubclass(kind, LEAVES) else ()
+    if kind not in PARTS:
+        has_parts = is_dataclass(kind) and not issubclass(kind, LEAVES)
+        PARTS[kind] = tuple(part.name for part in fields(kind)) if has_parts else ()
+    return PARTS[kind]
 
 
-def _called(tree: Any) -> Iterator[typed.Call]:
+def _called(tree: object) -> Iterator[typed.Call]:
     if isinstance(tree, typed.Call):
         yield from _called(tree.arguments)
         yield tree
