@@ -9,12 +9,26 @@ from dataclasses import replace
 import pytest
 
 from bench.firewall import Firewall
-from bench.firewall.model import VERDICT_DROP, VERDICT_FORWARD, Filler, Key, Model, Shown, action, effect, frame, program, traffic
+from bench.firewall.model import (
+    SOURCE,
+    VERDICT_DROP,
+    VERDICT_FORWARD,
+    Filler,
+    Key,
+    Model,
+    Shown,
+    action,
+    effect,
+    frame,
+    program,
+    traffic,
+)
 from compiler.frontend.typed import Program
 from compiler.interpreter.choices import Decide, SignalCall
 from compiler.interpreter.packets import Packet, to_flits
 from compiler.interpreter.program import Graph
 from configs.ofw.manager import EXACT_MASK, KEY_BITS, WORD, Call, Manager, Rule, Sizes, TableFull, rule_of
+from elements.harness import Bench
 
 SIZES = Sizes(banks=2, bank_entries=16, masks=3, mask_entries=8, tcam_groups=2, tcam_entries=4)
 
@@ -124,3 +138,27 @@ def test_a_rule_is_written_with_prefixes_and_numbers():
     for wrong in ({"source": "10.1.0.1/16"}, {"source": "::1"}, {"protocol": 256}, {"source_port": -1}):
         with pytest.raises(ValueError, match=r"."):
             rule_of(0, 0, **wrong)
+
+
+def test_a_verdict_holds_for_the_whole_packet():
+    """Compiled as C++ and in the interpreter, packets of one flit and of several, and each of the answers that tables can give."""
+    rng = random.Random(6)
+    bed = Bench("Verdict", SOURCE.read_text().replace("../../elements", "elements"))
+    packets = [rng.randbytes(rng.choice([60, 64, 65, 300])) for _ in range(80)]
+    values = [action(VERDICT_DROP), action(VERDICT_FORWARD), action(VERDICT_FORWARD, 5), action(VERDICT_FORWARD, None, 77)]
+    streams: dict[str, list[int]] = {"in": bed.flits(packets), "valid": [], "exact": [], "masked": [], "ternary": []}
+    left = []
+    for data in packets:
+        is_ip, exact, masked, ternary = rng.random() < 0.8, *(rng.choice([None, None, *values]) for _ in range(3))
+        ranks = [rng.randrange(4) for _ in range(2)]
+        streams["valid"].append(is_ip)
+        streams["exact"].append(0 if exact is None else 1 << 32 | exact)
+        for name, value, rank in (("masked", masked, ranks[0]), ("ternary", ternary, ranks[1])):
+            streams[name].append(0 if value is None else 1 << 48 | rank << 32 | value)
+        wildcards = [(rank, value) for rank, value in zip(ranks, (masked, ternary), strict=True) if value is not None]
+        ruled = exact if exact is not None else max(wildcards, key=lambda one: one[0], default=(0, values[0]))[1]
+        left += [data] if (ruled if is_ip else values[1]) != values[0] else []
+    calls = [SignalCall("set_default", (0, values[1]))]
+    outcome = bed.run(streams, calls)
+    assert bed.packets(outcome.outputs["out"]) == left
+    assert 20 < len(left) < 70
