@@ -34,8 +34,9 @@ layouts: setup ## generate code and the reference page from the layouts
 cost: setup ## area and clock of every part against its golden value (long)
 	@./sluice cost
 
-fuzz: setup ## random packets and programs for MINUTES (default 10)
+fuzz: setup ## random packets, texts and programs, each for MINUTES (default 10); programs go on where they stopped
 	@SLUICE_FUZZ_MINUTES=$(or $(MINUTES),10) $(PYTEST) -n 2 -m fuzz --override-ini addopts=--import-mode=importlib
+	@./sluice fuzz --minutes $(or $(MINUTES),10) --resume
 
 clean: ## remove everything that was built, the environment too
 	@rm -rf build

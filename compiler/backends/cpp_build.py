@@ -45,8 +45,8 @@ def compiled(text: str, suffix: str, flags: Sequence[str], includes: Sequence[Pa
 
 
 def program(generated: str, main: str, flags: Sequence[str] = FLAGS) -> Path:
-    """The executable of a generated program with a main of the run-time (`cases`, `captures`). Raises BuildError."""
-    sources = [(RUN_TIME / name).read_text() for name in ("element.cc", *(["graph.cc"] if main == "captures" else []))]
+    """The executable of a generated program with a main of the run-time (`cases`, `graphs`, `captures`). Raises BuildError."""
+    sources = [(RUN_TIME / name).read_text() for name in ("element.cc", *(["graph.cc"] if main != "cases" else []))]
     objects = [compiled(text, ".cc", flags) for text in (generated, *sources)]
     run = ROOT / "host" / "run"
     objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", flags, [run] if main == "captures" else []))

@@ -83,6 +83,28 @@ def run_built(
     return [{name: outcome(json.loads(next(lines))) for name in streams} for _ in seeds]
 
 
+def run_graph(
+    binary: Path,
+    packets: Sequence[tuple[int, bytes]],
+    seeds: Sequence[int],
+    calls: Sequence[tuple[str, SignalCall]],
+) -> list[tuple[dict[str, Outcome], dict[int, list[tuple[bytes, bool]]]]]:
+    """For each seed: what every instance of a configuration did, and the packets with their `error` bit that left, by lane.
+    `packets`: lane and bytes; `calls`: instance and signal. RuntimeError where the program fails."""
+    lines = [f"packet {lane} {data.hex()}" for lane, data in packets]
+    lines += [" ".join(["signal", name, call.name, *(f"{a:x}" for a in call.arguments)]) for name, call in calls]
+    text = "\n".join([*lines, *(f"run {seed}" for seed in seeds)]) + "\n"
+    done = subprocess.run([str(binary)], input=text, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{binary.name} ended with {done.returncode}: {done.stderr[-2000:]}")
+    runs = []
+    for line in done.stdout.splitlines():
+        found = json.loads(line)
+        left = {int(lane): [(bytes.fromhex(p.lstrip("!")), p[:1] == "!") for p in given] for lane, given in found["lanes"].items()}
+        runs.append(({name: outcome(told) for name, told in found["instances"].items()}, left))
+    return runs
+
+
 def run_captures(program: typed.Program, arguments: Sequence[str], progress: Callable[[str], None]) -> dict[str, Any]:
     """The configuration over captures (`host/cpu/captures.cc` has the arguments); what it printed, and its outcome by instance as
     `instances`. Raises BuildError, and RuntimeError with a sentence where it fails."""

@@ -247,8 +247,9 @@ class _Module:
             lines.append("  assign valid[1] = 1'b0;")
 
     def _may_spin(self) -> bool:
-        """Whether iterations can go on without a token."""
-        return not any(_one(node) for node in self.pipeline.needs.values())
+        """Whether iterations can go on without taking a token."""
+        takes = {name for name, node in self.pipeline.takes.items() if _one(node)}
+        return not any(_one(node) and name in takes for name, node in self.pipeline.needs.items())
 
     def _signal_control(self) -> None:
         signals = self.element.signals

@@ -183,7 +183,7 @@ class _Graph:
                     f"'=>' from {end_name(self.program, channel.source, True)}: only packets can be dropped whole so far"
                 )
             lines += [
-                f"  sl_packet_fifo #(.Flits({depth})) u_{name} (",
+                f"  sl_packet_fifo #(.Flits({depth}), .Exact(1'b1)) u_{name} (",
                 "    .clk_i, .rst_i, .lossless_i(1'b0),",
                 f"    .in_data_i({name}_s_data), .in_valid_i({name}_s_valid), .in_ready_o({name}_s_ready),",
                 f"    .out_data_o({name}_t_data), .out_valid_o({name}_t_valid), .out_ready_i({name}_t_ready),",

@@ -15,10 +15,11 @@ from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.fuzz import generate, tokens
 from compiler.fuzz.compare import disagreement
-from compiler.fuzz.targets import Ran, Run, Signals, Streams
+from compiler.fuzz.targets import Ran, Run, Signals, Streams, forget
+from compiler.fuzz.writer import Features
 from compiler.interpreter.choices import SignalCall
 
-FEATURES = generate.Features()
+FEATURES = Features()
 BATCH = 64  # programs in one build
 CHOICES = (0, 1, 2)  # seeds of the surroundings that each program runs with
 
@@ -51,12 +52,12 @@ class Report:
     failures: list[Failure] = field(default_factory=list)
 
 
-def case(seed: int, features: generate.Features) -> Case:
+def case(seed: int, features: Features) -> Case:
     """The program of a seed."""
     return Case(f"E{seed}", generate.element(seed, f"E{seed}", features), seed)
 
 
-def cases(count: int, seed: int, features: generate.Features) -> list[Case]:
+def cases(count: int, seed: int, features: Features) -> list[Case]:
     """The programs of a run: seeds from `seed` on."""
     return [case(number, features) for number in range(seed, seed + count)]
 
@@ -110,10 +111,10 @@ def _run(batch: Sequence[tuple[Case, typed.Program]], target: str, run: Run, kee
         _run(batch[half:], target, run, keep, report)
         return
     if not keep:
-        ran.forget()
+        forget(ran.files)
     for one, program in batch:
-        if one.name in ran.refused:
-            report.refused[target][one.name] = ran.refused[one.name]
+        if reasons := [ran.refused[element.name] for element in program.elements if element.name in ran.refused]:
+            report.refused[target][one.name] = reasons[0]
             continue
         report.compared[target] += 1
         message = _wrong(program, streams, signals, ran)
@@ -131,9 +132,7 @@ def _wrong(program: typed.Program, streams: Streams, signals: Signals, ran: Ran)
     return ""
 
 
-def fuzz(
-    count: int, seed: int, targets: Mapping[str, Run], features: generate.Features = FEATURES, keep: bool = True
-) -> Iterator[Report]:
+def fuzz(count: int, seed: int, targets: Mapping[str, Run], features: Features = FEATURES, keep: bool = True) -> Iterator[Report]:
     """Batch by batch."""
     for start in range(seed, seed + count, BATCH):
         yield check(cases(min(BATCH, seed + count - start), start, features), targets, keep)

@@ -8,15 +8,18 @@ no candidate.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from compiler.fuzz.driver import Case, Failure, check, loaded
+from compiler.fuzz import graph_driver
+from compiler.fuzz.driver import Case, Failure, Report, check, loaded
+from compiler.fuzz.graph_targets import GraphRun
 from compiler.fuzz.targets import Run
 
 TRIED_AT_ONCE = 16
 MOST_ROUNDS = 60
 
 Fails = Callable[[Sequence[str]], list[bool]]
+Check = Callable[[Sequence[Case]], Report]
 
 
 def end_of(lines: Sequence[str], start: int) -> int:
@@ -91,7 +94,7 @@ def smallest(text: str, fails: Fails, rounds: int = MOST_ROUNDS) -> str:
     return text
 
 
-def failing(case: Case, target: str, targets: dict[str, Run]) -> Fails:
+def failing(case: Case, target: str, checked: Check) -> Fails:
     """Which of some variants of a case still fail on a target (or, for "check", raise in the front end)."""
 
     def renamed(text: str, number: int) -> Case:
@@ -103,19 +106,29 @@ def failing(case: Case, target: str, targets: dict[str, Run]) -> Fails:
         if target == "check":
             return ["Traceback" in loaded(variant)[1] for variant in variants]
         good = [variant for variant in variants if loaded(variant)[0] is not None]
-        report = check(good, {target: targets[target]}, keep=False)
-        wrong = {failure.case.name for failure in report.failures}
+        wrong = {failure.case.name for failure in checked(good).failures}
         return [variant.name in wrong for variant in variants]
 
     return fails
 
 
-def reduced(failure: Failure, targets: dict[str, Run]) -> Failure:
+def reduced(failure: Failure, targets: Mapping[str, Run]) -> Failure:
     """The failure with the smallest program found, and what goes wrong with that one."""
+    chosen = {name: run for name, run in targets.items() if name == failure.target}
+    return _reduced(failure, lambda cases: check(cases, chosen, keep=False))
+
+
+def reduced_graph(failure: Failure, targets: Mapping[str, GraphRun]) -> Failure:
+    """The same for a configuration."""
+    chosen = {name: run for name, run in targets.items() if name == failure.target}
+    return _reduced(failure, lambda cases: graph_driver.check(cases, chosen, keep=False))
+
+
+def _reduced(failure: Failure, checked: Check) -> Failure:
     case = failure.case
     if failure.target == "check" and "Traceback" not in failure.message:
         return failure
-    text = smallest(case.text, failing(case, failure.target, targets))
+    text = smallest(case.text, failing(case, failure.target, checked))
     small = Case(case.name, text, case.seed)
-    report = check([small], {} if failure.target == "check" else {failure.target: targets[failure.target]}, keep=False)
-    return report.failures[0] if report.failures else failure
+    again = checked([small]).failures
+    return again[0] if again else failure

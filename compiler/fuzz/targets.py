@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from compiler.backends import cpp, cpp_build, cpp_run
 from compiler.compile import Compiled, HardwareError, compile_element
 from compiler.frontend import typed
-from compiler.interpreter.choices import SignalCall
-from compiler.interpreter.element import Outcome
+from compiler.interpreter.choices import Decide, SignalCall
+from compiler.interpreter.element import Outcome, run_element
+from compiler.ir import execute
 from compiler.targets import rtl, rtl_outcome
 
 CPU_FLAGS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror")  # compiling takes longer than running
@@ -27,13 +28,14 @@ class Ran:
     refused: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
 
-    def forget(self) -> None:
-        """Remove the files."""
-        for path in self.files:
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+
+def forget(files: Iterable[Path]) -> None:
+    """Remove what a run needed."""
+    for path in files:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
 
 
 Streams = Mapping[str, Mapping[str, Sequence[int]]]
@@ -77,4 +79,30 @@ def rtl_simulation(program: typed.Program, streams: Streams, seeds: Sequence[int
     return Ran(outcomes, refused, (built.binary.parent,))
 
 
-TARGETS: dict[str, Run] = {"cpu": cpu, "rtl": rtl_simulation}
+def ir(program: typed.Program, streams: Streams, seeds: Sequence[int], signals: Signals) -> Ran:
+    """What the passes made of it, run by Python with the interpreter's own choices: nothing to build, so the first to ask."""
+    elements = {element.name: element for element in program.elements}
+    compiled, refused = hardware(program, streams)
+    outcomes = []
+    for seed in seeds:
+        found = {}
+        for name, one in compiled.items():
+            log = run_element(elements[name], streams[name], Decide(seed, signals.get(name, ())))
+            ran = execute.run_element(rtl_outcome.pipelined(one), streams[name], log.log, log.iterations)
+            found[name] = Outcome(
+                outputs=ran.outputs,
+                state=one.layout.values(ran.state.registers, ran.state.memories),
+                log=log.log,
+                iterations=ran.iterations,
+                answers=ran.answers,
+                lines=ran.messages,
+                failures=ran.failures,
+                discarded=ran.discarded,
+                mended=ran.mended,
+                was_cut=True,
+            )
+        outcomes.append(found)
+    return Ran(outcomes, refused)
+
+
+TARGETS: dict[str, Run] = {"ir": ir, "cpu": cpu, "rtl": rtl_simulation}

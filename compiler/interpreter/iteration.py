@@ -79,7 +79,6 @@ class Iteration:
         self.locals: dict[typed.Variable, int] = {}
         self.sampled: dict[typed.Port, bool] = {}
         self.assumed: set[typed.Port] = set()
-        self.seen: set[typed.Port] = set()
         self.selected: dict[tuple[typed.Port, ...], int] = {}
         self.taken: set[typed.Port] = set()
         self.written: dict[typed.Port, int] = {}
@@ -141,9 +140,9 @@ class Iteration:
         return self.sampled[port]
 
     def _check_firing(self) -> None:
-        """Some port of the mask held a token, or the iteration could not have begun. What the log does not say about a `test`
-        follows from a read of the same port, which must have had a token."""
-        if unknown := [port.name for port in self.assumed if self.element.numbered or port not in self.seen]:
+        """Some port of the mask held a token, or the iteration could not have begun. What the log does not say about a `test` in
+        the named form follows from a read of the same port, or changes nothing."""
+        if unknown := [port.name for port in self.assumed if self.element.numbered]:
             raise NotAllowed(f"iteration {self.number} needs a choice, and the log has no 'available' for {', '.join(unknown)}")
         masked = [port for port in self.element.inputs if self._masked(port)]
         if self.element.numbered and masked and not any(self.sampled.get(port, port in self.heads) for port in masked):
@@ -155,7 +154,6 @@ class Iteration:
             return self.heads.get(port) if self._arrived(port) else None
         if port not in self.heads or not self.sampled.get(port, True):
             raise Wait
-        self.seen.add(port)
         return self.heads[port]
 
     def _select(self, node: typed.SelectPort) -> int:
@@ -174,7 +172,6 @@ class Iteration:
             inside = port.is_packet and not self._field(port, "eop")
             self.state.selects[node.ports] = Select(chosen, inside)
             self.taken.add(port)
-            self.seen.add(port)
         return self.selected[node.ports]
 
     def _field(self, port: typed.Port, name: str) -> int:

@@ -4,21 +4,20 @@
 `./sluice fuzz` runs as many as one likes.
 """
 
-import os
 from collections.abc import Sequence
 
 import pytest
 
 from compiler.frontend import typed
-from compiler.fuzz import driver, generate, targets, tokens
+from compiler.fuzz import driver, graph_driver, targets, tokens
+from compiler.fuzz.graph_targets import GRAPH_TARGETS
 from compiler.fuzz.reduce import reduced, smallest
 from compiler.interpreter import values
 from compiler.interpreter.choices import Decide
 from compiler.interpreter.element import run_element
 
 PROGRAMS = 16
-PROGRAMS_PER_MINUTE = 24
-MORE = int(os.environ.get("SLUICE_FUZZ_MINUTES", "0")) * PROGRAMS_PER_MINUTE or PROGRAMS
+FEW = 6  # of what takes longer
 SEED = 1000
 
 
@@ -33,20 +32,31 @@ def interpreted(program: typed.Program, streams: targets.Streams, seeds: Sequenc
     )
 
 
-@pytest.mark.fuzz
 def test_the_cpu_agrees_on_random_programs() -> None:
-    for report in driver.fuzz(MORE, SEED, {"cpu": targets.cpu}):
+    for report in driver.fuzz(PROGRAMS, SEED, {"cpu": targets.cpu}):
         assert [(failure.case.name, failure.target, failure.message) for failure in report.failures] == []
 
 
+def test_the_rtl_agrees_on_random_programs() -> None:
+    (report,) = driver.fuzz(FEW, SEED, {"rtl": targets.rtl_simulation})
+    assert [(failure.case.name, failure.target, failure.message) for failure in report.failures] == []
+    assert report.compared["rtl"] >= FEW // 2
+
+
+def test_random_configurations_agree() -> None:
+    (report,) = graph_driver.fuzz(FEW, SEED, GRAPH_TARGETS)
+    assert [(failure.case.name, failure.target, failure.message) for failure in report.failures] == []
+    assert all(count >= FEW // 2 for count in report.compared.values())
+
+
 def test_the_interpreter_agrees_with_its_own_replay() -> None:
-    report = driver.check(driver.cases(PROGRAMS, SEED, generate.Features()), {"interpreter": interpreted})
+    report = driver.check(driver.cases(PROGRAMS, SEED, driver.FEATURES), {"interpreter": interpreted})
     assert [(failure.case.name, failure.message) for failure in report.failures] == []
 
 
 def test_random_programs_do_something() -> None:
     busy = 0
-    for case in driver.cases(PROGRAMS, SEED, generate.Features()):
+    for case in driver.cases(PROGRAMS, SEED, driver.FEATURES):
         program, message = driver.loaded(case)
         assert program is not None, message
         streams, signals = tokens.streams(program, case.seed), tokens.signals(program, case.seed)

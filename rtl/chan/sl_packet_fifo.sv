@@ -3,11 +3,13 @@
 // metadata of its first flit. A packet that is marked bad, too long, too short, or for which there is no room is taken
 // back whole, and counted by cause with a one-cycle pulse; what came before and after it is not touched. With
 // `lossless_i` a full FIFO presses back instead of dropping. A new sop inside a packet ends the packet before it as bad.
+// With `Exact` every bit of every flit comes out as it went in, and only what has no room is dropped.
 module sl_packet_fifo #(
   parameter int unsigned Flits = 512,          // places, 8 or more; lossless: more than a packet of the largest size
   parameter int unsigned Packets = 64,         // whole packets inside at once, 4 or more
   parameter int unsigned SmallestPacket = 14,  // bytes; shorter ones are runts
-  parameter int unsigned LargestPacket = sluice_pkg::MTU_BYTES  // bytes; longer ones are oversize
+  parameter int unsigned LargestPacket = sluice_pkg::MTU_BYTES,  // bytes; longer ones are oversize
+  parameter bit          Exact = 1'b0
 ) (
   input  logic               clk_i,
   input  logic               rst_i,             // synchronous, active high
@@ -39,6 +41,7 @@ module sl_packet_fifo #(
     logic [EmptyBits-1:0]    empty;
     logic [8*DATA_BYTES-1:0] data;
   } word_t;
+  localparam int unsigned WordBits = $bits(word_t) + (Exact ? META_BITS + 1 : 0);  // above the word: meta, error
 
   function automatic logic [AddressBits-1:0] following(logic [AddressBits-1:0] address);
     return address == Last ? '0 : address + 1'b1;
@@ -64,10 +67,10 @@ module sl_packet_fifo #(
   assign stale  = move && first && inside_q;  // the packet before this one never ended
   assign length = (first ? 16'd0 : length_q) + 16'(DATA_BYTES) - (in_data_i.eop ? 16'(in_data_i.empty) : 16'd0);
   assign room   = used_q - (stale ? pending_q : '0) != CountBits'(Flits) && meta_ready;
-  assign oversize = (!first && oversize_q) || length > 16'(LargestPacket);
+  assign oversize = !Exact && ((!first && oversize_q) || length > 16'(LargestPacket));
   assign overflow = (!first && overflow_q) || !room;
-  assign bad      = (!first && bad_q) || (in_data_i.eop && in_data_i.error) || (!first && !inside_q);
-  assign runt     = length < 16'(SmallestPacket);
+  assign bad      = (!first && bad_q) || (in_data_i.eop && in_data_i.error && !Exact) || (!first && !inside_q);
+  assign runt     = !Exact && length < 16'(SmallestPacket);
   assign write = move && !oversize && !overflow && !bad;
   assign ends  = move && in_data_i.eop;
   assign keep  = ends && !oversize && !overflow && !bad && !runt;
@@ -121,6 +124,7 @@ module sl_packet_fifo #(
   logic [CountBits-1:0]   whole_q;  // flits of whole packets in the RAM that were not read yet
   logic [AddressBits-1:0] read_q;
   logic                   read_valid_q, fetch, load, meta_valid;
+  logic [WordBits-1:0]    read_bits;
   word_t                  read_word;
   meta_t                  read_meta;
 
@@ -128,11 +132,13 @@ module sl_packet_fifo #(
   assign fetch    = whole_q != '0 && (!read_valid_q || load);
   assign released = fetch;
 
-  sl_ram_block #(.Width($bits(word_t)), .Depth(Flits), .Latency(1)) u_ram (
+  logic [WordBits-1:0] write_bits;
+  assign write_bits = WordBits'({in_data_i.error, in_data_i.meta, in_data_i.sop, in_data_i.eop, in_data_i.empty, in_data_i.data});
+  assign read_word  = read_bits[$bits(word_t)-1:0];
+  sl_ram_block #(.Width(WordBits), .Depth(Flits), .Latency(1)) u_ram (
     .clk_i,
-    .write_valid_i(write), .write_address_i(first ? start_q : write_q),
-    .write_data_i({in_data_i.sop, in_data_i.eop, in_data_i.empty, in_data_i.data}),
-    .read_valid_i(fetch), .read_address_i(read_q), .read_data_o(read_word)
+    .write_valid_i(write), .write_address_i(first ? start_q : write_q), .write_data_i(write_bits),
+    .read_valid_i(fetch), .read_address_i(read_q), .read_data_o(read_bits)
   );
 
   logic [$clog2(Packets+1)-1:0] unused_count;
@@ -147,8 +153,8 @@ module sl_packet_fifo #(
     if (fetch) read_q <= following(read_q);
     if (!read_valid_q || load) read_valid_q <= fetch;
     if (load) begin
-      out_data_o.meta  <= read_word.sop ? read_meta : '0;
-      out_data_o.error <= 1'b0;
+      {out_data_o.error, out_data_o.meta} <= Exact ? (META_BITS + 1)'(read_bits >> $bits(word_t))
+        : {1'b0, read_word.sop ? read_meta : '0};
       out_data_o.eop   <= read_word.eop;
       out_data_o.sop   <= read_word.sop;
       out_data_o.empty <= read_word.empty;

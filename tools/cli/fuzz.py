@@ -6,27 +6,28 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 
-from compiler.fuzz import driver
-from compiler.fuzz.generate import Features
-from compiler.fuzz.reduce import reduced
+from compiler.fuzz import driver, graph_driver
+from compiler.fuzz.graph_targets import GRAPH_TARGETS
+from compiler.fuzz.reduce import reduced, reduced_graph
 from compiler.fuzz.targets import TARGETS
 from testing.simulate import ROOT
 
+KINDS = ("elements", "graphs")
 
-def _written(failure: driver.Failure, folder: Path) -> Path:
+
+def _written(failure: driver.Failure, kind: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{failure.target}-{failure.case.seed}.sl"
+    path = folder / f"{failure.target}-{failure.case.name}.sl"
+    command = f"sluice fuzz --kind {kind} --programs 1 --seed {failure.case.seed} --target {failure.target}"
     message = "\n".join(f"// {line}" for line in failure.message.splitlines())
-    path.write_text(
-        f"// sluice fuzz --programs 1 --seed {failure.case.seed} --target {failure.target}\n{message}\n\n{failure.case.text}"
-    )
+    path.write_text(f"// {command}\n{message}\n\n{failure.case.text}")
     return path
 
 
@@ -35,15 +36,17 @@ class _Tally:
 
     def __init__(self, seed: int) -> None:
         self.first, self.next = seed, seed
+        self.programs: Counter[str] = Counter()
         self.compared: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.failures: list[str] = []
         self.began = time.monotonic()
 
-    def add(self, report: driver.Report) -> None:
-        self.next += report.programs
+    def add(self, kind: str, report: driver.Report) -> None:
+        self.programs[kind] += report.programs
+        self.next = max(self.next, self.first + self.programs[kind])
         for target, count in report.compared.items():
-            self.compared[target] += count
+            self.compared[f"{kind} on {target}"] += count
         for target, found in report.refused.items():
             self.refused.update(f"{target} {reason.split(':')[0]}" for reason in found.values())
 
@@ -52,63 +55,83 @@ class _Tally:
         seconds = time.monotonic() - self.began
         return {
             "seeds": [self.first, self.next - 1],
-            "programs": self.next - self.first,
+            "programs": dict(self.programs),
             "compared": dict(self.compared),
             "refused": dict(self.refused),
             "failures": self.failures,
             "seconds": round(seconds, 1),
-            "programs_per_second": round((self.next - self.first) / seconds, 2),
+            "programs_per_second": round(self.programs.total() / seconds, 2),
         }
 
     def line(self) -> str:
         """The same in one line."""
         figures = self.figures()
         parts = [f"seeds {self.first} to {self.next - 1}"]
-        parts += [f"{target}: {count} compared" for target, count in self.compared.items()]
+        parts += [f"{what}: {count} compared" for what, count in self.compared.items()]
         parts += [f"{count} refused ({what})" for what, count in self.refused.items()]
         return "; ".join([*parts, f"{len(self.failures)} failures", f"{figures['programs_per_second']} programs/s"])
 
 
-def _reports(programs: int, minutes: float, seed: int, targets: list[str]) -> Iterator[driver.Report]:
-    """Batches of so many programs; or of any number, for so many minutes."""
+def _reports(
+    programs: int, minutes: float, seed: int, kinds: Sequence[str], targets: Sequence[str]
+) -> Iterator[tuple[str, driver.Report]]:
+    """Batches of each kind in turn, of so many programs each; or of any number, for so many minutes."""
     count = programs if not minutes else 1 << 40
     end = time.monotonic() + 60 * minutes
-    for report in driver.fuzz(count, seed, {name: TARGETS[name] for name in targets}, Features(), keep=False):
-        yield report
+    chosen = {name: run for name, run in TARGETS.items() if name in targets}
+    chosen_graphs = {name: run for name, run in GRAPH_TARGETS.items() if name in targets}
+    sources: dict[str, Iterator[driver.Report]] = {
+        "elements": driver.fuzz(count, seed, chosen, keep=False),
+        "graphs": graph_driver.fuzz(count, seed, chosen_graphs, keep=False),
+    }
+    waiting = list(kinds)
+    while waiting:
+        kind = waiting.pop(0)
+        report = next(sources[kind], None)
+        if report:
+            yield kind, report
+            waiting.append(kind)
         if minutes and time.monotonic() > end:
             return
 
 
 def fuzz(
-    programs: int = typer.Option(128, min=1, help="how many programs"),
+    programs: int = typer.Option(128, min=1, help="how many programs of each kind"),
     minutes: float = typer.Option(0.0, min=0.0, help="go on for so long instead"),
     seed: int = typer.Option(1, help="of the first program; each further one has the next"),
     resume: bool = typer.Option(False, help="go on behind the last seed of an earlier run with the same --out"),
-    target: list[str] = typer.Option([], help=f"one of {', '.join(TARGETS)}; all where none is named"),
+    kind: list[str] = typer.Option([], help=f"one of {', '.join(KINDS)}; both where none is named"),
+    target: list[str] = typer.Option([], help=f"one of {', '.join(TARGETS)} (elements only: ir); all where none is named"),
     reduce: bool = typer.Option(True, help="make failing programs small"),
     out: Path = typer.Option(ROOT / "build" / "fuzz", help="folder for the failing programs"),
     json_output: bool = typer.Option(False, "--json", help="print the tally as JSON"),
 ) -> None:
-    """Random elements with random tokens, on every target against the interpreter. Exit status 1 when one disagrees.
+    """Random elements with random tokens and random configurations with random packets, on every target against the interpreter.
+    Exit status 1 when one disagrees.
 
-    `./sluice fuzz --programs 200 --seed 7 --target cpu`. Programs of 64 seeds share a build, and each runs with three seeds of
-    choices (arrival, pauses). What disagrees is made small and written to a file of `--out`, whose first line is the command that
+    `./sluice fuzz --programs 200 --seed 7 --kind elements --target cpu`. `ir` runs what the passes left of a program, `cpu` the
+    C++, `rtl` the SystemVerilog under Verilator. 64 elements or 16 configurations share a build, and each runs with three seeds of
+    choices (arrival, pauses). What disagrees is made small and written to a file of `--out`; its first line is the command that
     does it again. What hardware cannot have, or what is large, is counted as refused."""
     console = Console(stderr=True)
-    if unknown := [name for name in target if name not in TARGETS]:
-        raise typer.BadParameter(f"no target {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+    for given, known in ((target, TARGETS), (kind, KINDS)):
+        if unknown := [name for name in given if name not in known]:
+            raise typer.BadParameter(f"no {', '.join(unknown)}; there are {', '.join(known)}")
     state = out / "next_seed"
     if resume and state.exists():
         seed = int(state.read_text())
     tally = _Tally(seed)
-    for report in _reports(programs, minutes, seed, target or list(TARGETS)):
-        tally.add(report)
+    for found, report in _reports(programs, minutes, seed, kind or KINDS, target or list(TARGETS)):
+        tally.add(found, report)
         for failure in report.failures:
-            tally.failures.append(f"{failure.target} {failure.case.seed}: {failure.message.splitlines()[-1][:300]}")
-            console.print(f"{_written(failure, out)}: {failure.message.splitlines()[-1][:300]}", markup=False, soft_wrap=True)
-            if reduce:
-                small = reduced(failure, TARGETS)  # takes a build for every 16 attempts
-                console.print(f"{_written(small, out)}: {small.message.splitlines()[-1][:300]}", markup=False, soft_wrap=True)
+            tally.failures.append(f"{failure.target} {failure.case.name}: {failure.message.splitlines()[-1][:300]}")
+            console.print(
+                f"{_written(failure, found, out)}: {failure.message.splitlines()[-1][:300]}", markup=False, soft_wrap=True
+            )
+            if reduce:  # takes a build for every 16 attempts
+                small = reduced(failure, TARGETS) if found == "elements" else reduced_graph(failure, GRAPH_TARGETS)
+                text = small.message.splitlines()[-1][:300]
+                console.print(f"{_written(small, found, out)}: {text}", markup=False, soft_wrap=True)
         out.mkdir(parents=True, exist_ok=True)
         state.write_text(f"{tally.next}\n")
         console.log(tally.line())
