@@ -79,7 +79,8 @@ static bool run(const std::vector<Packet> &packets, const std::vector<Signal> &s
     for (const auto &[name, element] : graph.instances) {
         out += between + quoted(name) + ": {\"outputs\": {";
         for (size_t i = 0; i < element->outputs.size(); i++)
-            out += (i ? ", " : "") + quoted(element->outputs[i]->name) + ": " + list(streams[element->outputs[i]], true);
+            out +=
+                (i ? ", " : "") + quoted(element->outputs[i]->name) + ": " + list(streams[element->outputs[i]], true);
         out += "}, " + told(*element) + "}";
         between = ", ";
     }
