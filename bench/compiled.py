@@ -13,7 +13,7 @@ from pathlib import Path
 
 from compiler.compile import Compiled, HardwareError, compile_element
 from compiler.frontend import typed
-from compiler.frontend.program import load_text
+from compiler.frontend.program import load_text, shown
 from compiler.frontend.source import Diagnostics
 from compiler.fuzz.compare import disagreement
 from compiler.interpreter.packets import Packet, to_flits
@@ -42,7 +42,7 @@ def elements(path: Path) -> list[typed.Element]:
 def elements_of(text: str, path: Path) -> list[typed.Element]:
     """The same of a text that takes the place of a file."""
     diagnostics = Diagnostics()
-    program = load_text(text, str(path), diagnostics)
+    program = load_text(text, shown(path), diagnostics)
     if program is None:
         raise ValueError("".join(error.render() for error in diagnostics.sorted()))
     return list(program.elements)

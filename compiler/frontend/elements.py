@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class ElementBuilder(Flows):
 
     def __init__(self, node: tree.Element, parameters: Parameters, scope: Scope, diagnostics: Diagnostics) -> None:
         super().__init__(diagnostics, Scope(scope))
-        self.node = node
+        self.node, self.given = node, parameters
         self.states: list[typed.Variable] = []
         self.tables: list[typed.Table] = []
         for parameter in node.parameters:
@@ -63,7 +63,7 @@ class ElementBuilder(Flows):
         init = typed.Block((*initial, *init.statements))
         return typed.Element(
             name, node.name.text, self.inputs, self.outputs, numbered, tuple(self.states), tuple(self.tables), init, handler,
-            signals, self._natives(), zlib.crc32(name.encode()) or 1, node.span,
+            signals, self._natives(), zlib.crc32(name.encode()) or 1, node.span, tuple(_values(self.given)),
         )  # fmt: skip
 
     def _check_function(self, node: tree.Function) -> None:
@@ -210,6 +210,16 @@ class ElementBuilder(Flows):
             self.diagnostics.error("E0504", f"'{second.port.name}' may be written already on this path", second.span, hint, notes)
 
         WritePaths(self.exempt, report).block(handler, {})
+
+
+def _values(parameters: Parameters) -> Iterator[tuple[str, int]]:
+    """As a native body gets them."""
+    for name, value in parameters.items():
+        if isinstance(value, Number):
+            yield name, value.value
+        else:
+            yield name, value.type.bits
+            yield f"{name}IsPacket", int(value.is_packet)
 
 
 def mangled(node: tree.Element, parameters: Parameters) -> str:

@@ -87,6 +87,7 @@ CODES = {
     "E0803": "No initiation interval fits the clock.",
     "E0804": "What the RTL back end cannot express yet.",
     "E0805": "A host element that sends to the simulated device.",
+    "E0806": "A native body that does not fit its element.",
 }
 
 

@@ -139,6 +139,7 @@ NOTES = {
     "E0803": "Ask for a slower clock: `./sluice build --clock 100`. `./sluice report --clock 100` says what is reached then.",
     "E0804": "Run it with `--target cpu`. The message names the part that is missing.",
     "E0805": "Send packets in through a lane, or take `host` from the instance, or run it with `--target cpu`.",
+    "E0806": "The message names the port. What a native body must have: `docs/guide/language.md`.",
 }
 
 DIFFERENCE = re.compile("«([^«»]*)»«([^«»]*)»")

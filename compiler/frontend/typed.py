@@ -500,6 +500,7 @@ class Element:
     native: tuple[tuple[str, str], ...]  # ("sv" or "cpp", file)
     seed: int  # of random()
     span: Span
+    parameters: tuple[tuple[str, int], ...] = ()  # constants, and of a type NAME its bits and whether it is `packet` (NAMEIsPacket)
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,10 @@ def disagreement(
     got: Outcome,
     rules: Mapping[str, Rules] | None = None,
     calls: int | None = None,
+    has_state: bool = True,
 ) -> str:
-    """What is wrong with an outcome, or nothing. `calls`: how many signals there were."""
+    """What is wrong with an outcome, or nothing. `calls`: how many signals there were; `has_state`: whether it tells its state,
+    which a native body does not."""
 
     def replayed() -> tuple[Instance, Step]:
         """The instance, and how its last iteration ended."""
@@ -55,7 +57,7 @@ def disagreement(
         expected = instance.finish()
     except NotAllowed as error:
         return f"a choice that is not allowed: {error}"
-    found = _different(expected, got)
+    found = _different(expected, got, has_state)
     if not found and calls is not None and len(got.answers) != calls:
         found = f"{calls} signals, and {len(got.answers)} answers"
     # One whose last iteration took no token may be one that never ends, and was stopped anywhere.
@@ -70,7 +72,7 @@ def _goes_on(instance: Instance, time: int) -> bool:
     return instance.step() is Step.RAN
 
 
-def _different(expected: Outcome, got: Outcome) -> str:
+def _different(expected: Outcome, got: Outcome, has_state: bool) -> str:
     if expected.iterations != got.iterations:
         return f"{got.iterations} iterations, of which only {expected.iterations} can be"
     for name, tokens in expected.outputs.items():
@@ -78,7 +80,7 @@ def _different(expected: Outcome, got: Outcome) -> str:
         if found != tokens:
             return f"output {name}: {_difference(tokens, found)}"
     for name, value in expected.state.items():
-        if got.state.get(name) != value:
+        if has_state and got.state.get(name) != value:
             return f"state {name}: expected {value:#x}, got {_hex(got.state.get(name))}"
     for field in ("answers", "lines", "failures", "discarded", "mended"):
         if getattr(expected, field) != getattr(got, field):

@@ -103,7 +103,7 @@ def test_the_guide_is_right():
     count, configuration, machine = (
         next(b for b in blocks if word in b) for word in (".element Count", "counter @", ".state_machine")
     )
-    assert count in (LIBRARY / "count" / "count.sl").read_text()
+    assert count in re.sub(r" *\.native .*\n", "", (LIBRARY / "count" / "count.sl").read_text())
     assert [instance.name for instance in program(count + configuration).instances] == ["counter", "tee", "logger"]
     body = f".state {{ uchar protocol; uint too_short; }} .handler {{ flit x = read(in); {machine} write(out, x); }}"
     program(f".element E (packet in -> packet out) {{ {body} }}")

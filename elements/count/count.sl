@@ -9,4 +9,5 @@
         write(out, x);
     }
     .signal ulong get_count() { return count; }
+    .native sv "el_count_native.sv"
 }

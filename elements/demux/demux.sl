@@ -12,4 +12,5 @@
         write(out[chosen], x);
     }
     .signal ulong get_dropped() { return dropped; }
+    .native sv "el_demux_native.sv"
 }

@@ -3,4 +3,5 @@
 
 .element Mux <T = packet, N = 2> (T in[N] -> T out) {
     .handler { write(out, select(in)); }
+    .native sv "el_mux_native.sv"
 }

@@ -6,4 +6,5 @@
         T x = read(in);
         .repeat (i, 0, N) { write(out[i], x); }
     }
+    .native sv "el_tee_native.sv"
 }

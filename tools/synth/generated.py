@@ -27,13 +27,16 @@ def area_of(top: str, files: Mapping[str, str], target: str, timeout: float = 18
     return flow.Area(**json.loads(result.read_text()))
 
 
-def ports_of(top: str, files: Mapping[str, str], timeout: float = 600) -> dict[str, tuple[str, int]]:
+def ports_of(
+    top: str, files: Mapping[str, str], parameters: Mapping[str, int] | None = None, timeout: float = 600
+) -> dict[str, tuple[str, int]]:
     """The ports of the module `top` of texts by file name; kept by content. Raises SynthesisError."""
-    folder = _folder(top, files, "ports")
+    generics = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
+    folder = _folder(top, files, f"ports{generics}")
     result = folder / "ports.json"
     if not result.exists():
         made = folder / "unfinished.json"
-        flow._yosys([_read(top, files, folder), f"write_json {_inside(made)}"], folder, timeout)
+        flow._yosys([_read(top, files, folder) + generics, f"write_json {_inside(made)}"], folder, timeout)
         made.rename(result)
     modules = json.loads(result.read_text())["modules"]
     found = next(module for module in modules.values() if "top" in module["attributes"])
@@ -60,7 +63,7 @@ def has_fmax(top: str, files: Mapping[str, str], seed: int = 1) -> bool:
 
 def _folder(top: str, files: Mapping[str, str], what: str) -> Path:
     state = hashlib.sha256(repr((top, sorted(files.items()), what, TOOLCHAIN.read_text())).encode())
-    return flow.BUILD / f"{top}-{what}-{state.hexdigest()[:16]}"
+    return flow.BUILD / f"{top}-{what.split()[0]}-{state.hexdigest()[:16]}"
 
 
 def _inside(path: Path) -> Path:

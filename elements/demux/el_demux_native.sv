@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The native body of Demux (`compiler/native.py`): a register at every output, chosen by the queue of the packet's first flit.
+module el_demux_native #(
+  parameter int unsigned N = 2,  // outputs, 1 to 16
+  localparam int unsigned FlitBits = sluice_pkg::FLIT_BITS
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_i,            // synchronous, active high
+  input  logic [FlitBits-1:0]   in_data_i,
+  input  logic                  in_valid_i,
+  output logic                  in_ready_o,
+  output logic [N*FlitBits-1:0] out_data_o,       // output 0 lowest
+  output logic [N-1:0]          out_valid_o,
+  input  logic [N-1:0]          out_ready_i,
+  input  logic                  signal_valid_i,   // get_dropped()
+  output logic                  signal_take_o,
+  output logic                  result_valid_o,
+  output logic [63:0]           result_o
+);
+  sluice_pkg::flit_t flit;
+  logic [3:0]        chosen_q, chosen;
+  logic [15:0]       room;  // outputs that are not there always have some
+  logic              move;
+  logic [63:0]       dropped_q;
+
+  assign flit           = in_data_i;
+  assign chosen         = flit.sop ? flit.meta.queue : chosen_q;
+  assign in_ready_o     = room[chosen] && !signal_valid_i;
+  assign move           = in_valid_i && in_ready_o;
+  assign signal_take_o  = signal_valid_i;
+  assign result_valid_o = signal_valid_i;
+  assign result_o       = dropped_q;
+
+  always_ff @(posedge clk_i) begin
+    if (move) begin
+      chosen_q <= chosen;
+      if (flit.sop && 32'(chosen) >= N) dropped_q <= dropped_q + 64'd1;
+    end
+    if (rst_i) begin
+      chosen_q  <= '0;
+      dropped_q <= '0;
+    end
+  end
+
+  if (N < 16) begin : gen_absent
+    assign room[15:N] = '1;
+  end
+  for (genvar n = 0; n < N; n++) begin : gen_out
+    sl_skid #(.Width(FlitBits)) u_out (
+      .clk_i, .rst_i, .in_data_i, .in_valid_i(in_valid_i && !signal_valid_i && 32'(chosen) == n), .in_ready_o(room[n]),
+      .out_data_o(out_data_o[n*FlitBits+:FlitBits]), .out_valid_o(out_valid_o[n]), .out_ready_i(out_ready_i[n])
+    );
+  end
+
+  logic unused;
+  assign unused = &{1'b0, flit};
+endmodule
