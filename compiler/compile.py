@@ -15,12 +15,11 @@ from compiler.ir.ir import ElementIr
 from compiler.ir.lower import lower_states
 from compiler.ir.memories import LowerError
 from compiler.ir.states import Layout
-from compiler.ir.verify import verify
-from compiler.passes import optimize, recurrences
+from compiler.passes import optimize
 from compiler.passes.classify import StateUpdate, classify
 from compiler.schedule.delays import delays
-from compiler.schedule.pipeline import merge
-from compiler.schedule.schedule import Schedule, ScheduleError, schedule
+from compiler.schedule.plan import plan
+from compiler.schedule.schedule import Schedule, ScheduleError
 
 CLOCK = 5.0  # ns: 200 MHz
 TARGET = "ecp5"
@@ -67,8 +66,8 @@ def compile_element(element: typed.Element, clock: float = CLOCK, target: str = 
     try:
         ir, layout = lower_states(element)
         small = optimize.run(ir)
-        plan = _scheduled(small, clock, target)
-        sv_element.generate(plan)
+        found = plan(small, delays(target), clock)
+        sv_element.generate(found)
     except LowerError as error:
         hint = error.hint or "make it smaller, or run it on cpu"
         raise HardwareError("E0802", error.text, error.span or element.span, hint) from error
@@ -76,17 +75,7 @@ def compile_element(element: typed.Element, clock: float = CLOCK, target: str = 
         raise HardwareError("E0803", str(error), element.span, "ask for a slower clock") from error
     except sv_element.BackendError as error:
         raise HardwareError("E0804", str(error), element.span, "run it on cpu") from error
-    return Compiled(element, ir, layout, classify(small), plan)
-
-
-def _scheduled(element: ElementIr, clock: float, target: str) -> Schedule:
-    """The plan; where states keep it from a token a cycle, that of an element whose recurrences are shorter, if it is faster."""
-    plan = schedule(merge(element), delays(target), clock)
-    if plan.interval == 1:
-        return plan
-    slow = frozenset(recurrence.state for recurrence in plan.recurrences)
-    shorter = schedule(merge(verify(recurrences.run(element, slow))), delays(target), clock)
-    return shorter if shorter.interval < plan.interval else plan
+    return Compiled(element, ir, layout, classify(small), found)
 
 
 def compile_program(program: typed.Program, clock: float = CLOCK, target: str = TARGET) -> dict[str, Compiled]:

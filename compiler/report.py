@@ -46,7 +46,8 @@ def pipeline_bits(plan: Schedule) -> int:
     last: dict[Node, int] = {}
     for node in plan.pipeline.nodes:
         for argument in node.args:
-            last[argument] = max(last.get(argument, 0), plan.stage[node])
+            ahead = node.value if node.op == "ahead" else 0  # kept until the iteration behind takes it
+            last[argument] = max(last.get(argument, 0), plan.stage[node] + ahead)
     for port, put in plan.pipeline.puts.items():
         for node in (put.enable, put.data):
             last[node] = max(last.get(node, 0), plan.port[port])

@@ -61,10 +61,14 @@ class _Module:
 
         for node in self.pipeline.nodes:
             for argument in node.args:
-                use(argument, self.stage[node] - (READ_LATENCY if node.op == "read" else 0))
+                use(argument, self._taken(node))
         for node, stage in self._effects():
             use(node, stage)
         return last
+
+    def _taken(self, node: Node) -> int:
+        """The stage in which a node takes its arguments."""
+        return self.stage[node] + {"read": -READ_LATENCY, "ahead": node.value}.get(node.op, 0)
 
     def _effects(self) -> Iterable[tuple[Node, int]]:
         schedule, pipeline = self.schedule, self.pipeline
@@ -89,7 +93,8 @@ class _Module:
     @property
     def depth(self) -> int:
         """Stages that a valid bit must reach."""
-        return max([0, *(stage for _, stage in self._effects()), *(self.last_use[node] for node in self.pipeline.nodes)])
+        effects = (stage for _, stage in self._effects())
+        return max([0, *effects, *self.last_use.values(), *map(self._taken, self.pipeline.nodes)])
 
     @property
     def has_signals(self) -> bool:
@@ -106,6 +111,7 @@ class _Module:
         self._declare()
         for stage in range(self.depth + 1):
             self._stage(stage)
+        self._ahead()
         self._control()
         self._registers()
         self._memories()
@@ -177,7 +183,7 @@ class _Module:
             if node.op == "register":
                 lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
                 lines.append(f"  assign {self.names[node]} = {_register_name(node.name)};")
-            elif node.op == "read":
+            elif node.op in ("read", "ahead"):
                 lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
 
     def _live_registers(self) -> list[str]:
@@ -281,7 +287,7 @@ class _Module:
         if self.has_signals and stage == 0:
             self.lines.append("  assign is_handler_iteration = !signal_pending;")
         for node in here:
-            if node.op not in ("read", "register"):
+            if node.op not in ("read", "register", "ahead"):
                 self._value(node, stage)
         onward = [node for node in self.pipeline.nodes if node.op != "const" and self.stage[node] <= stage < self.last_use[node]]
         if self.has_signals and stage < self.schedule.other.get(("result",), 0):
@@ -317,6 +323,15 @@ class _Module:
                 text = expression(node, [self.ref(argument, stage) for argument in node.args])
         comment = f"  // {node.span.source.name}:{node.span.line}" if node.span is not None else ""
         self.lines.append(f"  logic [{width - 1}:0] {name};{comment}\n  assign {name} = {text};")
+
+    def _ahead(self) -> None:
+        """What iterations take from those in front of them."""
+        for node in self.pipeline.nodes:
+            if node.op == "ahead":
+                stage = self._taken(node)
+                value = self.ref(node.args[0], stage)
+                live = f"valid[{stage}] && " if node.name == "live" else ""
+                self.lines.append(f"  assign {self.names[node]} = {live}{value};")
 
     def _argument(self, node: Node) -> str:
         for signal in self.element.signals:

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves with Z3 that two transitions do the same for every state, input and choice. For tests of passes; not needed to compile."""
+"""Proves with Z3 that two transitions do the same for every state, input and choice, for tests of passes; and that composed updates
+of a state do what they do one behind the other, for each that `schedule/forward.py` uses."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import z3
 
 from compiler.ir.ir import ElementIr, Node, Put, Transition
-from compiler.ir.operators import SOURCES
+from compiler.ir.operators import SOURCES, mask
 from compiler.ir.rewrite import order, roots
 
 Terms = dict[Node, Any]
@@ -37,6 +38,10 @@ def _term(element: ElementIr, node: Node, args: list[Any]) -> Any:
         return z3.BitVecVal(node.value, node.width)
     if node.op in SOURCES:
         return z3.BitVec(f"{node.op} {node.name}", node.width)
+    return _entry(element, node.name, args[0]) if node.op == "read" else _operator(node, args)
+
+
+def _operator(node: Node, args: list[Any]) -> Any:
     if node.op in BINARY:
         return BINARY[node.op](*args)
     if node.op in SHIFTS:
@@ -44,8 +49,6 @@ def _term(element: ElementIr, node: Node, args: list[Any]) -> Any:
         wide = z3.SignExt(width - node.width, args[0]) if node.op == "ashr" and width > node.width else _resized(args[0], width)
         return z3.Extract(node.width - 1, 0, SHIFTS[node.op](wide, _resized(args[1], width)))
     match node.op:
-        case "read":
-            return _entry(element, node.name, args[0])
         case "not":
             return ~args[0]
         case "mux":
@@ -135,3 +138,176 @@ def _refuted(claim: Any) -> str | None:
     if found == z3.unknown:
         return "not decided"
     return None if found == z3.unsat else str(solver.model())
+
+
+# Composed updates
+
+SIMPLE = frozenset({"const", "zext", "sext", "not", "and", "or", "xor", "mux", "add", "sub", "eq", "ult", "slt"})
+DEPTH = 5  # simple operators below an argument of a function that are looked into; what is below can have any value
+PATIENCE = 20_000  # ms, for what Z3 does not count as effort
+EFFORT = 3_000_000  # of a proof, in Z3's units of resources, so that the result is always the same
+
+
+class _Functions:
+    """Functions of a state as terms; what else they need can have any value. As bits here."""
+
+    def __init__(self, states: Sequence[Node], functions: Sequence[Node], known: Sequence[Node] = ()) -> None:
+        self.states, self.open = set(states), _cut(states, functions) | set(known)
+        self.numbers: dict[Node, int] = {}
+        self.solver = z3.Solver()
+        self.solver.set("rlimit", EFFORT)
+        self.solver.set("timeout", PATIENCE)
+        self.x = self.any("state", states[0].width)
+
+    def term(self, root: Node, slots: int, x: Any) -> Any:
+        """Of the iteration so many slots in front, x being the state."""
+        done: dict[tuple[Node, int], Any] = {}
+        todo = [(root, slots)]
+        while todo:
+            at = todo[-1]
+            node, shift = at
+            below = shift + node.value if node.op == "ahead" else shift
+            if at in done:
+                todo.pop()
+            elif node in self.states:
+                done[at] = x
+            elif node in self.open or (not node.args and node.op != "const") or node.op == "read":
+                done[at] = self.any(f"{self.numbers.setdefault(node, len(self.numbers))} {shift}", node.width)
+            elif unknown := [(arg, below) for arg in node.args if (arg, below) not in done]:
+                todo += unknown
+            else:
+                args = [done[arg, below] for arg in node.args]
+                done[at] = args[0] if node.op == "ahead" else self.operator(node, args)
+        return done[root, slots]
+
+    def any(self, name: str, width: int) -> Any:
+        """A variable."""
+        return z3.BitVec(name, width)
+
+    def operator(self, node: Node, args: list[Any]) -> Any:
+        """A node of its arguments."""
+        return z3.BitVecVal(node.value, node.width) if node.op == "const" else _operator(node, args)
+
+    def at_most(self, term: Any, bound: int) -> Any:
+        """term <= bound."""
+        return z3.ULE(term, bound)
+
+    def holds(self, claims: Sequence[Any], bound: int) -> bool:
+        """All of them, while the state is not more than `bound`."""
+        self.solver.add(self.at_most(self.x, bound))
+        return all(self._holds(claim) for claim in claims)
+
+    def _holds(self, claim: Any) -> bool:
+        self.solver.push()
+        self.solver.add(z3.Not(claim))
+        found = self.solver.check()
+        self.solver.pop()
+        return bool(found == z3.unsat)
+
+
+class _Sums(_Functions):
+    """As integers: sums and comparisons of them are proved faster so than bit by bit."""
+
+    def any(self, name: str, width: int) -> Any:
+        variable = z3.Int(name)
+        self.solver.add(variable >= 0, variable < 1 << width)
+        return variable
+
+    def at_most(self, term: Any, bound: int) -> Any:
+        return term <= bound
+
+    def operator(self, node: Node, args: list[Any]) -> Any:
+        whole, bits = 1 << node.width, node.args[0].width if node.args else 0
+        match node.op:
+            case "const":
+                return z3.IntVal(node.value)
+            case "zext":
+                return args[0]
+            case "mux":
+                return z3.If(args[0] == 1, args[1], args[2])
+            case "add" | "sub":
+                total = args[0] + args[1] if node.op == "add" else args[0] - args[1]
+                return z3.If(total >= whole, total - whole, z3.If(total < 0, total + whole, total))
+            case "not":
+                return whole - 1 - args[0]
+            case "eq":
+                return z3.If(args[0] == args[1], 1, 0)
+            case "ult":
+                return z3.If(args[0] < args[1], 1, 0)
+            case "slt":
+                low = [_signed(arg, bits) for arg in args]
+                return z3.If(low[0] < low[1], 1, 0)
+            case "sext":
+                return z3.If(args[0] >= 1 << (bits - 1), args[0] + whole - (1 << bits), args[0])
+            case "extract":
+                high = args[0] / (1 << node.low) if node.low else args[0]
+                return high if node.low + node.width == bits else high % whole
+            case "concat":
+                total = args[0]
+                for part, arg in zip(node.args[1:], args[1:], strict=True):
+                    total = total * (1 << part.width) + arg
+                return total
+            case "and" | "or" | "xor" if node.width == 1:
+                return z3.If(LOGIC[node.op](args[0] == 1, args[1] == 1), 1, 0)
+        return z3.BV2Int(_operator(node, [z3.Int2BV(arg, of.width) for arg, of in zip(args, node.args, strict=True)]))
+
+
+LOGIC = {"and": z3.And, "or": z3.Or, "xor": z3.Xor}
+
+
+def _signed(term: Any, bits: int) -> Any:
+    return z3.If(term >= 1 << (bits - 1), term - (1 << bits), term)
+
+
+def same_functions(
+    states: Sequence[Node],
+    functions: Sequence[Node],
+    bound: int | None,
+    hits: Sequence[Sequence[Node]],
+    steps: Sequence[Node],
+    made: Sequence[Node],
+) -> bool:
+    """Whether `steps` are any of `states` behind each of the earlier iterations, and `made` are the functions of the last of them.
+
+    `hits`: of the earliest iteration first, for each function whether that iteration applied it; the last one is 1 slot in front.
+    `bound`: the largest value of `states`, where functions are sums and comparisons."""
+    kind = _Functions if bound is None else _Sums
+    terms = kind(states, functions, [hit for row in hits for hit in row])
+    value = terms.x
+    claims = []
+    for n, row, step in zip(range(len(hits), 0, -1), hits, steps, strict=True):
+        before = after = value
+        for function, hit in zip(functions, row, strict=True):
+            after = z3.If(terms.term(hit, 0, terms.x) == 1, terms.term(function, n, before), after)
+        value = terms.term(step, 0, terms.x)
+        claims.append(value == after)
+    claims += [terms.term(new, 0, terms.x) == terms.term(function, 0, value) for function, new in zip(functions, made, strict=True)]
+    return terms.holds(claims, mask(states[0].width) if bound is None else bound)
+
+
+def is_bound(states: Sequence[Node], functions: Sequence[Node], bound: int) -> bool:
+    """Whether no function exceeds the bound where the state does not."""
+    terms = _Sums(states, functions)
+    return terms.holds([terms.at_most(terms.term(function, 0, terms.x), bound) for function in functions], bound)
+
+
+def _cut(states: Sequence[Node], functions: Sequence[Node]) -> set[Node]:
+    """Nodes that are left open: what the functions need beside the state, some operators below them."""
+    late = set(states)
+    level: dict[Node, int] = {}
+    for node in order(functions):
+        if any(arg in late for arg in node.args) and node.op != "ahead":
+            late.add(node)
+            level |= dict.fromkeys(node.args, 0)
+    cut: set[Node] = set()
+    todo = [node for node in level if node not in late]
+    while todo:
+        node = todo.pop(0)
+        if node.op not in SIMPLE or level[node] >= DEPTH:
+            cut.add(node)
+            continue
+        for arg in node.args:
+            if arg not in level:
+                level[arg] = level[node] + 1
+                todo.append(arg)
+    return cut

@@ -16,7 +16,9 @@ from pathlib import Path
 from compiler.ir.ir import Node
 
 FOLDER = Path(__file__).parent / "delays"
-WIRES = frozenset({"const", "extract", "concat", "zext", "sext", "register", "head", "available", "argument", "choice", "kind"})
+WIRES = frozenset(
+    {"const", "extract", "concat", "zext", "sext", "register", "head", "available", "argument", "choice", "kind", "ahead"}
+)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ by it; a register that a kind does not write keeps its value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 from compiler.ir.build import Builder
 from compiler.ir.ir import Assertion, ElementIr, MemoryWrite, Message, Node, Put, Select, Transition
@@ -33,6 +33,8 @@ class Pipeline:
     selects: tuple[Select, ...]
     result: Node | None  # what a signal answers, right-aligned
     nodes: tuple[Node, ...]  # everything reachable, arguments before users
+    lags: dict[str, int] = field(default_factory=dict)  # of a state: stages from its read to its write (`forward.py`)
+    forms: dict[str, str] = field(default_factory=dict)  # of such a state: as what its update is computed
 
     def turns(self, memory: str) -> int:
         """How many cycles the writes of an iteration take, 0 where there are none."""
@@ -131,8 +133,13 @@ def _once(pipeline: Pipeline) -> Pipeline:
         builder.span, builder.label = node.span, node.label
         args = [made[argument] for argument in node.args]
         made[node] = builder.exact(node.op, args, node.width, value=node.value, low=node.low, name=node.name)
-    new = made.__getitem__
-    single = replace(
+    single = replaced(pipeline, made.__getitem__)
+    return replace(single, nodes=tuple(order(effect_nodes(single))))
+
+
+def replaced(pipeline: Pipeline, new: Callable[[Node], Node]) -> Pipeline:
+    """The pipeline with every node that an effect names exchanged; `nodes` are still the old ones."""
+    return replace(
         pipeline,
         needs={port: new(node) for port, node in pipeline.needs.items()},
         any_of=None if pipeline.any_of is None else new(pipeline.any_of),
@@ -145,7 +152,6 @@ def _once(pipeline: Pipeline) -> Pipeline:
         selects=tuple(replace(s, enable=new(s.enable), index=new(s.index)) for s in pipeline.selects),
         result=None if pipeline.result is None else new(pipeline.result),
     )
-    return replace(single, nodes=tuple(order(effect_nodes(single))))
 
 
 def _share_reads(kinds: list[Transition], is_kind: list[Node]) -> list[Transition]:

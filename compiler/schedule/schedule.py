@@ -22,12 +22,17 @@ from compiler.schedule.delays import Delays
 from compiler.schedule.pipeline import Pipeline
 
 READ_LATENCY = 2  # of sl_forward_ram
+APART = frozenset({"read", "ahead"})  # a clock edge is between them and their arguments
 MAX_INTERVAL = 256
 LATENCY_WEIGHT = 0.5  # register bits that a stage of latency is worth
 
 
 class ScheduleError(Exception):
-    """No interval up to MAX_INTERVAL fits."""
+    """No interval up to MAX_INTERVAL fits, or not the one that is asked for; `slow`: the states that are to blame."""
+
+    def __init__(self, text: str, slow: frozenset[str] = frozenset()) -> None:
+        super().__init__(text)
+        self.slow = slow
 
 
 @dataclass(frozen=True)
@@ -140,7 +145,8 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
             if tried == least
             else tried + 1
         )
-    raise ScheduleError(f"{pipeline.element.name}: no interval up to {interval or MAX_INTERVAL} fits {clock} ns")
+    slow = frozenset(recurrence.state for recurrence in recurrences)
+    raise ScheduleError(f"{pipeline.element.name}: no interval up to {interval or MAX_INTERVAL} fits {clock} ns", slow)
 
 
 def _firing(pipeline: Pipeline) -> list[Node]:
@@ -159,7 +165,7 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Nod
         if node.op == "const":
             continue
         longest: dict[Node, float] = {}
-        for argument in () if node.op == "read" else node.args:
+        for argument in () if node.op in APART else node.args:
             for origin, delay in reach.get(argument, {}).items():
                 longest[origin] = max(longest.get(origin, 0.0), delay)
         own = table.of(node)
@@ -181,7 +187,9 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node]], interval: i
             problem.variable(node, 0.0 if node.op in ("head", "available", "argument", "choice", "kind") else np.inf)
     for node in pipeline.nodes:
         for argument in node.args:
-            _use(problem, argument, node, READ_LATENCY if node.op == "read" else 0)
+            _use(problem, argument, node, {"read": READ_LATENCY, "ahead": -node.value}.get(node.op, 0))
+            if node.op == "ahead" and argument.op != "const":
+                problem.add(argument, node, 1 - node.value)
     for first, second in apart:
         problem.add(first, second, 1)
     for node in _firing(pipeline):
@@ -220,8 +228,9 @@ def _states(problem: _Problem, pipeline: Pipeline, interval: int) -> None:
             kind = "register" if node.op == "register" else "memory"
             if (kind, node.name) in problem.index:
                 more = max(pipeline.turns(node.name) - 1, 0) if kind == "memory" else 0
-                problem.add(node, (kind, node.name), 0)
-                problem.add((kind, node.name), node, 1 - interval + more, node.name)
+                lag = pipeline.lags.get(node.name, 0)  # then of an interval of 1
+                problem.add(node, (kind, node.name), lag)
+                problem.add((kind, node.name), node, 1 - interval + more - lag, node.name)
 
 
 def _use(problem: _Problem, value: Node, user: Hashable, latency: int) -> None:
@@ -296,6 +305,6 @@ def _slowest(pipeline: Pipeline, stage: dict[Node, int], table: Delays) -> float
     """The longest path inside a stage, ns."""
     ends: dict[Node, float] = {}
     for node in pipeline.nodes:
-        before = [ends[argument] for argument in node.args if node.op != "read" and stage[argument] == stage[node]]
+        before = [ends[argument] for argument in node.args if node.op not in APART and stage[argument] == stage[node]]
         ends[node] = max(before, default=0.0) + table.of(node)
     return max(ends.values(), default=0.0)

@@ -21,8 +21,8 @@ from compiler.backends.sv_testbench import Design, of_element, of_graph, testben
 from compiler.frontend.typed import Program
 from compiler.ir.ir import ElementIr
 from compiler.schedule.delays import delays
-from compiler.schedule.pipeline import merge
-from compiler.schedule.schedule import Schedule, schedule
+from compiler.schedule.plan import plan
+from compiler.schedule.schedule import Schedule
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "rtl"
@@ -99,7 +99,7 @@ class ProgramRun:
 
 def schedule_of(element: ElementIr, clock: float = CLOCK, target: str = "ecp5") -> Schedule:
     """The element's pipeline for a clock, ns."""
-    return schedule(merge(element), delays(target), clock)
+    return plan(element, delays(target), clock)
 
 
 def build(elements: Mapping[str, ElementIr], clock: float = CLOCK, options: Sequence[str] = THOROUGH) -> Built:
