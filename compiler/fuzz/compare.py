@@ -11,7 +11,7 @@ from compiler.interpreter.element import Instance, Outcome, Step, run_instance
 from compiler.interpreter.tables import Rules
 
 SHOWN = 3  # differing tokens that a message has
-LATER = 1 << 40  # cycles
+LATER = (1 << 50, (1 << 50) + 4711)  # cycles: when all has come to rest
 
 
 class _AtRest:
@@ -61,7 +61,7 @@ def disagreement(
     if not found and calls is not None and len(got.answers) != calls:
         found = f"{calls} signals, and {len(got.answers)} answers"
     # One whose last iteration took no token may be one that never ends, and was stopped anywhere.
-    if not found and not got.was_cut and last is Step.RAN and _goes_on(instance, 0) and _goes_on(replayed()[0], LATER):
+    if not found and not got.was_cut and last is Step.RAN and _goes_on(instance, LATER[0]) and _goes_on(replayed()[0], LATER[1]):
         found = f"it stopped behind {got.iterations} iterations, and could go on"
     return found
 

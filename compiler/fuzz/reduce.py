@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from compiler.fuzz import graph_driver
 from compiler.fuzz.driver import Case, Failure, Report, check, loaded
@@ -113,8 +114,13 @@ def failing(case: Case, target: str, checked: Check) -> Fails:
 
 
 def reduced(failure: Failure, targets: Mapping[str, Run]) -> Failure:
-    """The failure with the smallest program found, and what goes wrong with that one."""
-    chosen = {name: run for name, run in targets.items() if name == failure.target}
+    """The failure with the smallest program found, and what goes wrong with that one. Where the RTL is wrong because the passes
+    are, the program is made small for these, which takes no build."""
+    target = failure.target
+    if target == "rtl" and "ir" in targets and check([failure.case], {"ir": targets["ir"]}).failures:
+        target = "ir"
+    failure = replace(failure, target=target)
+    chosen = {name: run for name, run in targets.items() if name == target}
     return _reduced(failure, lambda cases: check(cases, chosen, keep=False))
 
 

@@ -5,16 +5,19 @@
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from compiler.frontend import typed
 from compiler.fuzz import driver, graph_driver, targets, tokens
-from compiler.fuzz.graph_targets import GRAPH_TARGETS
+from compiler.fuzz.compare import disagreement
+from compiler.fuzz.graph_targets import GRAPH_TARGETS, GraphOutcome, Job
 from compiler.fuzz.reduce import reduced, smallest
 from compiler.interpreter import values
 from compiler.interpreter.choices import Decide
 from compiler.interpreter.element import run_element
+from compiler.interpreter.program import run_program
 
 PROGRAMS = 16
 FEW = 6  # of what takes longer
@@ -47,6 +50,56 @@ def test_random_configurations_agree() -> None:
     (report,) = graph_driver.fuzz(FEW, SEED, GRAPH_TARGETS)
     assert [(failure.case.name, failure.target, failure.message) for failure in report.failures] == []
     assert all(count >= FEW // 2 for count in report.compared.values())
+
+
+CHAIN = """
+.element Add (packet in -> packet out) {
+    .handler { flit x = read(in); x.meta.mark += 1; write(out, x); }
+}
+Add :: first
+Add :: second
+from_lane[0] -> first => second -> to_lane[0]
+"""
+
+
+def chain() -> tuple[Job, GraphOutcome]:
+    """A configuration, and what the interpreter makes of it."""
+    case = driver.Case("chain", CHAIN, SEED)
+    program, message = driver.loaded(case)
+    assert program is not None, message
+    job = graph_driver.job_of(case, program)
+    ran = run_program(program, job.inputs(0))
+    streams = zip(program.channels, ran.streams, strict=True)
+    taken = {(c.target.instance, c.target.port): list(found) for c, found in streams if c.target.instance}
+    return job, GraphOutcome(ran.instances, taken, ran.lanes)
+
+
+def test_a_right_configuration_is_right() -> None:
+    job, outcome = chain()
+    assert outcome.left and len(outcome.left[0]) > 3
+    assert graph_driver.disagreement(job, 0, outcome) == ""
+
+
+@pytest.mark.parametrize("instance", ["first", "second"])
+def test_finds_a_flit_that_a_channel_lost(instance: str) -> None:
+    job, outcome = chain()
+    assert outcome.taken is not None
+    del outcome.taken[instance, 0][0]
+    assert graph_driver.disagreement(job, 0, outcome).startswith("channel")
+
+
+def test_finds_what_a_lane_lost() -> None:
+    job, outcome = chain()
+    assert outcome.left is not None
+    outcome.left[0].pop()
+    assert graph_driver.disagreement(job, 0, outcome).startswith("channel")
+
+
+def test_finds_an_element_that_stops() -> None:
+    job, outcome = chain()
+    element, first = job.program.instances[0].element, outcome.instances["first"]
+    stopped = replace(first, iterations=1, outputs={"out": first.outputs["out"][:1]}, state={})
+    assert "could go on" in disagreement(element, {"in": job.inputs(0)[0]}, stopped)
 
 
 def test_the_interpreter_agrees_with_its_own_replay() -> None:
