@@ -20,11 +20,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench import golden
 from bench.compiled import Rate, Streams, compiled_or_error, elements, elements_of, flits, rates
 from bench.updates import frames
 from compiler.certificate import certify, parts
 from compiler.compile import Compiled
 from compiler.frontend import typed
+from compiler.native import has_native, native, with_parts
 from testing.simulate import ROOT, TOOLCHAIN
 from tools.synth.flow import SynthesisError
 from tools.synth.generated import area_of, fmax_of, has_fmax
@@ -103,6 +105,8 @@ def _row(log: Log, element: typed.Element, path: Path | None, tokens: int, area:
         row |= {target: _area(log, _fitting(compiled, path, target), target) for target in TARGETS}
         row["ecp5"] |= _fmax(log, _fitting(compiled, path, "ecp5"), fmax)
         row["ecp5"]["size"] = FITTING[name][1] if name in FITTING else "full"
+        row["native"] = _native(log, compiled, row["xcup"])
+        row["changed"] = golden.compared(name, row["xcup"])
     return row
 
 
@@ -159,6 +163,25 @@ def _area(log: Log, compiled: Compiled, target: str) -> Row:
     return {"lut": area.lut, "ff": area.ff, "lutram": area.lutram, "bram": area.bram}
 
 
+def _native(log: Log, compiled: Compiled, generated: Row) -> Row | None:
+    """The area of the native body on UltraScale+, and what the generated one takes over it (1.0 where both take none)."""
+    if not has_native(compiled):
+        return None
+    log(f"{compiled.element.name}: synthesis of its native body")
+    try:
+        area = area_of(compiled.module, with_parts(native(compiled)), "xcup", SYNTHESIS_SECONDS)
+    except SynthesisError as error:
+        return {"missing": str(error)}
+    row: Row = {"lut": area.lut, "ff": area.ff, "lutram": area.lutram, "bram": area.bram}
+    if "missing" not in generated:
+        row["generated_over_native"] = {kind: _ratio(generated[kind], row[kind]) for kind in ("lut", "ff", "bram")}
+    return row
+
+
+def _ratio(generated: float, by_hand: float) -> float | None:
+    return round(generated / by_hand, 2) if by_hand else None if generated else 1.0
+
+
 def _fmax(log: Log, compiled: Compiled, wanted: bool) -> Row:
     """MHz after place and route, where it is known or wanted."""
     if not (wanted or has_fmax(compiled.module, _files(compiled))):
@@ -170,21 +193,28 @@ def _fmax(log: Log, compiled: Compiled, wanted: bool) -> Row:
         return {"fmax_missing": str(error)}
 
 
-def measure(log: Log, peers: bool = True, fmax: bool = False) -> dict[str, Any]:
-    """All figures; the peer is a published table, and is always there."""
+def measure(log: Log, peers: bool = True, fmax: bool = False, bless: bool = False) -> dict[str, Any]:
+    """All figures; the peer is a published table, and is always there. `bless`: areas are as they are to be."""
     del peers
-    return {"clock_mhz": CLOCK_MHZ, "tokens": TOKENS, "elements": rows(log, library(), fmax=fmax)}
+    found = rows(log, library(), fmax=fmax)
+    if bless:
+        golden.write({row["element"]: {kind: row[kind] for kind in ("ii", "depth", "xcup") if kind in row} for row in found})
+    return {"clock_mhz": CLOCK_MHZ, "tokens": TOKENS, "elements": found}
 
 
 def show(result: dict[str, Any], console: Console) -> None:
     """The figures as a table."""
-    heads = ("xcup LUT", "FF", "RAMB36", "ECP5 LUT", "DP16KD", "MHz", "size")
+    heads = ("xcup LUT", "FF", "RAMB36", "over native: LUT, FF", "ECP5 LUT", "DP16KD", "MHz", "size")
     table = Table("element", "II", "stages", "certified", "tokens a cycle", *heads, "ClickNP: MHz, delay")
     for row in result["elements"]:
         peer, ecp5 = row["clicknp"], row.get("ecp5", {})
         certified = "" if "certificate" not in row else "no" if row["certificate"]["failure"] else "yes"
         figures = [row.get("ii", ""), row.get("depth", ""), certified, row.get("tokens_per_cycle", "")]
         figures += [row.get("xcup", {}).get(kind, "") for kind in ("lut", "ff", "bram")]
+        ratio = (row.get("native") or {}).get("generated_over_native")
+        figures.append(f"{ratio['lut']}, {ratio['ff']}" if ratio else "")
         figures += [ecp5.get(kind, "") for kind in ("lut", "bram", "fmax_mhz", "size")]
         table.add_row(row["element"], *map(str, figures), f"{peer['mhz']:g}, {peer['delay_cycles']}" if peer else "")
     console.print(table)
+    for text in (text for row in result["elements"] for text in row.get("changed", [])):
+        console.print(f"[yellow]{text}[/]; if that is as it should be: ./sluice bench elements --bless")

@@ -241,6 +241,6 @@ class _Body:
         ]
 
 
-def sources(texts: Mapping[str, str]) -> dict[str, str]:
+def with_parts(texts: Mapping[str, str]) -> dict[str, str]:
     """Module and body with the parts that they are made of."""
     return {**texts, **parts("\n".join(texts.values()))}

@@ -47,14 +47,17 @@ def bench(
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
     peers: bool = typer.Option(True, help="measure the software peers in the same run, where they are installed"),
     fmax: bool = typer.Option(False, "--fmax", help="elements: place and route on the ECP5 what was not yet; hours"),
+    bless: bool = typer.Option(
+        False, "--bless", help="elements: keep the areas as what they are to be (bench/elements.golden.json)"
+    ),
     plot: Path = typer.Option(None, help="write the figure as SVG into this folder, where the benchmark has one"),
 ) -> None:
     """Run a benchmark: cycle-accurate figures of the RTL beside what users would pick instead."""
     if name not in BENCHMARKS:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    if fmax and name != "elements":
-        raise typer.BadParameter("--fmax is of the benchmark 'elements'")
-    more = {"fmax": True} if fmax else {}
+    if (fmax or bless) and name != "elements":
+        raise typer.BadParameter("--fmax and --bless are of the benchmark 'elements'")
+    more = {"fmax": fmax, "bless": bless} if name == "elements" else {}
     module = importlib.import_module(f"bench.{name}")
     console = Console(stderr=True)
     result = {"benchmark": name, **_origin(name), **module.measure(console.log, peers, **more)}

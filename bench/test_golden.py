@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""II and stages of every element of the library are those of `elements.golden.json`, and no more stages than ClickNP's cycles."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from bench import golden
+from bench.compiled import elements, elements_of
+from bench.elements import CLICKNP, CLOCK_MHZ, EMPTY, library
+from compiler.compile import compile_element
+from testing.simulate import ROOT
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, dict[str, int]]:
+    every = [element for path in library() for element in elements(path) if element.source_name.lower() == path.stem]
+    every += elements_of(EMPTY, ROOT / "empty.sl")
+    plans = {element.source_name: compile_element(element, 1000 / CLOCK_MHZ).plan for element in every if not element.tables}
+    return {name: {"ii": plan.interval, "depth": plan.depth} for name, plan in plans.items()}
+
+
+def test_the_library_is_as_it_is_to_be(found: dict[str, dict[str, int]]) -> None:
+    if os.environ.get("SLUICE_BLESS"):
+        golden.write(found)
+    wanted = {name: {"ii": row["ii"], "depth": row["depth"]} for name, row in golden.read().items()}
+    assert found == wanted, "if that is as it should be: SLUICE_BLESS=1 pytest bench/test_golden.py"
+
+
+@pytest.mark.parametrize("name", CLICKNP)
+def test_no_element_is_deeper_than_that_of_clicknp(found: dict[str, dict[str, int]], name: str) -> None:
+    assert found[name]["depth"] <= CLICKNP[name]["delay_cycles"]
+
+
+def test_an_area_that_has_changed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(golden, "FILE", tmp_path / "golden.json")
+    golden.write({"Count": {"ii": 1, "depth": 1, "xcup": {"lut": 1000, "ff": 100, "lutram": 0, "bram": 2}}})
+    golden.write({"Count": {"ii": 1, "depth": 2}})
+    assert golden.read()["Count"]["depth"] == 2
+    assert golden.compared("Count", {"lut": 1040, "ff": 115, "lutram": 0, "bram": 2}) == []
+    assert golden.compared("Count", {"lut": 1060, "ff": 130, "lutram": 0, "bram": 2.5}) == [
+        "Count: 1060 LUT instead of 1000",
+        "Count: 130 FF instead of 100",
+        "Count: 2.5 BRAM instead of 2",
+    ]
