@@ -34,7 +34,7 @@ from tools.synth.generated import area_of, fmax_of, has_fmax
 FOLDER = ROOT / "elements"
 KEPT = ROOT / "build" / "bench" / "elements"
 TOKENS = 300  # an input
-CLOCK_MHZ = 200.0
+CLOCKS_MHZ = (200.0, 150.0)  # the first at which II is the smallest
 PACKET_BYTES = 64
 SYNTHESIS_SECONDS = 3600.0
 TARGETS = ("xcup", "ecp5")
@@ -87,7 +87,7 @@ def _row(log: Log, element: typed.Element, path: Path | None, tokens: int, area:
     """All figures of an element; `path`: of its file."""
     name = element.source_name
     row: Row = {"element": name, "clicknp": CLICKNP.get(name)}
-    compiled, error = compiled_or_error(element, (CLOCK_MHZ,))
+    compiled, error = compiled_or_error(element, CLOCKS_MHZ)
     if compiled is None:
         return row | {"missing": error}
     log(f"{name}: the proof of its II")
@@ -132,7 +132,7 @@ def _fitting(compiled: Compiled, path: Path | None, target: str) -> Compiled:
         raise ValueError(f"{path} has no {given[0]!r}")
     smaller = elements_of(text.replace(*given), path)
     return next(
-        filter(None, (compiled_or_error(e, (CLOCK_MHZ,))[0] for e in smaller if e.source_name == compiled.element.source_name))
+        filter(None, (compiled_or_error(e, CLOCKS_MHZ)[0] for e in smaller if e.source_name == compiled.element.source_name))
     )
 
 
@@ -198,18 +198,20 @@ def measure(log: Log, peers: bool = True, fmax: bool = False, bless: bool = Fals
     del peers
     found = rows(log, library(), fmax=fmax)
     if bless:
-        golden.write({row["element"]: {kind: row[kind] for kind in ("ii", "depth", "xcup") if kind in row} for row in found})
-    return {"clock_mhz": CLOCK_MHZ, "tokens": TOKENS, "elements": found}
+        golden.write(
+            {row["element"]: {kind: row[kind] for kind in ("ii", "depth", "clock_mhz", "xcup") if kind in row} for row in found}
+        )
+    return {"clocks_mhz": CLOCKS_MHZ, "tokens": TOKENS, "elements": found}
 
 
 def show(result: dict[str, Any], console: Console) -> None:
     """The figures as a table."""
     heads = ("xcup LUT", "FF", "RAMB36", "over native: LUT, FF", "ECP5 LUT", "DP16KD", "MHz", "size")
-    table = Table("element", "II", "stages", "certified", "tokens a cycle", *heads, "ClickNP: MHz, delay")
+    table = Table("element", "MHz asked", "II", "stages", "certified", "tokens a cycle", *heads, "ClickNP: MHz, delay")
     for row in result["elements"]:
         peer, ecp5 = row["clicknp"], row.get("ecp5", {})
         certified = "" if "certificate" not in row else "no" if row["certificate"]["failure"] else "yes"
-        figures = [row.get("ii", ""), row.get("depth", ""), certified, row.get("tokens_per_cycle", "")]
+        figures = [row.get("clock_mhz", ""), row.get("ii", ""), row.get("depth", ""), certified, row.get("tokens_per_cycle", "")]
         figures += [row.get("xcup", {}).get(kind, "") for kind in ("lut", "ff", "bram")]
         ratio = (row.get("native") or {}).get("generated_over_native")
         figures.append(f"{ratio['lut']}, {ratio['ff']}" if ratio else "")

@@ -18,7 +18,7 @@ LEAST = 20  # LUTs or flip-flops that are no change
 
 
 def read() -> dict[str, dict[str, Any]]:
-    """By element: `ii`, `depth`, and `xcup` where it was measured."""
+    """By element: `ii`, `depth`, `clock_mhz` that was asked for, and `xcup` where it was measured."""
     found: dict[str, dict[str, Any]] = json.loads(FILE.read_text()) if FILE.exists() else {}
     return found
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long an operation takes on a target: a table of nanoseconds by operator and width (`delays/*.toml`).
 
-An entry is {base, log, linear}: base + log * log2(width) + linear * width. The tables are fitted from place and route of single
-operations between registers; the command is in the file.
+An entry is {base, log, linear}: base + log * log2(width) + linear * width. `fit.py` makes the tables of measurements.
 """
 
 from __future__ import annotations
@@ -38,6 +37,8 @@ class Delays:
             if node.args[1].op == "const":
                 return 0.0
             width = min(node.args[0].width, 1 << min(node.args[1].width, 12))
+        if node.op == "mul":  # of what was extended with zeros, the zeros cost nothing
+            width = max(argument.args[0].width if argument.op == "zext" else argument.width for argument in node.args)
         entry = self.table[node.op]
         return entry["base"] + entry.get("log", 0.0) * math.log2(max(width, 1)) + entry.get("linear", 0.0) * width
 
