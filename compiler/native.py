@@ -61,7 +61,7 @@ class _Body:
         try:
             return ports_of(self.module, {self.path.name: self.text, **parts(self.text)}, self.parameters)
         except SynthesisError as error:
-            raise self._error(f"it is not understood: {str(error).splitlines()[-1]}") from error
+            raise self._error(_first_error(str(error))) from error
 
     # What is connected to what
 
@@ -239,6 +239,13 @@ class _Body:
             '  final $display("@iterations %m %0d %0d", iteration_q, last_q);',
             "`endif",
         ]
+
+
+def _first_error(text: str) -> str:
+    """What the tool complained about first, in the log that the text of a SynthesisError names."""
+    log = re.search(r"log: (\S+)", text)
+    lines = Path(log[1]).read_text().splitlines() if log else []
+    return next((line.split("/")[-1] for line in lines if re.search(r"sv:\d+: ERROR", line)), text.splitlines()[-1])
 
 
 def with_parts(texts: Mapping[str, str]) -> dict[str, str]:

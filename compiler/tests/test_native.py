@@ -17,6 +17,8 @@ from compiler.native import has_native, native
 from compiler.targets import rtl, rtl_outcome
 from compiler.tests.differential import elements, random_streams
 from compiler.tests.test_rtl_programs import signals
+from elements.harness import Bench
+from elements.ipchecksum.test_ipchecksum import mixed
 from tools.cli.main import app
 
 EVERY = "\n".join(
@@ -26,6 +28,8 @@ EVERY = "\n".join(
         "Tee<N = 3> :: t  from_lane[2] -> t .repeat (i, 0, 3) { t.out[i] -> Drop }",
         "Tee<T = uint<8>> :: small  Idle -> small  small.out[0] -> Drop<uint<8>>  small.out[1] -> Drop<uint<8>>",
         "Mux<N = 3> :: m .repeat (i, 0, 3) { Idle -> m.in[i] } m -> to_lane[1]",
+        "IPChecksum :: checked @  from_lane[3] -> checked -> to_lane[2]",
+        "IPChecksum<Update = 1> :: mended @  from_lane[4] -> mended -> to_lane[3]",
         "Mux<T = uint<8>> :: tokens  Idle -> tokens.in[0]  Idle -> tokens.in[1]  tokens -> Drop<uint<8>>",
     ]
 )
@@ -48,6 +52,10 @@ def built(compiled: dict[str, Compiled], wrong: tuple[str, str] = ("", "")) -> r
 def differences(compiled: dict[str, Compiled], simulator: rtl.Built, seed: int) -> dict[str, str]:
     choose = random.Random(seed)
     streams = {name: random_streams(one.element, choose) for name, one in compiled.items()}
+    for name in compiled:
+        if name.startswith("IPChecksum"):
+            packets = Bench("IPChecksum", "from_tor -> IPChecksum :: c @ -> to_tor").flits(mixed(seed)[0])
+            streams[name] = {"in": [*packets, *streams[name]["in"]]}
     calls = {name: signals(one.element.signals, choose) for name, one in compiled.items()}
     outcomes = rtl_outcome.run_built(simulator, compiled, streams, seed, calls)
     return {
@@ -65,7 +73,7 @@ def right() -> tuple[dict[str, Compiled], rtl.Built]:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_native_body_agrees_with_the_interpreter(right: tuple[dict[str, Compiled], rtl.Built], seed: int) -> None:
     compiled, simulator = right
-    assert len(compiled) == 6
+    assert len(compiled) == 8
     assert set(differences(compiled, simulator, seed).values()) == {""}
 
 
@@ -78,6 +86,7 @@ def test_a_native_body_that_does_something_else_is_found() -> None:
 @pytest.mark.parametrize(
     ("right_text", "wrong", "said"),
     [
+        ("if (rst_i) count_q", "if (rst) count_q", "use of undeclared identifier 'rst'"),
         ("module el_count_native", "module other", "no module 'el_count_native'"),
         (
             "output logic                in_ready_o",

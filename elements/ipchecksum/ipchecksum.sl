@@ -49,4 +49,5 @@
     .signal ulong get_checked() { return checked; }
     .signal ulong get_wrong() { return wrong; }
     .signal ulong get_skipped() { return skipped; }
+    .native sv "el_ipchecksum_native.sv"
 }
