@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -31,6 +32,12 @@ def _written(failure: driver.Failure, kind: str, folder: Path) -> Path:
     return path
 
 
+def _core_seconds() -> float:
+    """Processor time of this process and of what it built and ran: what a busy machine does not change."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
 class _Tally:
     """What was run up to now; `--json` prints it, and the state file keeps where to go on."""
 
@@ -40,7 +47,7 @@ class _Tally:
         self.compared: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.failures: list[str] = []
-        self.began = time.monotonic()
+        self.began, self.core_began = time.monotonic(), _core_seconds()
 
     def add(self, kind: str, report: driver.Report) -> None:
         self.programs[kind] += report.programs
@@ -60,16 +67,19 @@ class _Tally:
             "refused": dict(self.refused),
             "failures": self.failures,
             "seconds": round(seconds, 1),
+            "core_seconds": round(_core_seconds() - self.core_began, 1),
             "programs_per_second": round(self.programs.total() / seconds, 2),
+            "programs_per_core_second": round(self.programs.total() / (_core_seconds() - self.core_began), 2),
         }
 
     def line(self) -> str:
         """The same in one line."""
         figures = self.figures()
+        rates = [f"{figures['programs_per_second']} programs/s", f"{figures['programs_per_core_second']} for each core that it had"]
         parts = [f"seeds {self.first} to {self.next - 1}"]
         parts += [f"{what}: {count} compared" for what, count in self.compared.items()]
         parts += [f"{count} refused ({what})" for what, count in self.refused.items()]
-        return "; ".join([*parts, f"{len(self.failures)} failures", f"{figures['programs_per_second']} programs/s"])
+        return "; ".join([*parts, f"{len(self.failures)} failures", *rates])
 
 
 def _reports(
