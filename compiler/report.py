@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler.compile import Compiled
+from compiler.frontend import typed
 from compiler.ir.ir import Node
 from compiler.passes.classify import Pattern, StateUpdate
 from compiler.schedule.schedule import Recurrence, Schedule
@@ -35,9 +36,10 @@ def element(compiled: Compiled) -> dict[str, Any]:
         "clock_mhz": round(1000 / plan.clock, 1),
         "estimated_mhz": round(1000 / plan.estimate, 1),
         "pipeline_bits": pipeline_bits(plan),
+        "techniques": techniques(compiled),
         "states": [_state(compiled, update) for update in compiled.updates.values()],
         "guarded_outputs": [port.name for port in compiled.ir.outputs if port.guard is not None],
-        "limits": [_limit(recurrence, compiled.updates.get(recurrence.state)) for recurrence in plan.recurrences],
+        "limits": [_limit(recurrence, compiled.updates.get(recurrence.state), plan.tried) for recurrence in plan.recurrences],
     }
 
 
@@ -70,7 +72,44 @@ def _state(compiled: Compiled, update: StateUpdate) -> dict[str, Any]:
     }
 
 
-def _limit(recurrence: Recurrence, update: StateUpdate | None) -> dict[str, Any]:
+def techniques(compiled: Compiled) -> list[str]:
+    """What the compiler did by itself for a token every cycle, a line each."""
+    pipeline, memories = compiled.plan.pipeline, compiled.ir.memories
+    fields: dict[str, list[str]] = {}
+    for memory in memories.values():
+        root, _, name = (memory.label or memory.name).partition(".")
+        fields.setdefault(root, []).append(name)
+    found = [
+        f"memory scattering: the fields of {root} are memories of their own ({', '.join(names)})"
+        for root, names in fields.items()
+        if len(names) > 1
+    ]
+    read = {node.name for node in pipeline.nodes if node.op == "read"}
+    updated = [memories[name] for name in dict.fromkeys(write.memory for write in pipeline.writes) if name in read]
+    if updated:
+        names = ", ".join(memory.label or memory.name for memory in updated)
+        found.append(f"delayed write: reads of {names} see the writes that are still on their way")
+    for loop in loops(compiled.element.handler):
+        found.append(f"unrolling: the loop at {loop.span.source.name}:{loop.span.line} is hardware for {loop.bound} rounds")
+    for name, lag in pipeline.lags.items():
+        state = compiled.updates[name].label or name
+        behind = f", and those of {lag} iteration{'s' if lag > 1 else ''} in flight composed (proved)" if lag else ""
+        found.append(f"function forwarding: updates of {state} are {pipeline.forms[name]}{behind}")
+    return found
+
+
+def loops(block: typed.Block) -> list[typed.Loop]:
+    """The loops of a block, not those of functions that it calls."""
+    found: list[typed.Loop] = []
+    for statement in block.statements:
+        if isinstance(statement, typed.Loop):
+            found += [statement, *loops(statement.body)]
+        elif isinstance(statement, typed.If):
+            found += [*loops(statement.then), *loops(statement.otherwise)]
+    return found
+
+
+def _limit(recurrence: Recurrence, update: StateUpdate | None, tried: Sequence[str]) -> dict[str, Any]:
     steps = []
     for node in recurrence.path:
         if node.span is not None and node.op not in ("zext", "sext", "extract", "concat"):
@@ -79,7 +118,7 @@ def _limit(recurrence: Recurrence, update: StateUpdate | None) -> dict[str, Any]
     suggestion = SUGGESTIONS.get(update.pattern, SUGGESTION) if update else SUGGESTION
     if update and update.pattern is Pattern.OTHER and not update.is_memory and INDEX.search(state):
         suggestion = ENTRIES
-    return {"state": state, "extra_stages": recurrence.excess, "cycle": steps, "suggestion": suggestion}
+    return {"state": state, "extra_stages": recurrence.excess, "cycle": steps, "tried": list(tried), "suggestion": suggestion}
 
 
 def text(found: dict[str, Any]) -> str:
@@ -90,6 +129,7 @@ def text(found: dict[str, Any]) -> str:
     lines = [f"{found['element']}: {every}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock}"]
     for line in state_rows(found["states"]):
         lines.append(f"  {line.name}: {line.size} bits in {line.place}; {line.update}")
+    lines += [f"  {technique}" for technique in found["techniques"]]
     for port in found["guarded_outputs"]:
         lines.append(f"  output {port} has a guard: that its packets stay whole is not proved")
     for name, limit, _ in alike(found["limits"], "state"):
@@ -97,6 +137,7 @@ def text(found: dict[str, Any]) -> str:
         lines.append(f"  slowed by {name}: from reading to writing it takes {extra} too many")
         for step in limit["cycle"]:
             lines.append(f"    {step['operator']}{' ' + step['name'] if step['name'] else ''} at {step['file']}:{step['line']}")
+        lines += [f"    tried: {tried}" for tried in limit["tried"]]
         lines.append(f"    try: {limit['suggestion']}")
     return "\n".join(lines)
 

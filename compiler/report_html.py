@@ -113,9 +113,11 @@ def _element(found: dict[str, Any]) -> str:
     states = [((row.name, row.size, row.place, row.update), False) for row in state_rows(found["states"])]
     if states:
         parts.append(_table(("state", "bits", "lives in", "update"), states))
+    parts += [f"<p>{escape(technique)}</p>" for technique in found["techniques"]]
     for name, limit, _ in alike(found["limits"], "state"):
         steps = " → ".join(f"{step['operator']} {step['name']} (line {step['line']})" for step in limit["cycle"])
         parts.append(f"<p><b>Slowed by {escape(name)}</b>, {limit['extra_stages']} stages too long: {escape(steps)}.<br>")
+        parts += [f"Tried: {escape(tried)}.<br>" for tried in limit["tried"]]
         parts.append(f"Try: {escape(limit['suggestion'])}.</p>")
     return "\n".join(parts)
 

@@ -133,7 +133,9 @@ class ElementBuilder(Flows):
             self.constexpr(node)
             return
         if node.word == "global":
-            raise self.error("E0418", "'global' is not there yet", node.span, "local keeps it in block RAM")
+            hint = "local keeps it in block RAM; what is too large belongs behind an element of its own, which only misses ask"
+            text = "'global', memory outside the device, is not there yet: each access would take many cycles"
+            raise self.error("E0418", text, node.span, hint)
         kind = self.array_type(self.type(node.type), node.counts)
         variable = typed.Variable(node.name.text, kind, node.name.span, True, PLACEMENTS[node.word])
         value = self.initial(node.initial, kind, f"'{node.name.text}'") if node.initial is not None else None

@@ -16,11 +16,11 @@ from compiler.ir.ir import Node
 from compiler.ir.operators import mask
 from compiler.ir.rewrite import same
 
-MOST_LEAVES = 12  # of a value
+MOST_LEAVES = 24  # of a value
 
 
 class NotPiecewise(Exception):
-    """A function of another kind, or one with too many pieces."""
+    """A function of another kind, or one with too many pieces: the text says what in it, for the report."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Piecewise:
                 self.b.span, self.b.label = node.span, node.label
                 done[node] = self._applied(node, [done[arg] for arg in node.args])
                 if _leaves(done[node]) > MOST_LEAVES:
-                    raise NotPiecewise("too many pieces")
+                    raise NotPiecewise(f"the composed update has more than {MOST_LEAVES} cases")
         return done[function]
 
     def node(self, value: Value) -> Node:
@@ -148,12 +148,12 @@ class Piecewise:
             return self.b.mux(value.condition, self._bit(value.a), self._bit(value.b))
         if isinstance(value, Plain):
             return value.node
-        raise NotPiecewise("the state as a condition")
+        raise NotPiecewise("a sum of the state is a condition")
 
     def _plain(self, node: Node, leaves: list[Value]) -> Value:
         nodes = [leaf.node for leaf in leaves if isinstance(leaf, Plain)]
         if len(nodes) != len(leaves) or any(n.width > 1 and self.is_late(n) for n in nodes):
-            raise NotPiecewise(node.op)
+            raise NotPiecewise(f"'{node.op}' of the state is no sum, comparison or choice")
         if node.op in ("and", "or") and node.width == 1:
             free, late = sorted(nodes, key=self.is_late)
             return Plain((self._and if node.op == "and" else self._or)(free, late))
@@ -163,7 +163,7 @@ class Piecewise:
     def _extended(self, made: Node) -> Value:
         """Of a bit that needs the state, several."""
         if made.op != "zext" or made.args[0].width > 1:
-            raise NotPiecewise(made.op)
+            raise NotPiecewise(f"'{made.op}' of what the state decides")
         return Choice(made.args[0], *(Plain(self.b.const(n, made.width)) for n in (1, 0)))
 
     def _unary(self, node: Node, leaf: Value) -> Value:
@@ -176,9 +176,9 @@ class Piecewise:
             return Sum(self.b.make("not", (leaf.k,), width), not leaf.negative, width)
         if node.op == "extract" and node.low == 0:
             return Sum(self.b.extract(leaf.k, 0, min(width, node.width)), leaf.negative, node.width)
-        if node.op == "extract" and node.low == width - 1 and node.width == 1:  # the sign
-            return Plain(self._between(leaf, self.b.const(1 << node.low, width), self.b.const(0, width)))
-        raise NotPiecewise(node.op)
+        if node.op == "extract" and node.low == width - 1 and node.width == 1:  # the sign: one difference, however composed
+            return Plain(self.b.extract(self.node(leaf), node.low, 1))
+        raise NotPiecewise(f"'{node.op}' of the state is no sum, comparison or choice")
 
     def _unwrapped(self, leaf: Sum, width: int) -> Value:
         """Extended by zeros; as a wider sum where it cannot wrap."""
@@ -192,7 +192,7 @@ class Piecewise:
         if leaf.width == bits:
             return leaf
         if leaf.negative or bits < self.x.width:
-            raise NotPiecewise("a sum that is cut")
+            raise NotPiecewise("a sum of part of the state")
         k = b.zext(leaf.k, leaf.width)
         less = b.binary("sub", k, b.const(1 << bits, leaf.width))
         minus = b.binary("sub", b.const(0, bits), leaf.k)
@@ -205,9 +205,9 @@ class Piecewise:
         if node.op in ("add", "sub"):
             return self._sum(node.op == "sub", a, b)
         if node.op in ("and", "or", "xor"):
-            raise NotPiecewise(node.op)
+            raise NotPiecewise(f"'{node.op}' of the state is no sum, comparison or choice")
         if isinstance(a, Sum) and isinstance(b, Sum):
-            raise NotPiecewise("the state compared with itself")
+            raise NotPiecewise("two sums of the state are compared")
         return Plain(self._compared(node.op, a, b))
 
     def _sum(self, minus: bool, a: Value, b: Value) -> Value:
@@ -220,7 +220,7 @@ class Piecewise:
         op = "sub" if minus else "add"
         if isinstance(a, Sum) and isinstance(b, Sum):
             if (a.negative == b.negative) != minus:
-                raise NotPiecewise("a multiple of the state")
+                raise NotPiecewise("a multiple of the state is no sum")
             return Plain(self.b.binary(op, a.k, b.k))
         if isinstance(a, Sum) and isinstance(b, Plain):
             return Sum(self.b.binary(op, a.k, b.node), a.negative, a.width)

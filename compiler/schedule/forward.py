@@ -59,7 +59,7 @@ def forward(pipeline: Pipeline, name: str, lag: int) -> tuple[Pipeline, Proof]:
     """The same with this state written `lag` stages behind its read, and the proof of it. Raises NotPiecewise."""
     states = [node for node in pipeline.nodes if node.op in ("register", "read") and node.name == name]
     if not states or pipeline.turns(name) > 1 or name in pipeline.lags or not _same_index(pipeline, name):
-        raise NotPiecewise("not read and written at one place")
+        raise NotPiecewise("it is not read and written at one index")
     b = Builder()
     for node in pipeline.nodes:
         b.adopt(node)
@@ -68,7 +68,7 @@ def forward(pipeline: Pipeline, name: str, lag: int) -> tuple[Pipeline, Proof]:
     functions = [update.value for update in updates]
     used = {node for node in order(functions) if node in states}
     if len(used) > 1:
-        raise NotPiecewise("several reads")
+        raise NotPiecewise("the update needs several reads")
     first = next(iter(used), states[0])
     is_table = first.width <= TABLE_BITS
     bound = None if is_table else _bound(pipeline, needs, states, name, functions)
@@ -110,7 +110,7 @@ def _same_index(pipeline: Pipeline, name: str) -> bool:
 def _split(b: Builder, needs: Piecewise, states: Sequence[Node], enable: Node, index: Node | None, data: Node) -> _Update:
     """What of the enable needs the state becomes part of the value: then the old one is written."""
     if index is not None and needs.is_late(index):
-        raise NotPiecewise("an index that needs the state")
+        raise NotPiecewise("the index needs the state")
     found = literals(enable, "and")
     free = [literal for literal in found if not needs.is_late(literal)]
     late = [literal for literal in found if needs.is_late(literal)]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from compiler.ir.ir import ElementIr
 from compiler.ir.verify import verify
 from compiler.passes import recurrences
@@ -24,11 +26,15 @@ def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     shorter = schedule(merge(verify(recurrences.run(element, slow))), table, clock)
     if shorter.interval < found.interval:
         found = shorter
-    return found if found.interval == 1 else _forwarded(merge(element), table, clock, slow) or found
+    if found.interval == 1:
+        return found
+    forwarded, why = _forwarded(merge(element), table, clock, slow)
+    tried = ("selecting the next value last", f"forwarding the update as a function: {why}")
+    return forwarded or replace(found, tried=tried)
 
 
-def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[str]) -> Schedule | None:
-    """With functions forwarded for the states that are too slow, each with the least lag that does; None where that is not all."""
+def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[str]) -> tuple[Schedule | None, str]:
+    """With functions forwarded for the states that are too slow, each with the least lag that does; or None, and why."""
     lags = dict.fromkeys(sorted(slow), 0)
     while all(lag <= MOST_LAG for lag in lags.values()):
         changed, proofs = pipeline, list[Proof]()
@@ -37,11 +43,11 @@ def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[
                 changed, proof = forward(changed, name, lag)
                 proofs.append(proof)
             found = schedule(changed, table, clock, 1)
-            return found if all(proof() for proof in proofs) else None
-        except NotPiecewise:
-            return None
+            return (found, "") if all(proof() for proof in proofs) else (None, "composed updates could not be proved")
+        except NotPiecewise as error:
+            return None, str(error)
         except ScheduleError as error:
             if not error.slow:
-                return None
+                return None, "the way to the decision whether an iteration begins is too long"
             lags = {name: lags.get(name, -1) + (name in error.slow) for name in sorted({*lags, *error.slow})}
-    return None
+    return None, f"{MOST_LAG + 1} composed updates take more than {MOST_LAG + 1} stages"

@@ -59,6 +59,7 @@ class Schedule:
     recurrences: tuple[Recurrence, ...]
     clock: float  # ns asked for
     estimate: float  # ns of the slowest stage
+    tried: tuple[str, ...] = ()  # where the interval is more than 1: what does not help
 
 
 class _Problem:

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tools.cli.main import app
 
+PROGRAMS = Path(__file__).parents[2] / "tests" / "programs"
 PROGRAM = """
 .element Slow (packet in -> packet out) {
     .state { uint count[4]; ulong sum; }
@@ -74,6 +75,21 @@ def test_the_slowest_element_decides(tmp_path: Path) -> None:
     ]
     assert graph["latency"]["cycles"] == slow["depth"] + graph["channels"][1]["latency_cycles"] > slow["depth"]
     assert graph["latency"]["path"] == ["slow"] and graph["latency"]["packets_stored"] == 1
+
+
+def test_the_figures_of_the_paper_take_a_token_every_cycle_and_say_how() -> None:
+    wanted = {"figure6": ("memory scattering", "delayed write"), "figure7a": ("unrolling",), "figure7b": ("delayed write",)}
+    for name, techniques in wanted.items():
+        done = CliRunner().invoke(app, ["report", str(PROGRAMS / f"{name}.sl"), "--json"])
+        found = json.loads(done.stdout)["elements"]
+        assert {element["ii"] for element in found} == {1}
+        assert {technique.partition(":")[0] for element in found for technique in element["techniques"]} >= {*techniques}
+
+
+def test_what_was_tried_is_said(tmp_path: Path) -> None:
+    lines = [line.strip() for line in report(tmp_path, STRAIGHT).splitlines()]
+    at = lines.index("tried: selecting the next value last")
+    assert lines[at + 1].startswith("tried: forwarding the update as a function: ") and lines[at + 2].startswith("try: ")
 
 
 def test_a_loop_is_not_followed_for_ever(tmp_path: Path) -> None:
