@@ -10,6 +10,7 @@ was broken off goes on where it was. Clocks after place and route (ECP5) are the
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import random
@@ -79,20 +80,21 @@ def streams(element: typed.Element, tokens: int) -> Streams:
 def rows(log: Log, paths: Sequence[Path], tokens: int = TOKENS, area: bool = True, fmax: bool = False) -> list[Row]:
     """One row an element, that of the empty element first; `missing` says why figures are not there."""
     chosen = [(path, e) for path in paths for e in elements(path) if e.source_name.lower() == path.stem]
-    found = [_row(log, elements_of(EMPTY, ROOT / "empty.sl")[0], None, tokens, area, fmax)]
-    return found + [_row(log, element, path, tokens, area, fmax) for path, element in chosen]
+    found: list[Row] = []
+    sizes: list[Callable[[], Row]] = []  # what takes longest, last
+    for path, element in [(None, elements_of(EMPTY, ROOT / "empty.sl")[0]), *chosen]:
+        compiled, error = compiled_or_error(element, CLOCKS_MHZ)
+        row: Row = {"element": element.source_name, "clicknp": CLICKNP.get(element.source_name)}
+        found.append(row | ({"missing": error} if compiled is None else _speed(log, compiled, tokens)))
+        sizes.append(functools.partial(_size, log, compiled, path, fmax) if compiled is not None and area else dict)
+    return [row | size() for row, size in zip(found, sizes, strict=True)]
 
 
-def _row(log: Log, element: typed.Element, path: Path | None, tokens: int, area: bool, fmax: bool) -> Row:
-    """All figures of an element; `path`: of its file."""
-    name = element.source_name
-    row: Row = {"element": name, "clicknp": CLICKNP.get(name)}
-    compiled, error = compiled_or_error(element, CLOCKS_MHZ)
-    if compiled is None:
-        return row | {"missing": error}
+def _speed(log: Log, compiled: Compiled, tokens: int) -> Row:
+    """II and its proof, stages, and tokens a cycle."""
+    name, plan = compiled.element.source_name, compiled.plan
     log(f"{name}: the proof of its II")
-    plan = compiled.plan
-    row |= {
+    row: Row = {
         "ii": plan.interval,
         "depth": plan.depth,
         "clock_mhz": round(1000 / plan.clock, 1),
@@ -101,12 +103,17 @@ def _row(log: Log, element: typed.Element, path: Path | None, tokens: int, area:
     }
     log(f"{name}: simulation")
     row |= kept(f"{name}-rate", (compiled.text, _files(compiled), tokens, plan.clock), lambda: _rate(compiled, tokens))
-    if area:
-        row |= {target: _area(log, _fitting(compiled, path, target), target) for target in TARGETS}
-        row["ecp5"] |= _fmax(log, _fitting(compiled, path, "ecp5"), fmax)
-        row["ecp5"]["size"] = FITTING[name][1] if name in FITTING else "full"
-        row["native"] = _native(log, compiled, row["xcup"])
-        row["changed"] = golden.compared(name, row["xcup"])
+    return row
+
+
+def _size(log: Log, compiled: Compiled, path: Path | None, fmax: bool) -> Row:
+    """Area on both targets, clock on one; `path`: of the element's file."""
+    name = compiled.element.source_name
+    row: Row = {target: _area(log, _fitting(compiled, path, target), target) for target in TARGETS}
+    row["ecp5"] |= _fmax(log, _fitting(compiled, path, "ecp5"), fmax)
+    row["ecp5"]["size"] = FITTING[name][1] if name in FITTING else "full"
+    row["native"] = _native(log, compiled, row["xcup"])
+    row["changed"] = golden.compared(name, row["xcup"])
     return row
 
 
