@@ -14,16 +14,29 @@ import "../hashtcam/hashtcam.sl";
         struct rule_t { uint<16> priority; uint<32> value; } rules[Entries][Groups];
     }
 
-    /// The lowest bit that is set; in each step half of the rest remains.
-    uint<clog2(Entries)> first(uint<Entries> rest) {
-        uint<clog2(Entries)> index = 0;
+    constexpr uint PIECE = Entries < 64 ? Entries : 64;
+    constexpr uint PIECES = Entries / PIECE;
+
+    /// The lowest bit that is set, and whether there is one. First which pieces have any, for no step compares a whole word; then in
+    /// each step half of the rest remains.
+    struct first_t { bool any; uint<clog2(Entries)> index; }
+    first_t first(uint<Entries> rest) {
+        uint<PIECES> some = 0;
+        .repeat (i, 0, PIECES) { if ((uint<PIECE>) (rest >> PIECE * i) != 0) some |= 1 << i; }
+        first_t found = {some != 0, 0};
         .repeat (step, 0, clog2(Entries)) {
             constexpr uint half = Entries >> step + 1;
-            uint<half> low = (uint<half>) rest;
-            if (low == 0) index |= half;
-            rest = low == 0 ? rest >> half : low;
+            constexpr uint pieces = half < PIECE ? 1 : half / PIECE;
+            bool is_above = half < PIECE ? (uint<half>) rest == 0 : (uint<pieces>) some == 0;
+            if (is_above) {
+                found.index |= half;
+                rest >>= half;
+                some >>= pieces;
+            } else {
+                rest = (uint<half>) rest;
+            }
         }
-        return index;
+        return found;
     }
 
     /// A word with the bit of a slot; a step has a constant distance, so that each can be in a cycle of its own.
@@ -39,8 +52,9 @@ import "../hashtcam/hashtcam.sl";
         .repeat (group, 0, Groups) {
             uint<Entries> found = valid[group];
             .repeat (i, 0, BYTES) { found &= matches[(uint<8>) (key >> 8 * i)][group * BYTES + i]; }
-            rule_t rule = rules[first(found)][group];
-            if (found != 0 && (!best.hit || rule.priority > best.priority)) {
+            first_t lowest = first(found);
+            rule_t rule = rules[lowest.index][group];
+            if (lowest.any && (!best.hit || rule.priority > best.priority)) {
                 best.hit = true;
                 best.priority = rule.priority;
                 best.value = rule.value;
