@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,17 @@ def test_the_library_is_as_it_is_to_be(found: dict[str, dict[str, float]]) -> No
 @pytest.mark.parametrize("name", CLICKNP)
 def test_no_element_is_deeper_than_that_of_clicknp(found: dict[str, dict[str, float]], name: str) -> None:
     assert found[name]["depth"] <= CLICKNP[name]["delay_cycles"]
+
+
+def test_manual_pages_say_the_same() -> None:
+    said = {}
+    for name, row in golden.read().items():
+        page = ROOT / "elements" / name.lower() / "README.md"
+        found = re.search(r"(\d+) stages by", page.read_text()) if page.exists() else None
+        if found:
+            said[name] = (int(found[1]), row["depth"])
+    assert len(said) > 8
+    assert {name: pair for name, pair in said.items() if pair[0] != pair[1]} == {}
 
 
 def test_an_area_that_has_changed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
