@@ -3,7 +3,8 @@
 
 For `.native sv "FILE.sv"` the file has the module FILE. Its ports are `clk_i`, `rst_i`, and `PORT_data`, `PORT_valid`, `PORT_ready`
 (`_i`, `_o`) for every port of the element; for an array of ports also one packed vector of each, the lowest index lowest. It takes
-parameters of the element's names: of a type, its bits, and `NAMEIsPacket`. One iteration is one cycle: tokens that move in a cycle
+parameters of the element's names: of a type, its bits, and `NAMEIsPacket`. Behind every output stands a register, so that the body
+needs none there, and its ready may go through it. One iteration is one cycle: tokens that move in a cycle
 are one iteration's. A signal waits while `signal_valid_i` is 1; the body takes it (`signal_take_o`) in a cycle in which no token
 moves in, and answers some time later (`result_valid_o`, `result_o`). `signal_kind_i` says which of several, `signal_arguments_i`
 has the arguments, the first lowest.
@@ -194,21 +195,22 @@ class _Body:
         ]
 
     def _output(self, name: str, width: int, guarded: bool) -> list[str]:
-        if not guarded:
-            return [
-                f"  assign {name}_data_o  = {name}_data;",
-                f"  assign {name}_valid_o = {name}_valid;",
-                f"  assign {name}_ready   = {name}_ready_i;",
+        """The register that every output has, behind a packet guard where it needs one."""
+        kept, guard = name, list[str]()
+        if guarded:
+            kept = f"{name}_guarded"
+            guard = [
+                f"  logic [{width - 1}:0] {kept}_data;",
+                f"  logic {kept}_valid;",
+                f"  sl_packet_guard u_{name}_guard (",
+                f"    .clk_i, .rst_i, .in_data_i({name}_data), .in_valid_i({name}_valid && {name}_ready),",
+                f"    .out_data_o({kept}_data), .out_valid_o({kept}_valid)",
+                "  );",
             ]
         return [
-            f"  logic [{width - 1}:0] {name}_guarded_data;",
-            f"  logic {name}_guarded_valid;",
-            f"  sl_packet_guard u_{name}_guard (",
-            f"    .clk_i, .rst_i, .in_data_i({name}_data), .in_valid_i({name}_valid && {name}_ready),",
-            f"    .out_data_o({name}_guarded_data), .out_valid_o({name}_guarded_valid)",
-            "  );",
+            *guard,
             f"  sl_skid #(.Width({width})) u_{name}_skid (",
-            f"    .clk_i, .rst_i, .in_data_i({name}_guarded_data), .in_valid_i({name}_guarded_valid), .in_ready_o({name}_ready),",
+            f"    .clk_i, .rst_i, .in_data_i({kept}_data), .in_valid_i({kept}_valid), .in_ready_o({name}_ready),",
             f"    .out_data_o({name}_data_o), .out_valid_o({name}_valid_o), .out_ready_i({name}_ready_i)",
             "  );",
         ]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native body of Count (`compiler/native.py`): a register in the channel, and a counter of its first flits.
+// The native body of Count (`compiler/native.py`): a counter beside the channel.
 module el_count_native #(
   localparam int unsigned FlitBits = sluice_pkg::FLIT_BITS
 ) (
@@ -17,11 +17,12 @@ module el_count_native #(
   output logic [63:0]         result_o
 );
   sluice_pkg::flit_t flit;
-  logic              room;
   logic [63:0]       count_q;
 
   assign flit           = in_data_i;
-  assign in_ready_o     = room && !signal_valid_i;
+  assign in_ready_o     = out_ready_i && !signal_valid_i;
+  assign out_data_o     = in_data_i;
+  assign out_valid_o    = in_valid_i && !signal_valid_i;
   assign signal_take_o  = signal_valid_i;
   assign result_valid_o = signal_valid_i;
   assign result_o       = count_q;
@@ -30,11 +31,6 @@ module el_count_native #(
     if (in_valid_i && in_ready_o && flit.sop) count_q <= count_q + 64'd1;
     if (rst_i) count_q <= '0;
   end
-
-  sl_skid #(.Width(FlitBits)) u_out (
-    .clk_i, .rst_i, .in_data_i, .in_valid_i(in_valid_i && !signal_valid_i), .in_ready_o(room),
-    .out_data_o, .out_valid_o, .out_ready_i
-  );
 
   logic unused;
   assign unused = &{1'b0, flit};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native body of Demux (`compiler/native.py`): a register at every output, chosen by the queue of the packet's first flit.
+// The native body of Demux (`compiler/native.py`): the output is that of the queue of the packet's first flit.
 module el_demux_native #(
   parameter int unsigned N = 2,  // outputs, 1 to 16
   localparam int unsigned FlitBits = sluice_pkg::FLIT_BITS
@@ -45,11 +45,10 @@ module el_demux_native #(
   if (N < 16) begin : gen_absent
     assign room[15:N] = '1;
   end
+  assign room[N-1:0] = out_ready_i;
+  assign out_data_o  = {N{in_data_i}};
   for (genvar n = 0; n < N; n++) begin : gen_out
-    sl_skid #(.Width(FlitBits)) u_out (
-      .clk_i, .rst_i, .in_data_i, .in_valid_i(in_valid_i && !signal_valid_i && 32'(chosen) == n), .in_ready_o(room[n]),
-      .out_data_o(out_data_o[n*FlitBits+:FlitBits]), .out_valid_o(out_valid_o[n]), .out_ready_i(out_ready_i[n])
-    );
+    assign out_valid_o[n] = in_valid_i && !signal_valid_i && 32'(chosen) == n;
   end
 
   logic unused;

@@ -150,10 +150,9 @@ module el_ipchecksum_native #(
   assign result_valid_o = valid_q[5] && signal_q[5] && room;
   assign result_o       = kind_q == 2'd0 ? checked_q : kind_q == 2'd1 ? wrong_q : skipped_q;
 
-  sl_skid #(.Width(FlitBits)) u_out (
-    .clk_i, .rst_i, .in_data_i(changed), .in_valid_i(valid_q[5] && !signal_q[5] && !drops), .in_ready_o(room),
-    .out_data_o, .out_valid_o, .out_ready_i
-  );
+  assign room        = out_ready_i;
+  assign out_data_o  = changed;
+  assign out_valid_o = valid_q[5] && !signal_q[5] && !drops;
 
   logic unused;
   assign unused = &{1'b0, signal_kind_i};

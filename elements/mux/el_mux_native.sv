@@ -16,10 +16,12 @@ module el_mux_native #(
   input  logic           out_ready_i
 );
   logic [Bits-1:0]     last_q, choice;  // the input that was taken last
-  logic                locked_q, any, room, ends;
+  logic                locked_q, any, ends;
   logic [N-1:0][T-1:0] tokens;
 
-  assign tokens = in_data_i;
+  assign tokens      = in_data_i;
+  assign out_data_o  = tokens[choice];
+  assign out_valid_o = any;
 
   always_comb begin
     choice = last_q;
@@ -32,7 +34,7 @@ module el_mux_native #(
       end
     end
     in_ready_o         = '0;
-    in_ready_o[choice] = any && room;
+    in_ready_o[choice] = any && out_ready_i;
   end
 
   if (TIsPacket) begin : gen_packet
@@ -46,7 +48,7 @@ module el_mux_native #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (any && room) begin
+    if (any && out_ready_i) begin
       last_q   <= choice;
       locked_q <= !ends;
     end
@@ -55,8 +57,4 @@ module el_mux_native #(
       locked_q <= 1'b0;
     end
   end
-
-  sl_skid #(.Width(T)) u_out (
-    .clk_i, .rst_i, .in_data_i(tokens[choice]), .in_valid_i(any), .in_ready_o(room), .out_data_o, .out_valid_o, .out_ready_i
-  );
 endmodule
