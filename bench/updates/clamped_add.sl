@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Marks packets with the bytes of their flow so far, which stop at a limit: an addition that is clamped; what does not depend on
-/// the flow's state is computed before.
+/// Marks packets with the bytes of their flow so far, which stop at a limit: an addition that is clamped, as one writes it.
 
 constexpr uint LIMIT = 1000000;
 
 .element ClampedAdd (packet in -> packet out) {
-    .state { local uint<20> used[4096]; }
+    .state { local uint used[4096]; }
     .handler {
         flit x = read(in);
         ipv4_t *ip = (ipv4_t *) (&x.fd.data + 14);
         if (x.sop) {
             uint<12> flow = (uint<12>) ip->source;
-            uint<20> room = LIMIT - ip->total_length;
-            used[flow] = used[flow] > room ? LIMIT : used[flow] + ip->total_length;
+            used[flow] += ip->total_length;
+            if (used[flow] > LIMIT) used[flow] = LIMIT;
             x.meta.mark = used[flow];
         }
         write(out, x);

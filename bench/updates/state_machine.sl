@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Follows each of 4,096 TCP connections through a machine of 16 states, driven by the flags of its packets; the state goes into
-/// the mark. The next state of every present state is known before the state is read, so that only the choice is left to make.
+/// the mark. Written as one writes it; the compiler makes a table of next states of it.
 
 constexpr uint FIN = 1;
 constexpr uint SYN = 2;
@@ -23,19 +23,24 @@ enum state_t : uint<4> {
             bool fin = (tcp->flags & FIN) != 0;
             bool syn = (tcp->flags & SYN) != 0;
             bool ack = (tcp->flags & ACK) != 0;
-            uint<4> next[16] = {
-                syn ? SYN_SENT : CLOSED, syn && ack ? SYN_RECEIVED : SYN_SENT, ack ? ESTABLISHED : SYN_RECEIVED,
-                ack ? ACTIVE_1 : ESTABLISHED, fin ? FIN_WAIT : ACTIVE_2, fin ? FIN_WAIT : ACTIVE_3, fin ? FIN_WAIT : ACTIVE_4,
-                fin ? FIN_WAIT : ACTIVE_5, fin ? FIN_WAIT : ACTIVE_6, fin ? FIN_WAIT : ACTIVE_7, fin ? FIN_WAIT : ACTIVE_8,
-                fin ? FIN_WAIT : ACTIVE_1, ack ? CLOSE_WAIT : FIN_WAIT, fin ? LAST_ACK : CLOSE_WAIT, ack ? CLOSED : LAST_ACK,
-                syn ? SYN_SENT : FAILED
-            };
-            if ((tcp->flags & RST) != 0) {
-                .repeat (i, 0, 16) { next[i] = FAILED; }
+            uint<4> state = states[flow];
+            switch (state) {
+            case CLOSED: if (syn) state = SYN_SENT; break;
+            case SYN_SENT: if (syn && ack) state = SYN_RECEIVED; break;
+            case SYN_RECEIVED: if (ack) state = ESTABLISHED; break;
+            case ESTABLISHED: if (ack) state = ACTIVE_1; break;
+            case ACTIVE_1, ACTIVE_2, ACTIVE_3, ACTIVE_4, ACTIVE_5, ACTIVE_6, ACTIVE_7:
+                state = fin ? FIN_WAIT : state + 1;
+                break;
+            case ACTIVE_8: state = fin ? FIN_WAIT : ACTIVE_1; break;
+            case FIN_WAIT: if (ack) state = CLOSE_WAIT; break;
+            case CLOSE_WAIT: if (fin) state = LAST_ACK; break;
+            case LAST_ACK: if (ack) state = CLOSED; break;
+            case FAILED: if (syn) state = SYN_SENT; break;
             }
-            uint<4> now_in = states[flow];
-            states[flow] = next[now_in];
-            x.meta.mark = states[flow];
+            if ((tcp->flags & RST) != 0) state = FAILED;
+            states[flow] = state;
+            x.meta.mark = state;
         }
         write(out, x);
     }

@@ -4,6 +4,8 @@ of a state do what they do one behind the other, for each that `schedule/forward
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -144,8 +146,8 @@ def _refuted(claim: Any) -> str | None:
 
 SIMPLE = frozenset({"const", "zext", "sext", "not", "and", "or", "xor", "mux", "add", "sub", "eq", "ult", "slt"})
 DEPTH = 5  # simple operators below an argument of a function that are looked into; what is below can have any value
-PATIENCE = 20_000  # ms, for what Z3 does not count as effort
-EFFORT = 3_000_000  # of a proof, in Z3's units of resources, so that the result is always the same
+PATIENCE = 10.0  # s of the processor, for what Z3 does not count as effort
+EFFORT = 1_000_000  # of a proof, in Z3's units of resources, so that the result is always the same
 
 
 class _Functions:
@@ -156,7 +158,6 @@ class _Functions:
         self.numbers: dict[Node, int] = {}
         self.solver = z3.Solver()
         self.solver.set("rlimit", EFFORT)
-        self.solver.set("timeout", PATIENCE)
         self.x = self.any("state", states[0].width)
 
     def term(self, root: Node, slots: int, x: Any) -> Any:
@@ -200,9 +201,21 @@ class _Functions:
     def _holds(self, claim: Any) -> bool:
         self.solver.push()
         self.solver.add(z3.Not(claim))
+        done = threading.Event()
+        watch = threading.Thread(target=self._watch, args=(done,), daemon=True)
+        watch.start()
         found = self.solver.check()
+        done.set()
+        watch.join()
         self.solver.pop()
         return bool(found == z3.unsat)
+
+    def _watch(self, done: threading.Event) -> None:
+        begin = time.process_time()
+        while not done.wait(0.05):
+            if time.process_time() - begin > PATIENCE:
+                self.solver.interrupt()
+                return
 
 
 class _Sums(_Functions):

@@ -16,7 +16,7 @@ from compiler.ir.ir import Node
 from compiler.ir.operators import mask
 from compiler.ir.rewrite import same
 
-MOST_LEAVES = 24  # of a value
+MOST_LEAVES = 12  # of a value
 
 
 class NotPiecewise(Exception):
@@ -123,7 +123,7 @@ class Piecewise:
                 return self.choice(condition, args[1], args[2])
             case "add" | "sub" | "and" | "or" | "xor" | "eq" | "ult" | "slt":
                 return self._each(lambda leaves: self._binary(node, leaves[0], leaves[1]), args)
-            case "not" | "zext" | "extract":
+            case "not" | "zext" | "sext" | "extract":
                 return self._each(lambda leaves: self._unary(node, leaves[0]), args)
         return self._each(lambda leaves: self._plain(node, leaves), args)
 
@@ -162,9 +162,10 @@ class Piecewise:
 
     def _extended(self, made: Node) -> Value:
         """Of a bit that needs the state, several."""
-        if made.op != "zext" or made.args[0].width > 1:
+        if made.op not in ("zext", "sext") or made.args[0].width > 1:
             raise NotPiecewise(f"'{made.op}' of what the state decides")
-        return Choice(made.args[0], *(Plain(self.b.const(n, made.width)) for n in (1, 0)))
+        ones = self.b.const(1 if made.op == "zext" else -1, made.width)
+        return Choice(made.args[0], Plain(ones), Plain(self.b.const(0, made.width)))
 
     def _unary(self, node: Node, leaf: Value) -> Value:
         if not isinstance(leaf, Sum):
@@ -172,6 +173,8 @@ class Piecewise:
         width = leaf.k.width
         if node.op == "zext":
             return self._unwrapped(leaf, node.width)
+        if node.op == "sext":
+            return self._signed(leaf, node.width)
         if node.op == "not" and leaf.width == width:
             return Sum(self.b.make("not", (leaf.k,), width), not leaf.negative, width)
         if node.op == "extract" and node.low == 0:
@@ -179,6 +182,17 @@ class Piecewise:
         if node.op == "extract" and node.low == width - 1 and node.width == 1:  # the sign: one difference, however composed
             return Plain(self.b.extract(self.node(leaf), node.low, 1))
         raise NotPiecewise(f"'{node.op}' of the state is no sum, comparison or choice")
+
+    def _signed(self, leaf: Sum, width: int) -> Value:
+        """Extended by its sign: by zeros what is moved to begin at the least, and moved back."""
+        b, bits = self.b, leaf.k.width
+        if leaf.width > bits:
+            return Sum(leaf.k, leaf.negative, width)
+        half = 1 << (bits - 1)
+        if self._greatest(leaf) < half:
+            return self._unwrapped(leaf, width)
+        moved = self._unwrapped(Sum(b.binary("add", leaf.k, b.const(half, bits)), leaf.negative, bits), width)
+        return self._each(lambda leaves: self._sum(True, *leaves), [moved, Plain(b.const(half, width))])
 
     def _unwrapped(self, leaf: Sum, width: int) -> Value:
         """Extended by zeros; as a wider sum where it cannot wrap."""
@@ -309,8 +323,11 @@ class Piecewise:
 
     def _fits(self, leaf: Sum) -> bool:
         """Whether the sum cannot wrap."""
-        x = min(self.bound, mask(leaf.k.width))
-        return not leaf.negative and self.largest(leaf.k) + x <= mask(leaf.k.width)
+        return self._greatest(leaf) <= mask(leaf.k.width)
+
+    def _greatest(self, leaf: Sum) -> int:
+        """No value of the sum is greater, where it is less than 2^bits of k."""
+        return 1 << leaf.k.width if leaf.negative else self.largest(leaf.k) + min(self.bound, mask(leaf.k.width))
 
     def largest(self, node: Node) -> int:
         """No value of the node is larger."""
@@ -325,6 +342,15 @@ class Piecewise:
                 return node.value
             case "zext" | "ahead":
                 return self.largest(node.args[0])
+            case "extract" if node.low == 0:
+                return self.largest(node.args[0])
+            case "sext" if self.largest(node.args[0]) <= mask(node.args[0].width - 1):
+                return self.largest(node.args[0])
+            case "concat":
+                total = 0
+                for arg in node.args:
+                    total = (total << arg.width) + self.largest(arg)
+                return total
             case "mux":
                 return max(self.largest(arg) for arg in node.args[1:])
             case "add":

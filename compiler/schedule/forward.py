@@ -55,8 +55,9 @@ class _Made:
     updates: tuple[Node, ...]
 
 
-def forward(pipeline: Pipeline, name: str, lag: int) -> tuple[Pipeline, Proof]:
-    """The same with this state written `lag` stages behind its read, and the proof of it. Raises NotPiecewise."""
+def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> tuple[Pipeline, Proof]:
+    """The same with this state written `lag` stages behind its read, and the proof of it. `bounds`: what states never exceed, as
+    far as it was found before. Raises NotPiecewise."""
     states = [node for node in pipeline.nodes if node.op in ("register", "read") and node.name == name]
     if not states or pipeline.turns(name) > 1 or name in pipeline.lags or not _same_index(pipeline, name):
         raise NotPiecewise("it is not read and written at one index")
@@ -71,7 +72,9 @@ def forward(pipeline: Pipeline, name: str, lag: int) -> tuple[Pipeline, Proof]:
         raise NotPiecewise("the update needs several reads")
     first = next(iter(used), states[0])
     is_table = first.width <= TABLE_BITS
-    bound = None if is_table else _bound(pipeline, needs, states, name, functions)
+    if name not in bounds and not is_table:
+        bounds[name] = _bound(pipeline, needs, states, name, functions)
+    bound = None if is_table else bounds[name]
     hits = {state: [[_hit(pipeline, b, update, state, n) for update in updates] for n in range(lag, 0, -1)] for state in states}
     made: dict[Node, _Made] = {}
     for state in states:

@@ -35,12 +35,12 @@ def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
 
 def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[str]) -> tuple[Schedule | None, str]:
     """With functions forwarded for the states that are too slow, each with the least lag that does; or None, and why."""
-    lags = dict.fromkeys(sorted(slow), 0)
+    lags, bounds = dict.fromkeys(sorted(slow), 0), dict[str, int]()
     while all(lag <= MOST_LAG for lag in lags.values()):
         changed, proofs = pipeline, list[Proof]()
         try:
             for name, lag in lags.items():
-                changed, proof = forward(changed, name, lag)
+                changed, proof = forward(changed, name, lag, bounds)
                 proofs.append(proof)
             found = schedule(changed, table, clock, 1)
             return (found, "") if all(proof() for proof in proofs) else (None, "composed updates could not be proved")

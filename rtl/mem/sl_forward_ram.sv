@@ -3,7 +3,8 @@
 // read-modify-write of the same word can follow in every cycle (ClickNP 4.2.1, "delayed write", over all stages in flight).
 //
 // The read of an iteration is asked for two stages before its data is there; its write is given in the stage in which the data is
-// there. Data is that of all earlier iterations' writes, and not of the own one. Addresses of Entries or more read 0 and write nothing.
+// there, or n stages later. Data is that of all earlier iterations' writes but those of the n in front, and not of the own one.
+// Addresses of Entries or more read 0 and write nothing.
 // After reset the memory writes itself with `reset_data_i`, a word a cycle, and is then ready; before, nothing may be asked.
 module sl_forward_ram #(
   parameter int unsigned Width   = 32,    // bits of a word
