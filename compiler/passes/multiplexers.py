@@ -26,8 +26,17 @@ def _remake(b: Builder, node: Node, args: Sequence[Node]) -> Node:
     return _shared(b, c, x, y) or b.mux(c, x, y)
 
 
-def assume(b: Builder, node: Node, condition: Node, holds: bool, depth: int) -> Node:
-    """The node where a condition is known, looking through multiplexers, logic, and parts."""
+def assume(
+    b: Builder, node: Node, condition: Node, holds: bool, depth: int, known: dict[tuple[Node, int], Node] | None = None
+) -> Node:
+    """The node where a condition is known, looking through multiplexers, logic, and parts. `known`: what was found already."""
+    known = {} if known is None else known
+    if (node, depth) not in known:
+        known[node, depth] = _assumed(b, node, condition, holds, depth, known)
+    return known[node, depth]
+
+
+def _assumed(b: Builder, node: Node, condition: Node, holds: bool, depth: int, known: dict[tuple[Node, int], Node]) -> Node:
     if node is condition:
         return b.const(int(holds), 1)
     if condition.op == "and" and holds and node in condition.args:
@@ -37,7 +46,7 @@ def assume(b: Builder, node: Node, condition: Node, holds: bool, depth: int) -> 
     looked = node.op == "mux" or node.op in ("concat", "zext", "extract") or (node.width == 1 and node.op in ("and", "or", "not"))
     if depth == 0 or not looked:
         return node
-    args = [assume(b, arg, condition, holds, depth - 1) for arg in node.args]
+    args = [assume(b, arg, condition, holds, depth - 1, known) for arg in node.args]
     return same(b, node, args) if any(new is not old for new, old in zip(args, node.args, strict=True)) else node
 
 
