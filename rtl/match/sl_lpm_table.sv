@@ -38,8 +38,11 @@ module sl_lpm_table #(
   localparam int unsigned Physical  = Entries + 1;
   localparam int unsigned IndexBits = $clog2(Physical);
   localparam int unsigned RuleBits  = $clog2(Entries);
+  localparam int unsigned BankSize  = sl_match_pkg::tcam_bank(BlockRam, Physical, BankEntries);
+  localparam int unsigned Banks     = (Physical + BankSize - 1) / BankSize;
 
-  logic                    match_valid, winner_valid, winner_any;
+  logic [Banks-1:0]        match_valid;
+  logic                    winner_valid, winner_any;
   logic [Physical-1:0]     match;
   logic [IndexBits-1:0]    winner_index;
   logic                    target_valid, reload, write_valid, tcam_ready, priority_ready, both_ready_q;
@@ -80,7 +83,7 @@ module sl_lpm_table #(
   );
 
   sl_priority_encoder #(
-    .Entries(Physical), .PriorityBits(PriorityBits), .LevelsPerStage(LevelsPerStage)
+    .Entries(Physical), .PriorityBits(PriorityBits), .LevelsPerStage(LevelsPerStage), .BankEntries(4 * ((BankSize + 3) / 4))
   ) u_priority (
     .clk_i, .rst_i, .match_valid_i(match_valid), .match_i(match),
     .winner_valid_o(winner_valid), .winner_any_o(winner_any), .winner_index_o(winner_index),

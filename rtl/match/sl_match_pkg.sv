@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latencies of the match tables as functions of their parameters, so that whoever instantiates one has it as a constant.
 package sl_match_pkg;
-  // Cycles from key_valid_i to match_valid_o of sl_tcam.
+  // Cycles from key_valid_i to match_valid_o of sl_tcam: to the spine, to the bank, to the slice, match RAMs (1 more in
+  // block RAM), all slices.
   function automatic int unsigned tcam_latency(bit BlockRam);
-    return BlockRam ? 4 : 3;
+    return BlockRam ? 6 : 5;
+  endfunction
+
+  // Entries of a bank of sl_tcam: block RAM has one bank.
+  function automatic int unsigned tcam_bank(bit BlockRam, int unsigned Entries, int unsigned BankEntries);
+    return BlockRam ? Entries : BankEntries;
   endfunction
 
   // Cycles of sl_priority_encoder: 1 of the priority RAM, then a tree over four entries a leaf.

@@ -8,11 +8,13 @@ module sl_priority_encoder #(
   parameter int unsigned Entries        = 513,  // 5 or more
   parameter int unsigned PriorityBits   = 6,    // 1 or more
   parameter int unsigned LevelsPerStage = 1,    // levels of the tree between registers: 1 (fastest clock) or more
-  localparam int unsigned IndexBits = $clog2(Entries)
+  parameter int unsigned BankEntries    = 64,   // entries with a valid and a write port of their own (sl_tcam); multiple of 4
+  localparam int unsigned IndexBits = $clog2(Entries),
+  localparam int unsigned Banks     = (Entries + BankEntries - 1) / BankEntries
 ) (
   input  logic                    clk_i,
   input  logic                    rst_i,
-  input  logic                    match_valid_i,
+  input  logic [Banks-1:0]        match_valid_i,   // the same of every bank
   input  logic [Entries-1:0]      match_i,
   output logic                    winner_valid_o,  // priority_latency() cycles after match_valid_i
   output logic                    winner_any_o,    // something matched
@@ -38,8 +40,10 @@ module sl_priority_encoder #(
   logic [PriorityBits-1:0] lanes [4];
   logic [PriorityBits-1:0] lanes_q [4];
   logic [3:0][3:0]         beats_q;       // [i][j]: of two that match, i wins over j
-  logic [Leaves-1:0]       write_leaf_q;
+  logic [Leaves-1:0]       write_leaf_q, leaf_write;
   logic [PriorityBits+1:0] winner_q;      // {priority, entry}
+  logic [3:0]              bank_pattern [Banks];
+  logic [PriorityBits+1:0] bank_winner [Banks];
 
   sl_tcam_shadow #(.Width(PriorityBits), .Entries(Entries), .GroupEntries(4), .WordBits(4)) u_shadow (
     .clk_i, .rst_i, .target_valid_i, .target_index_i, .reload_i, .write_valid_i, .write_ready_o,
@@ -89,9 +93,37 @@ module sl_priority_encoder #(
     end
   end
 
-  // Level 0 are the leaves; level l + 1 keeps the better of each two of level l. One valid bit and register stage for each
-  // LevelsPerStage levels, and for the last.
-  logic [Levels:0]     valid;
+  // The write port and the reset of each bank, two registers nearer to its leaves (see sl_tcam); the first serves four banks.
+  localparam int unsigned Spines = (Banks + 3) / 4;
+  logic [Spines-1:0]                   spine_write, spine_rst;
+  logic [Spines-1:0][Leaves-1:0]       spine_leaf;
+  logic [Spines-1:0][PriorityBits+5:0] spine_winner;  // {pattern, winner}
+  logic [Banks-1:0]                    bank_rst;
+
+  for (genvar s = 0; s < Spines; s++) begin : gen_spine
+    sl_copy #(.Width(2 + Leaves)) u_leaf_copy (
+      .clk_i, .enable_i(1'b1), .data_i({rst_i, write_q, write_leaf_q}), .data_o({spine_rst[s], spine_write[s], spine_leaf[s]})
+    );
+    sl_copy #(.Width(PriorityBits + 6)) u_write_copy (
+      .clk_i, .enable_i(write_q), .data_i({pattern_q, winner_q}), .data_o(spine_winner[s])
+    );
+  end
+
+  for (genvar b = 0; b < Banks; b++) begin : gen_write
+    localparam int unsigned First = b * BankEntries / 4;
+    localparam int unsigned Count = (b == Banks - 1 ? Leaves : (b + 1) * BankEntries / 4) - First;
+    sl_copy #(.Width(1 + Count)) u_leaf_copy (
+      .clk_i, .enable_i(1'b1), .data_i({spine_rst[b/4], spine_leaf[b/4][First+:Count]}),
+      .data_o({bank_rst[b], leaf_write[First+:Count]})
+    );
+    sl_copy #(.Width(PriorityBits + 6)) u_write_copy (
+      .clk_i, .enable_i(spine_write[b/4]), .data_i(spine_winner[b/4]), .data_o({bank_pattern[b], bank_winner[b]})
+    );
+  end
+
+  // Level 0 are the leaves; level l + 1 keeps the better of each two of level l. A register stage for each
+  // LevelsPerStage levels, and for the last, and a valid bit of it for each bank.
+  logic [Levels:0][Banks-1:0] valid;
   logic [Leaves*4-1:0] match;
   assign match = (Leaves * 4)'(match_i);
 
@@ -104,12 +136,13 @@ module sl_priority_encoder #(
     logic [TagBits-1:0]      tag [Nodes];  // the entry, relative to the first of the node
 
     if (l == 0) begin : gen_leaves
-      always_ff @(posedge clk_i) valid[0] <= match_valid_i && !rst_i;
+      always_ff @(posedge clk_i) valid[0] <= match_valid_i & ~bank_rst;
       for (genvar n = 0; n < Nodes; n++) begin : gen_leaf
         logic [1:0] entry;
         sl_priority_leaf #(.PriorityBits(PriorityBits)) u_leaf (
-          .clk_i, .match_valid_i, .match_i(match[4*n+:4]),
-          .write_valid_i(write_leaf_q[n]), .write_pattern_i(pattern_q), .write_winner_i(winner_q),
+          .clk_i, .match_valid_i(match_valid_i[4*n/BankEntries]), .match_i(match[4*n+:4]),
+          .write_valid_i(leaf_write[n]),
+          .write_pattern_i(bank_pattern[4*n/BankEntries]), .write_winner_i(bank_winner[4*n/BankEntries]),
           .any_o(any[n]), .priority_o(best[n]), .entry_o(entry)
         );
         assign tag[n] = TagBits'(entry);
@@ -123,7 +156,7 @@ module sl_priority_encoder #(
         sl_priority_node #(
           .PriorityBits(PriorityBits), .TagBits(TagBits), .TagWeight(2 ** (l + 1)), .Registered(Registered)
         ) u_node (
-          .clk_i, .valid_i(valid[l-1]),
+          .clk_i, .valid_i(valid[l-1][n*(4*2**l)/BankEntries]),
           .left_any_i(gen_level[l-1].any[2*n]), .left_priority_i(gen_level[l-1].best[2*n]),
           .left_tag_i(gen_level[l-1].tag[2*n]),
           .right_any_i(HasRight && gen_level[l-1].any[Right]), .right_priority_i(gen_level[l-1].best[Right]),
@@ -132,14 +165,14 @@ module sl_priority_encoder #(
         );
       end
       if (Registered) begin : gen_registered
-        always_ff @(posedge clk_i) valid[l] <= valid[l-1] && !rst_i;
+        always_ff @(posedge clk_i) valid[l] <= valid[l-1] & ~bank_rst;
       end else begin : gen_through
         assign valid[l] = valid[l-1];
       end
     end
   end
 
-  assign winner_valid_o = valid[Levels];
+  assign winner_valid_o = valid[Levels][0];
   assign winner_any_o   = gen_level[Levels].any[0];
   assign winner_index_o = IndexBits'(gen_level[Levels].tag[0]);
 endmodule

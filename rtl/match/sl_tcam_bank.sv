@@ -1,103 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bank of a TCAM: in LUT RAM up to some 64 entries with their own registers of the key and of the write port, so that no
-// signal has to reach more RAMs than one bank holds; in block RAM all of them. For each chunk of the key a RAM, addressed by
-// the chunk, tells of each entry whether it accepts that value; an entry matches where all chunks accept. Entries are
-// written in groups, one write enable each. Nothing is reset: an entry means nothing until its group was written.
-//
-// A lookup may read the very word that a sweep rewrites: it gets the old word, by the collision behaviour of the RAM or by
-// the logic that synthesis adds where the RAM gives none (so the memories here do not carry `no_rw_check`).
+// A bank of a TCAM: some 64 entries (block RAM: all of them) with all that concerns them, behind registers of its own, so that
+// what comes to a large table has one clock cycle to reach its banks, and the next to reach the slices within one.
 module sl_tcam_bank #(
   parameter int unsigned KeyBits      = 32,  // multiple of ChunkBits
   parameter int unsigned Entries      = 64,  // entries of the bank, 1 or more
   parameter bit          BlockRam     = 1'b0,
-  parameter int unsigned ChunkBits    = 4,   // address bits of a RAM: 4 (ECP5), 4 to 6 (xcup)
+  parameter int unsigned ChunkBits    = 4,   // address bits of a RAM
   parameter int unsigned GroupEntries = 4,   // entries that share a write enable
-  parameter int unsigned AndChunks    = 4,   // chunks that are combined behind the RAMs, before the register
-  localparam int unsigned Chunks   = KeyBits / ChunkBits,
-  localparam int unsigned Groups   = (Entries + GroupEntries - 1) / GroupEntries,
-  localparam int unsigned Partials = (Chunks + AndChunks - 1) / AndChunks
+  parameter int unsigned SliceChunks  = 8,   // LUT RAM: chunks of a slice
+  localparam int unsigned Chunks    = KeyBits / ChunkBits,
+  localparam int unsigned Groups    = (Entries + GroupEntries - 1) / GroupEntries,
+  localparam int unsigned IndexBits = Entries > 1 ? $clog2(Entries) : 1,
+  localparam int unsigned Latency   = sl_match_pkg::tcam_latency(BlockRam) - 1  // the table has one more, before the banks
 ) (
   input  logic                           clk_i,
+  input  logic                           rst_i,
   input  logic                           key_valid_i,
   input  logic [KeyBits-1:0]             key_i,
-  input  logic                           write_valid_i,  // one word of one group, two cycles before a lookup may need it
+  input  logic                           write_valid_i,  // one word of one group
   input  logic [Groups-1:0]              write_group_i,  // one-hot, or none
   input  logic [ChunkBits-1:0]           write_word_i,
   input  logic [Chunks*GroupEntries-1:0] write_data_i,   // chunk after chunk
-  output logic [Entries-1:0]             match_o         // two (block RAM: three) cycles after the key, of written entries, valid or not
+  input  logic                           set_valid_i,    // valid bits, see sl_tcam_valid
+  input  logic [IndexBits-1:0]           set_index_i,
+  input  logic                           clear_valid_i,
+  input  logic [IndexBits-1:0]           clear_index_i,
+  input  logic                           clear_all_i,
+  output logic                           match_valid_o,  // Latency cycles after key_valid_i
+  output logic [Entries-1:0]             match_o         // holds until the next
 );
-  logic                           key_valid_q, accept_valid;
+  localparam int unsigned PerSlice = BlockRam ? Chunks : SliceChunks;
+  localparam int unsigned Slices   = (Chunks + PerSlice - 1) / PerSlice;
+
+  logic [Latency-1:0]             key_valid_q;
+  logic [KeyBits-1:0]             key_q;
   logic                           write_valid_q;
-  (* keep *) logic [KeyBits-1:0]             key_q;
-  (* keep *) logic [Groups-1:0]              write_group_q;
-  (* keep *) logic [ChunkBits-1:0]           write_word_q;
-  (* keep *) logic [Chunks*GroupEntries-1:0] write_data_q;
-  logic [Entries-1:0]             accept [Chunks];
-  logic [Entries-1:0]             partial_q [Partials];
+  logic [Groups-1:0]              write_group_q;
+  logic [ChunkBits-1:0]           write_word_q;
+  logic [Chunks*GroupEntries-1:0] write_data_q;
+  logic [Slices-1:0][Entries-1:0]            accept;
+  logic [Entries-1:0]                        accept_all, valid;
+
+  sl_copy #(.Width(2)) u_valid_copy (
+    .clk_i, .enable_i(1'b1), .data_i({key_valid_i && !rst_i, write_valid_i && |write_group_i}),
+    .data_o({key_valid_q[0], write_valid_q})
+  );
+  sl_copy #(.Width(KeyBits)) u_key_copy (.clk_i, .enable_i(key_valid_i), .data_i(key_i), .data_o(key_q));
+  sl_copy #(.Width(Groups + ChunkBits + Chunks * GroupEntries)) u_write_copy (
+    .clk_i, .enable_i(write_valid_i), .data_i({write_group_i, write_word_i, write_data_i}),
+    .data_o({write_group_q, write_word_q, write_data_q})
+  );
 
   always_ff @(posedge clk_i) begin
-    key_valid_q   <= key_valid_i;
-    write_valid_q <= write_valid_i && |write_group_i;
-    write_group_q <= write_valid_i ? write_group_i : '0;
-    if (key_valid_i) key_q <= key_i;
-    if (write_valid_i) begin
-      write_word_q <= write_word_i;
-      write_data_q <= write_data_i;
-    end
+    key_valid_q[Latency-1:1] <= key_valid_q[Latency-2:0];
+    // The matches of all slices and the valid bits meet before this register: what follows is a RAM addressed by them.
+    if (key_valid_q[Latency-2]) match_o <= accept_all & valid;
+    if (rst_i) key_valid_q[Latency-1:1] <= '0;
   end
+  assign match_valid_o = key_valid_q[Latency-1];
 
-  for (genvar c = 0; c < Chunks; c++) begin : gen_chunk
-    (* ram_style = BlockRam ? "block" : "distributed", syn_ramstyle = BlockRam ? "block_ram" : "distributed" *)
-    logic [Groups*GroupEntries-1:0] memory [2**ChunkBits];
+  for (genvar s = 0; s < Slices; s++) begin : gen_slice
+    localparam int unsigned First    = s * PerSlice;
+    localparam int unsigned Count    = s == Slices - 1 ? Chunks - First : PerSlice;
+    localparam int unsigned Partials = (Count + 3) / 4;
+    logic [Partials-1:0][Entries-1:0] partial;
 
-    if (BlockRam) begin : gen_block
-      always_ff @(posedge clk_i) begin
-        if (key_valid_q) accept[c] <= Entries'(memory[key_q[c*ChunkBits+:ChunkBits]]);
-      end
-    end else begin : gen_lut
-      assign accept[c] = Entries'(memory[key_q[c*ChunkBits+:ChunkBits]]);
-    end
+    sl_tcam_slice #(
+      .KeyBits(Count * ChunkBits), .Entries(Entries), .BlockRam(BlockRam), .ChunkBits(ChunkBits), .GroupEntries(GroupEntries),
+      .AndChunks(4)
+    ) u_slice (
+      .clk_i, .key_valid_i(key_valid_q[0]), .key_i(key_q[First*ChunkBits+:Count*ChunkBits]),
+      .write_valid_i(write_valid_q), .write_group_i(write_group_q), .write_word_i(write_word_q),
+      .write_data_i(write_data_q[First*GroupEntries+:Count*GroupEntries]), .match_o(partial)
+    );
 
-`ifdef SYNTHESIS
-    always_ff @(posedge clk_i) begin
-      for (int g = 0; g < Groups; g++) begin
-        if (write_group_q[g]) begin
-          memory[write_word_q][g*GroupEntries+:GroupEntries] <= write_data_q[c*GroupEntries+:GroupEntries];
-        end
-      end
-    end
-`else
-    // The same as one assignment: the simulator looks at each assignment to a memory in every cycle.
-    always_ff @(posedge clk_i) begin
-      if (write_valid_q) begin
-        logic [Groups*GroupEntries-1:0] enable;
-        for (int g = 0; g < Groups; g++) enable[g*GroupEntries+:GroupEntries] = {GroupEntries{write_group_q[g]}};
-        memory[write_word_q] <= (memory[write_word_q] & ~enable) |
-                                ({Groups{write_data_q[c*GroupEntries+:GroupEntries]}} & enable);
-      end
-    end
-`endif
-  end
-
-  if (BlockRam) begin : gen_read_register
-    always_ff @(posedge clk_i) accept_valid <= key_valid_q;
-  end else begin : gen_through
-    assign accept_valid = key_valid_q;
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (accept_valid) begin
-      for (int p = 0; p < Partials; p++) begin
-        logic [Entries-1:0] all;
-        all = '1;
-        for (int c = p * AndChunks; c < (p + 1) * AndChunks && c < Chunks; c++) all &= accept[c];
-        partial_q[p] <= all;
-      end
+    always_comb begin
+      accept[s] = '1;
+      for (int p = 0; p < Partials; p++) accept[s] &= partial[p];
     end
   end
 
   always_comb begin
-    match_o = '1;
-    for (int p = 0; p < Partials; p++) match_o &= partial_q[p];
+    accept_all = '1;
+    for (int s = 0; s < Slices; s++) accept_all &= accept[s];
   end
+
+  sl_tcam_valid #(.Entries(Entries), .Delay(Latency - 1)) u_valid (
+    .clk_i, .rst_i, .set_valid_i, .set_index_i, .clear_valid_i, .clear_index_i, .clear_all_i, .valid_o(valid)
+  );
 endmodule

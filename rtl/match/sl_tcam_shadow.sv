@@ -32,6 +32,8 @@ module sl_tcam_shadow #(
   localparam int unsigned AddressBits = $clog2(Depth);
 
   logic                    write;
+  logic                    target_valid_q;  // a register of the target: who knows it may be far away
+  logic [IndexBits-1:0]    target_q;
   logic                    loading_q;      // the lanes are being read
   logic [LaneBits-1:0]     read_lane_q;
   logic [GroupEntries-1:0] read_here_q;    // the lane that is on its way out of the RAM, one-hot, or none
@@ -41,13 +43,13 @@ module sl_tcam_shadow #(
   logic                    near_end;
 
   assign write       = write_valid_i && write_ready_o;
-  assign read_index  = {target_index_i[IndexBits-1:LaneBits], read_lane_q};
+  assign read_index  = {target_q[IndexBits-1:LaneBits], read_lane_q};
   assign near_end    = !sweep_valid_o || &sweep_word_o[WordBits-1:1];  // a lane read now is latched behind the last word
 
   sl_ram_block #(.Width(Width), .Depth(Depth)) u_shadow (
     .clk_i,
-    .write_valid_i(write && 32'(target_index_i) < Depth),
-    .write_address_i(AddressBits'(target_index_i)),
+    .write_valid_i(write && 32'(target_q) < Depth),
+    .write_address_i(AddressBits'(target_q)),
     .write_data_i,
     .read_valid_i(loading_q && near_end && 32'(read_index) < Depth),
     .read_address_i(AddressBits'(read_index)),
@@ -57,13 +59,15 @@ module sl_tcam_shadow #(
   always_ff @(posedge clk_i) begin
     for (int l = 0; l < GroupEntries; l++) begin
       read_here_q[l]   <= loading_q && near_end && 32'(read_lane_q) == l;
-      target_here_q[l] <= 32'(target_index_i[LaneBits-1:0]) == l;
+      target_here_q[l] <= 32'(target_q[LaneBits-1:0]) == l;
     end
+    target_q       <= target_index_i;
+    target_valid_q <= target_valid_i && !write && !reload_i;
     if (loading_q && near_end) begin
       read_lane_q <= read_lane_q + 1'b1;
       if (32'(read_lane_q) == GroupEntries - 1) loading_q <= 1'b0;
     end
-    if (!loading_q && read_here_q == '0 && !write_ready_o && target_valid_i) begin
+    if (!loading_q && read_here_q == '0 && !write_ready_o && target_valid_q) begin
       loading_q   <= 1'b1;
       read_lane_q <= '0;
     end
@@ -76,7 +80,7 @@ module sl_tcam_shadow #(
     if (write) begin
       write_ready_o <= 1'b0;
       sweep_valid_o <= 1'b1;
-      sweep_group_o <= GroupBits'(target_index_i >> LaneBits);
+      sweep_group_o <= GroupBits'(target_q >> LaneBits);
     end else if (sweep_last_o) begin
       sweep_valid_o <= 1'b0;
     end

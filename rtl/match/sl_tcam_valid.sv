@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The valid bits of a TCAM. One pulse of `switch_i` sets one bit and clears another (or does one of the two, or clears all)
-// in one cycle: `valid_o` is new Delay cycles later, which is when the lookup that entered beside the pulse needs it.
+// The valid bits of a TCAM. One cycle sets one bit and clears another (or does one of the two, or clears all): `valid_o` is
+// new Delay cycles later, which is when the lookup that entered beside the request needs it.
 // Bits are toggled, so a set of a set bit or a clear of a clear bit is a fault of the user (asserted).
 module sl_tcam_valid #(
-  parameter int unsigned Entries = 513,  // 2 or more
-  parameter int unsigned Delay   = 2,    // cycles from switch_i to valid_o, 2 or more
-  localparam int unsigned IndexBits = $clog2(Entries)
+  parameter int unsigned Entries = 64,   // 1 or more
+  parameter int unsigned Delay   = 2,    // cycles from the request to valid_o, 2 or more
+  localparam int unsigned IndexBits = Entries > 1 ? $clog2(Entries) : 1
 ) (
   input  logic                 clk_i,
   input  logic                 rst_i,
-  input  logic                 switch_i,
   input  logic                 set_valid_i,
   input  logic [IndexBits-1:0] set_index_i,
   input  logic                 clear_valid_i,
@@ -29,15 +28,15 @@ module sl_tcam_valid #(
   logic [Rows-1:0]      set_row_q, clear_row_q;
   logic [Columns-1:0]   set_column_q, clear_column_q;
 
-  assign request = {switch_i && set_valid_i, switch_i && clear_valid_i, switch_i && clear_all_i, set_index_i, clear_index_i};
+  assign request = {set_valid_i, clear_valid_i, clear_all_i, set_index_i, clear_index_i};
 
   if (Delay == 2) begin : gen_direct
     assign {set, clear, clear_all, set_index, clear_index} = request;
   end else begin : gen_delay
     logic [Delay-3:0][Request-1:0] delay_q;
-    always_ff @(posedge clk_i) begin
-      for (int i = 0; i < Delay - 2; i++) delay_q[i] <= i == 0 ? request : delay_q[i == 0 ? 0 : i-1];
-      if (rst_i) delay_q <= '0;
+    sl_copy #(.Width(Request)) u_request_copy (.clk_i, .enable_i(1'b1), .data_i(rst_i ? '0 : request), .data_o(delay_q[0]));
+    if (Delay > 3) begin : gen_more
+      always_ff @(posedge clk_i) delay_q[Delay-3:1] <= rst_i ? '0 : delay_q[Delay-4:0];
     end
     assign {set, clear, clear_all, set_index, clear_index} = delay_q[Delay-3];
   end

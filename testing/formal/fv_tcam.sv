@@ -27,19 +27,27 @@ module fv_tcam #(
   input logic                 clear_all_i,
   input logic [IndexBits-1:0] entry_i  // the entry that is watched; constant
 );
+  localparam int unsigned BankSize = sl_match_pkg::tcam_bank(BlockRam, Entries, GroupEntries);
+  localparam int unsigned Banks    = (Entries + BankSize - 1) / BankSize;
+
+  logic [Banks-1:0]   match_valids;
   logic               match_valid, write_ready, written;
   logic [Entries-1:0] match;
-  logic               rst_q = 1'b1;
+  logic [3:0]         rst_left_q = '1;  // a reset of 4 cycles
+  logic               rst_q;
 
   sl_tcam #(
     .KeyBits(KeyBits), .Entries(Entries), .BlockRam(BlockRam), .ChunkBits(ChunkBits), .GroupEntries(GroupEntries),
     .BankEntries(GroupEntries)
   ) u_tcam (
-    .clk_i, .rst_i(rst_q), .key_valid_i, .key_i, .match_valid_o(match_valid), .match_o(match),
+    .clk_i, .rst_i(rst_q), .key_valid_i, .key_i, .match_valid_o(match_valids), .match_o(match),
     .target_valid_i, .target_index_i, .reload_i(1'b0), .write_valid_i, .write_ready_o(write_ready),
     .write_value_i, .write_mask_i, .written_o(written),
     .switch_i, .set_valid_i, .set_index_i, .clear_valid_i, .clear_index_i, .clear_all_i
   );
+
+  assign match_valid = &match_valids;
+  assign rst_q       = rst_left_q[0];
 
   // What the watched entry holds, in terms of the ports.
   logic                 valid_q = 1'b0, stored_q = 1'b0, writing_q = 1'b0;
@@ -57,7 +65,7 @@ module fv_tcam #(
   assign visible    = set_here || (valid_q && !clear_here);
 
   always_ff @(posedge clk_i) begin
-    rst_q         <= 1'b0;
+    rst_left_q    <= rst_left_q >> 1;
     started_q     <= 1'b1;
     entry_q       <= entry_i;
     target_q      <= target_index_i;
@@ -89,7 +97,7 @@ module fv_tcam #(
     assume (!(clear_all_i && (set_valid_i || clear_valid_i)));
 
     if (!rst_q) begin
-      a_answers_on_time : assert (match_valid == expect_valid_q[Latency-1]);
+      a_answers_on_time : assert (match_valids == {Banks{expect_valid_q[Latency-1]}});
       if (match_valid) a_matches_what_it_holds : assert (match[entry_i] == expect_q[Latency-1]);
       // It matches behind a whole write of its neighbour in the same RAM words, and so does that one.
       c_hits_beside_a_new_neighbour : cover (match_valid && match == Entries'(3) && mask_q == '1 && other_done_q);

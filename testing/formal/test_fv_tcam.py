@@ -6,7 +6,7 @@ import pytest
 from testing.prove import ProofError, prove
 
 # Steps enough for a whole write beside a live entry and a lookup behind it; the cover shows that, a little deeper.
-DEPTHS = {"bmc": 20, "cover": 22}
+DEPTHS = {"bmc": 25, "cover": 28}
 
 
 @pytest.mark.parametrize("block_ram", [0, 1])
@@ -17,5 +17,5 @@ def test_tcam_keeps_live_entries_and_switches_exactly(mode: str, block_ram: int)
 
 def test_proof_notices_valid_bits_that_are_late() -> None:
     with pytest.raises(ProofError):
-        late = ("sl_tcam", ".Delay(Latency - 1)", ".Delay(Latency)")
+        late = ("sl_tcam_bank", ".Delay(Latency - 1)", ".Delay(Latency)")
         prove("fv_tcam", "bmc", DEPTHS["bmc"], mutation=late, synthesis=True)

@@ -81,7 +81,8 @@ def _read(module: str, parameters: Mapping[str, object], extra: Sequence[Path] =
     ]
     sources = " ".join(str(p.relative_to(ROOT)) for p in files)
     generics = "" if top else " ".join(f"-G {name}={value}" for name, value in parameters.items())
-    return f"read_slang -j 1 --top {top or module} {generics} {sources}"
+    # The hierarchy is kept until synthesis flattens it, all but what says `keep_hierarchy`: copies of registers stay copies.
+    return f"read_slang -j 1 --keep-hierarchy --top {top or module} {generics} {sources}"
 
 
 def _yosys(commands: Sequence[str], folder: Path, timeout: float) -> None:
