@@ -476,7 +476,8 @@ class _Module:
         return [self.ref(node, stage) for node, stage in nodes if node.op != "const"]
 
     def _uses_last_valid(self) -> bool:
-        return any(stage == self.depth for _, stage in self._effects())
+        bit = f"valid[{self.depth}]"
+        return any(bit in line and not line.startswith("  assign valid") for line in self.lines)
 
     def _valid_is_used(self, port: str) -> bool:
         need = self.pipeline.needs.get(port)
