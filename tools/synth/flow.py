@@ -200,6 +200,9 @@ def _place(folder: Path, netlist: Path, seed: int, goal_mhz: float, timeout: flo
             goal_mhz,
             "--seed",
             seed,
+            # Ten, the default, leaves the spines of a wide TCAM at 89 MHz: what is on the longest path must count for more.
+            "--placer-heap-timingweight",
+            200,
         ]
         shown = [str(a.relative_to(ROOT)) if isinstance(a, Path) else str(a) for a in args]
         _run(
