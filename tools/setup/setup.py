@@ -53,7 +53,7 @@ def debian(tools: dict[str, dict[str, str]]) -> None:
     say(f"installing {', '.join(missing)}")
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     run("apt-get", "update", "-qq", env=quiet)
-    run("apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing, env=quiet)
+    run("apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-y", "-qq", "--no-install-recommends", *missing, env=quiet)
 
 
 def python(packages: dict[str, str]) -> None:
