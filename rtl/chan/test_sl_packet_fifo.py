@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """sl_packet_fifo against a list of packets: what is kept, what is dropped, and by which cause, under random stalls."""
 
+import os
 import random
+from dataclasses import replace
 
 import cocotb
 import pytest
@@ -15,11 +17,17 @@ from testing.simulate import simulate
 FLITS = 320
 PACKETS = 16
 CAUSES = ("stored_o", "drop_error_o", "drop_oversize_o", "drop_runt_o", "drop_overflow_o")
+EXACT = os.environ.get("EXACT") == "1"
+usual_test, exact_test = cocotb.test(skip=EXACT), cocotb.test(skip=not EXACT)
 
 
 @pytest.mark.parametrize("flits", [FLITS, 256])
 def test_packet_fifo(flits: int) -> None:
-    simulate("sl_packet_fifo", __file__, {"Flits": flits, "Packets": PACKETS}, env={"FLITS": str(flits)})
+    simulate("sl_packet_fifo", __file__, {"Flits": flits, "Packets": PACKETS})
+
+
+def test_exact_packet_fifo() -> None:
+    simulate("sl_packet_fifo", __file__, {"Flits": FLITS, "Packets": PACKETS, "Exact": 1}, env={"EXACT": "1"})
 
 
 class Bench:
@@ -66,7 +74,7 @@ class Bench:
         assert self.stored_bytes == sum(len(data) for data, _ in kept)
 
 
-@cocotb.test()
+@usual_test
 async def keeps_good_packets_and_drops_bad_ones_by_cause(dut):
     bench = Bench(dut)
     await bench.start()
@@ -90,7 +98,7 @@ async def keeps_good_packets_and_drops_bad_ones_by_cause(dut):
     assert bench.count == expected
 
 
-@cocotb.test()
+@usual_test
 async def a_full_fifo_drops_whole_packets_and_counts_them(dut):
     bench = Bench(dut, in_stall=0.0, out_stall=1.0, lossless=False)
     await bench.start()
@@ -112,7 +120,7 @@ async def a_full_fifo_drops_whole_packets_and_counts_them(dut):
     assert [one.data for one in bench.received()[-2:]] == [packet for packet, _ in after]
 
 
-@cocotb.test()
+@usual_test
 async def a_full_lossless_fifo_presses_back_and_loses_nothing(dut):
     bench = Bench(dut, in_stall=0.0, out_stall=1.0)
     await bench.start()
@@ -129,7 +137,7 @@ async def a_full_lossless_fifo_presses_back_and_loses_nothing(dut):
     assert sum(bench.count.values()) == len(sent)
 
 
-@cocotb.test()
+@usual_test
 async def a_packet_without_end_is_an_error_and_the_next_one_is_kept(dut):
     bench = Bench(dut)
     await bench.start()
@@ -147,7 +155,7 @@ async def a_packet_without_end_is_an_error_and_the_next_one_is_kept(dut):
     assert bench.count["drop_error_o"] == broken
 
 
-@cocotb.test()
+@usual_test
 async def flits_without_a_beginning_are_an_error(dut):
     bench = Bench(dut)
     await bench.start()
@@ -161,7 +169,7 @@ async def flits_without_a_beginning_are_an_error(dut):
     assert bench.count["drop_error_o"] == 1
 
 
-@cocotb.test()
+@usual_test
 async def moves_one_flit_a_cycle(dut):
     bench = Bench(dut, in_stall=0.0, out_stall=0.0)
     await bench.start()
@@ -174,3 +182,62 @@ async def moves_one_flit_a_cycle(dut):
         await RisingEdge(dut.clk_i)
         cycles += 1
     assert cycles <= 150 + 10 + 10
+
+
+def random_flits(count):
+    """A packet of any contents: only where it begins and ends is in order."""
+    words = (random.getrandbits(Flit.BITS) for _ in range(count))
+    return [replace(Flit.from_int(word), sop=n == 0, eop=n == count - 1).to_int() for n, word in enumerate(words)]
+
+
+def whole(words):
+    """The words of each packet."""
+    packets = [[]]
+    for word in words:
+        packets[-1].append(word)
+        if Flit.from_int(word).eop:
+            packets.append([])
+    assert packets.pop() == [], "a packet without end"
+    return packets
+
+
+@exact_test
+async def exact_changes_no_bit_of_short_long_and_bad_packets(dut):
+    bench = Bench(dut)
+    await bench.start()
+    sizes = [random.choice([1, 1, 2, 3, 17]) for _ in range(150)] + [MTU_BYTES // DATA_BYTES + 40, FLITS]
+    sent = [random_flits(size) for size in random.sample(sizes, len(sizes))]
+    for words in sent:
+        bench.source.send(*words)
+    await bench.empty()
+    assert whole(bench.sink.received) == sent
+    assert bench.count == dict.fromkeys(CAUSES, 0) | {"stored_o": len(sent)}
+
+
+@exact_test
+async def exact_drops_whole_packets_and_only_for_room(dut):
+    bench = Bench(dut, in_stall=0.1, out_stall=0.6, lossless=False)
+    await bench.start()
+    sent = [random_flits(random.choice([1, 1, 1, 5, 60, 150, FLITS + 1])) for _ in range(120)]
+    for words in sent:
+        bench.source.send(*words)
+    await bench.empty()
+    got = whole(bench.sink.received)
+    rest = iter(sent)
+    assert all(packet in rest for packet in got), "packets that were sent, in their order"
+    assert 40 <= len(got) < len(sent) - sum(len(words) > FLITS for words in sent)
+    assert bench.count == dict.fromkeys(CAUSES, 0) | {"stored_o": len(got), "drop_overflow_o": len(sent) - len(got)}
+
+
+@exact_test
+async def exact_keeps_what_fills_it_and_drops_one_flit_more(dut):
+    bench = Bench(dut, in_stall=0.0, out_stall=1.0, lossless=False)
+    await bench.start()
+    sent = [random_flits(FLITS + 1), random_flits(FLITS)]
+    for words in sent:
+        bench.source.send(*words)
+    await bench.source.drained()
+    bench.out_stall = 0.2
+    await bench.empty()
+    assert whole(bench.sink.received) == sent[1:]
+    assert bench.count["drop_overflow_o"] == bench.count["stored_o"] == 1
