@@ -8,7 +8,7 @@ CAPTURES := testing/captures
 export OBJCACHE := ccache
 export CCACHE_DIR := $(CURDIR)/build/ccache
 
-.PHONY: help setup run test lint format layouts cost fuzz clean
+.PHONY: help setup dpdk run test lint format layouts cost fuzz clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -19,7 +19,10 @@ setup: ## install what is missing, generate the layouts
 run: setup ## the main job on a real capture: hits in hardware, misses in software, every packet checked
 	@./sluice run --rules $(CAPTURES)/mixed.rules $(foreach lane,0 1 2 3,--in $(CAPTURES)/lane$(lane).pcap.xz --out build/run/lane$(lane).pcap)
 
-test: setup lint ## every test
+dpdk: setup ## install what the driver for DPDK (host/pmd) is built and tested with
+	@tools/setup/setup.sh --dpdk
+
+test: dpdk lint ## every test
 	@$(PYTEST) -n 2 --dist worksteal
 
 lint: setup ## format and lint checks of every language

@@ -79,6 +79,8 @@ def main() -> None:
         debian(wanted["debian-bench"])
     python(wanted["python"])
     run(str(ENV / "bin" / "python"), "-m", "compiler.layouts")
+    if "--dpdk" in sys.argv[1:]:
+        run(str(ENV / "bin" / "python"), "-m", "tools.setup.dpdk")
     DONE.touch()
     os.utime(DONE, (began, began))
 

@@ -1,14 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Makes the project's environment: Debian packages (as root), build/env with the pinned Python packages, generated layouts.
-# Does nothing, quickly, when it is all there. Safe to run again after any failure. `--bench` also installs the peers.
+# Does nothing, quickly, when it is all there. Safe to run again after any failure. `--bench` also installs the peers, `--dpdk`
+# what the driver for DPDK is built with.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 
 # Nothing that set-up reads has changed since it last ended: most calls end here, in milliseconds.
 done=build/env/sluice-done
-if [ "$#" = 0 ] && [ -e "$done" ] && [ -x build/env/bin/python ] && [ -e build/gen/sluice_layouts.py ] &&
+case "$*" in
+'') wanted=$done ;;
+--dpdk) wanted=build/dpdk/done ;;
+*) wanted=/nonexistent ;;
+esac
+if [ -e "$wanted" ] && [ -e "$done" ] && [ -x build/env/bin/python ] && [ -e build/gen/sluice_layouts.py ] &&
   [ -z "$(find toolchain.toml tools/setup layouts compiler -name __pycache__ -prune -o -newer "$done" -print -quit)" ]; then
   exit 0
 fi

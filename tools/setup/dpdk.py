@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Installs DPDK for the driver (host/pmd) and its tests: Debian's libraries and programs, and the headers that only drivers need.
+
+Debian packs no driver headers, so they are taken out of the distribution's own source package of the version that is installed,
+into build/dpdk/include; nothing of it is compiled. Needs half a minute and 40 MB to download, once; `tools/setup/setup.sh --dpdk`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+from tools.setup.setup import ROOT, debian, run, say
+
+TREE = ROOT / "build" / "dpdk"
+HEADERS = TREE / "include"
+STAMP = TREE / "done"
+TOOLS = {
+    "libdpdk-dev": {"package": "libdpdk-dev", "file": "/usr/include/dpdk/rte_flow_driver.h"},
+    "dpdk": {"package": "dpdk", "command": "dpdk-devbind.py"},
+    "dpdk-dev": {"package": "dpdk-dev", "command": "dpdk-testpmd"},
+    "pkg-config": {"package": "pkg-config", "command": "pkg-config"},
+}
+WANTED = ("ethdev_driver.h", "ethdev_vdev.h", "bus_vdev_driver.h", "bus_driver.h", "dev_driver.h")
+INDEX = "$(REPO_URI) $(RELEASE) $(COMPONENT) $(ORIGIN)"
+
+
+def output(*command: str) -> str:
+    """What a command prints."""
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def sources(folder: Path) -> list[str]:
+    """Options for an apt-get that knows the source packages of the distribution, and nothing else of this machine changes."""
+    lines = set()
+    for line in output("apt-get", "indextargets", "--format", INDEX, "Created-By: Packages").splitlines():
+        where, release, component, origin = line.split()
+        if origin == "Debian":
+            lines.add(f"deb-src {where} {release} {component}\n")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "sources.list").write_text("".join(sorted(lines)))
+    (folder / "lists" / "partial").mkdir(parents=True, exist_ok=True)
+    settings = {
+        "Dir::Etc::SourceList": folder / "sources.list",
+        "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::State::Lists": folder / "lists",
+        "Dir::Cache::pkgcache": "",
+        "Dir::Cache::srcpkgcache": "",
+        "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
+    }
+    return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
+
+
+def headers(version: str) -> None:
+    """Put the driver headers of a version of the source package into build/dpdk/include."""
+    folder = TREE / "source"
+    shutil.rmtree(folder, ignore_errors=True)
+    options = sources(folder)
+    run("apt-get", "update", "-qq", *options)
+    run("sh", "-c", 'cd "$1" && shift && apt-get source -qq --download-only "$@"', "sh", str(folder), *options, f"dpdk={version}")
+    unfinished = HEADERS.with_suffix(".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    (archive,) = folder.glob("*.orig.tar.xz")
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            if member.isfile() and Path(member.name).name in WANTED:
+                content = tar.extractfile(member)
+                assert content is not None
+                (unfinished / Path(member.name).name).write_bytes(content.read())
+    missing = [name for name in WANTED if not (unfinished / name).exists()]
+    if missing:
+        sys.exit(f"setup: the source package of DPDK {version} has no {', '.join(missing)}")
+    shutil.rmtree(HEADERS, ignore_errors=True)
+    unfinished.rename(HEADERS)
+    shutil.rmtree(folder)
+
+
+def main() -> None:
+    """Install what is missing; the stamp holds the version of DPDK whose headers are there."""
+    debian(TOOLS)
+    version = output("dpkg-query", "--show", "--showformat", "${source:Version}", "libdpdk-dev")
+    if not STAMP.exists() or STAMP.read_text() != version:
+        say(f"taking the driver headers out of the source package of DPDK {version}")
+        headers(version)
+        STAMP.write_text(version)
+
+
+if __name__ == "__main__":
+    main()
