@@ -2,6 +2,7 @@
 /// The register map. Addresses are in bytes, registers have 32 bits. Window n starts at n * WINDOW_SIZE; window 0 is the
 /// shell's page 0; every element with a control port has a window of its own. An access outside a window, or to an
 /// address of a window where nothing is, answers an error and touches nothing.
+import "../stream/packet.sl";
 import "rule.sl";
 
 constexpr uint WINDOW_SIZE = 0x1000;
@@ -30,7 +31,8 @@ enum element_kind_t : uint<16> {
     ELEMENT_LPM     = 3,
     ELEMENT_EXACT   = 4,
     ELEMENT_QOS     = 5,
-    ELEMENT_DEPARSE = 6
+    ELEMENT_DEPARSE = 6,
+    ELEMENT_FLOW_TABLE = 7
 }
 
 /// Page 0.
@@ -47,7 +49,7 @@ registers shell_registers {
     ro uint<32> time_high      @ 0x024;
     rw uint<32> tick           @ 0x028; /// microseconds; simulation: written from the capture's timestamps
     rw uint<32> host_share     @ 0x02c; /// of 256, the merge's share for the host; 32 by default
-    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 what there is of it: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element
+    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 what there is of it: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element; of a compiled configuration its channels to the host (bits 23:16) and from it (31:24)
     ro uint<32> lane_counters[128] @ 0x200; /// lane n at n * 16 words, see lane_counters_t
     ro uint<32> host_counters[16]  @ 0x400; /// see host_counters_t
     ro uint<32> graph_counters[16] @ 0x440; /// see graph_counters_t
@@ -139,6 +141,26 @@ registers qos_registers {
     rw uint<32> quantum[8]     @ 0x040; /// bytes a turn of each other queue, 0 to 65535; at least its largest packet, or the shares are off
     ro uint<32> drops[8]       @ 0x080; /// packets of each queue that found no room; they wrap
 }
+
+/// Window of a compiled configuration: its signals, its channels from the host, and what it dropped. A message on the signal chain is
+/// the words that rtl/ctrl/sl_signal_node.sv describes. Counters wrap; the graph's reset sets them to 0.
+registers graph_registers {
+    ro uint<32> kind           @ 0x000;
+    ro uint<32> status         @ 0x004; /// bit 0: the chain takes a word; bit 1: a word waits in reply; bit 2: it is the last of its message
+    wo uint<32> signal         @ 0x008; /// a word of a message, not the last; an error while the chain takes none
+    wo uint<32> signal_last    @ 0x00c; /// the last word of a message
+    ro uint<32> reply          @ 0x010; /// the word that waits; reading removes it; an error where none waits
+    ro uint<32> lost           @ 0x020; /// packets of lanes that the configuration does not read
+    ro uint<32> host_invalid   @ 0x024; /// packets of the host that name no channel, or are no record of it
+    ro uint<32> drop_error     @ 0x028; /// packets that left an element marked bad
+    ro uint<32> drop_oversize  @ 0x02c; /// packets that left longer than EGRESS_BYTES
+    ro uint<32> drop_runt      @ 0x030; /// packets that left shorter than 14 bytes
+    ro uint<32> taken[16]      @ 0x080; /// flits of channel n from the host that have left its store: what the host may send is that and GRAPH_STORE_FLITS
+}
+
+constexpr uint GRAPH_STORE_FLITS = 16384 / DATA_BYTES; /// flits that the store of a channel from the host holds
+constexpr uint GRAPH_STORE_PACKETS = 64;        /// and packets
+constexpr uint GRAPH_CHANNELS = 16;             /// channels from the host, at most; and to it
 
 /// Window of an OFU (a rule table element).
 registers ofu_registers {
