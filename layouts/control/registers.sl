@@ -32,7 +32,8 @@ enum element_kind_t : uint<16> {
     ELEMENT_EXACT   = 4,
     ELEMENT_QOS     = 5,
     ELEMENT_DEPARSE = 6,
-    ELEMENT_FLOW_TABLE = 7
+    ELEMENT_FLOW_TABLE = 7,
+    ELEMENT_GRAPH = 8
 }
 
 /// Page 0.
