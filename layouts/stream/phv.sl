@@ -121,6 +121,7 @@ enum drop_cause_t : uint<3> {
 constexpr uint TABLE_MASK_BITS = 4;
 constexpr uint TABLE_LPM = 0;           /// bit number of the LPM rule table
 constexpr uint TABLE_EXACT = 1;         /// bit number of the exact rule table
+constexpr uint TABLE_FLOW = 2;          /// bit number of the flow table
 
 /// One word of the channel type `phv`.
 struct phv_record_t {
