@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from compiler.frontend import typed
 from compiler.interpreter.choices import NotAllowed, Replay, SignalCall, round_robin
 from compiler.interpreter.element import Instance, Outcome, Step, run_instance
-from compiler.interpreter.tables import Rules
 
 SHOWN = 3  # differing tokens that a message has
 LATER = (1 << 50, (1 << 50) + 4711)  # cycles: when all has come to rest
@@ -40,7 +39,6 @@ def disagreement(
     element: typed.Element,
     streams: Mapping[str, Sequence[int]],
     got: Outcome,
-    rules: Mapping[str, Rules] | None = None,
     calls: int | None = None,
     has_state: bool = True,
 ) -> str:
@@ -49,7 +47,7 @@ def disagreement(
 
     def replayed() -> tuple[Instance, Step]:
         """The instance, and how its last iteration ended."""
-        instance = run_instance(element, streams, Replay(got.log), got.iterations - 1, rules)
+        instance = run_instance(element, streams, Replay(got.log), got.iterations - 1)
         return instance, instance.step() if got.iterations else Step.RAN
 
     try:

@@ -7,8 +7,11 @@ A target is a function of `targets.py`. Where it raises, the programs are tried 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from compiler.frontend import typed
 from compiler.frontend.program import load_text
@@ -17,7 +20,6 @@ from compiler.fuzz import generate, tokens
 from compiler.fuzz.compare import disagreement
 from compiler.fuzz.targets import Ran, Run, Signals, Streams, forget
 from compiler.fuzz.writer import Features
-from compiler.interpreter.choices import SignalCall
 
 FEATURES = Features()
 BATCH = 64  # programs in one build
@@ -72,64 +74,112 @@ def loaded(case: Case) -> tuple[typed.Program | None, str]:
     return program, "" if program else diagnostics.sorted()[0].render()
 
 
-def _joined(programs: Sequence[typed.Program]) -> typed.Program:
-    return typed.Program(tuple(element for program in programs for element in program.elements), (), (), 0)
+class Finished(Protocol):
+    """What a target gave for some programs."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Those that only this run needed."""
 
 
-def check(batch: Sequence[Case], targets: Mapping[str, Run], keep: bool = True) -> Report:
+Made = TypeVar("Made")
+Result = TypeVar("Result", bound=Finished)
+
+
+@dataclass(frozen=True)
+class Kind(Generic[Made, Result]):
+    """How programs of one kind are checked.
+
+    `made`: of a case, what targets run; `refused`: why the target does not take it, or nothing; `wrong`: of the n-th of those that
+    ran together, or nothing.
+    """
+
+    made: Callable[[Case, typed.Program], Made]
+    refused: Callable[[Made, Result], str]
+    wrong: Callable[[Made, int, Result], str]
+
+
+def checked(
+    kind: Kind[Made, Result], batch: Sequence[Case], targets: Mapping[str, Callable[[Sequence[Made]], Result]], keep: bool
+) -> Report:
     """Every case that fails, at most once for each target. `keep`: builds, for another run of the same."""
     report = Report(len(batch))
-    good: list[tuple[Case, typed.Program]] = []
+    good: list[tuple[Case, Made]] = []
     for one in batch:
         program, message = loaded(one)
         if program is None:
             report.failures.append(Failure(one, "check", message))
         else:
-            good.append((one, program))
+            good.append((one, kind.made(one, program)))
     for name, run in targets.items():
         report.compared[name], report.refused[name] = 0, {}
-        _run(good, name, run, keep, report)
+        for part, ran in _ran(good, name, run, report) if good else ():
+            if not keep:
+                forget(ran.files)
+            for number, (one, made) in enumerate(part):
+                if reason := kind.refused(made, ran):
+                    report.refused[name][one.name] = reason
+                    continue
+                report.compared[name] += 1
+                if message := kind.wrong(made, number, ran):
+                    report.failures.append(Failure(one, name, message))
     return report
 
 
-def _run(batch: Sequence[tuple[Case, typed.Program]], target: str, run: Run, keep: bool, report: Report) -> None:
-    if not batch:
-        return
-    streams: dict[str, Mapping[str, Sequence[int]]] = {}
-    signals: dict[str, Sequence[SignalCall]] = {}
-    for one, program in batch:
-        streams |= tokens.streams(program, one.seed)
-        signals |= tokens.signals(program, one.seed)
+def _ran(
+    batch: Sequence[tuple[Case, Made]], target: str, run: Callable[[Sequence[Made]], Result], report: Report
+) -> Iterator[tuple[Sequence[tuple[Case, Made]], Result]]:
+    """A target's run of all of a batch; where that raises, of its halves. One that raises alone is a failure."""
     try:
-        ran = run(_joined([program for _, program in batch]), streams, CHOICES, signals)
+        ran = run([made for _, made in batch])
     except Exception as error:
         if len(batch) == 1:
             report.failures.append(Failure(batch[0][0], target, f"{type(error).__name__}: {error}"[:4000]))
             return
         half = len(batch) // 2
-        _run(batch[:half], target, run, keep, report)
-        _run(batch[half:], target, run, keep, report)
+        yield from _ran(batch[:half], target, run, report)
+        yield from _ran(batch[half:], target, run, report)
         return
-    if not keep:
-        forget(ran.files)
-    for one, program in batch:
-        if reasons := [ran.refused[element.name] for element in program.elements if element.name in ran.refused]:
-            report.refused[target][one.name] = reasons[0]
-            continue
-        report.compared[target] += 1
-        message = _wrong(program, streams, signals, ran)
-        if message:
-            report.failures.append(Failure(one, target, message))
+    yield batch, ran
 
 
-def _wrong(program: typed.Program, streams: Streams, signals: Signals, ran: Ran) -> str:
+@dataclass(frozen=True)
+class Job:
+    """The elements of a program, with the tokens and calls that each gets."""
+
+    program: typed.Program
+    streams: Streams
+    signals: Signals
+
+
+def _job(one: Case, program: typed.Program) -> Job:
+    return Job(program, tokens.streams(program, one.seed), tokens.signals(program, one.seed))
+
+
+def _together(run: Run, jobs: Sequence[Job]) -> Ran:
+    program = typed.Program(tuple(element for job in jobs for element in job.program.elements), (), (), 0)
+    streams = {name: found for job in jobs for name, found in job.streams.items()}
+    signals = {name: found for job in jobs for name, found in job.signals.items()}
+    return run(program, streams, CHOICES, signals)
+
+
+def _refused(job: Job, ran: Ran) -> str:
+    return next((ran.refused[element.name] for element in job.program.elements if element.name in ran.refused), "")
+
+
+def _wrong(job: Job, _number: int, ran: Ran) -> str:
     for seed, outcomes in zip(CHOICES, ran.outcomes, strict=True):
-        for element in program.elements:
-            calls = len(signals.get(element.name, ()))
-            message = disagreement(element, streams[element.name], outcomes[element.name], calls=calls)
+        for element in job.program.elements:
+            calls = len(job.signals[element.name])
+            message = disagreement(element, job.streams[element.name], outcomes[element.name], calls=calls)
             if message:
                 return f"choices {seed}: {message}"
     return ""
+
+
+def check(batch: Sequence[Case], targets: Mapping[str, Run], keep: bool = True) -> Report:
+    """Random tokens through every program, on every target; otherwise as `checked`."""
+    return checked(Kind(_job, _refused, _wrong), batch, {name: partial(_together, run) for name, run in targets.items()}, keep)
 
 
 def fuzz(count: int, seed: int, targets: Mapping[str, Run], features: Features = FEATURES, keep: bool = True) -> Iterator[Report]:

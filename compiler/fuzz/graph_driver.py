@@ -8,12 +8,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from compiler.frontend import typed
 from compiler.fuzz import compare, graphs, tokens
-from compiler.fuzz.driver import Case, Failure, Report, loaded
+from compiler.fuzz.driver import Case, Kind, Report, checked
 from compiler.fuzz.graph_targets import GraphOutcome, GraphRan, GraphRun, Job
-from compiler.fuzz.targets import forget
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.guard import fields_of
 from compiler.interpreter.packets import from_flits
@@ -44,45 +44,8 @@ def job_of(one: Case, program: typed.Program) -> Job:
     return Job(one.name, program, packets, calls)
 
 
-def check(batch: Sequence[Case], targets: Mapping[str, GraphRun], keep: bool = True) -> Report:
-    """Every configuration that fails, at most once for each target."""
-    report = Report(len(batch))
-    good = []
-    for one in batch:
-        program, message = loaded(one)
-        if program is None:
-            report.failures.append(Failure(one, "check", message))
-        else:
-            good.append((one, job_of(one, program)))
-    for name, run in targets.items():
-        report.compared[name], report.refused[name] = 0, {}
-        _run(good, name, run, keep, report)
-    return report
-
-
-def _run(batch: Sequence[tuple[Case, Job]], target: str, run: GraphRun, keep: bool, report: Report) -> None:
-    if not batch:
-        return
-    try:
-        ran = run([job for _, job in batch], CHOICES)
-    except Exception as error:
-        if len(batch) == 1:
-            report.failures.append(Failure(batch[0][0], target, f"{type(error).__name__}: {error}"[:4000]))
-            return
-        half = len(batch) // 2
-        _run(batch[:half], target, run, keep, report)
-        _run(batch[half:], target, run, keep, report)
-        return
-    if not keep:
-        forget(ran.files)
-    for number, (one, job) in enumerate(batch):
-        if job.name in ran.refused:
-            report.refused[target][job.name] = ran.refused[job.name]
-            continue
-        report.compared[target] += 1
-        message = _wrong(job, number, ran)
-        if message:
-            report.failures.append(Failure(one, target, message))
+def _refused(job: Job, ran: GraphRan) -> str:
+    return ran.refused.get(job.name, "")
 
 
 def _wrong(job: Job, number: int, ran: GraphRan) -> str:
@@ -91,6 +54,16 @@ def _wrong(job: Job, number: int, ran: GraphRan) -> str:
         if message:
             return f"choices {seed}: {message}"
     return ""
+
+
+def check(batch: Sequence[Case], targets: Mapping[str, GraphRun], keep: bool = True) -> Report:
+    """Random packets through every configuration, on every target; otherwise as `driver.checked`."""
+    runs = {name: partial(_together, run) for name, run in targets.items()}
+    return checked(Kind(job_of, _refused, _wrong), batch, runs, keep)
+
+
+def _together(run: GraphRun, jobs: Sequence[Job]) -> GraphRan:
+    return run(jobs, CHOICES)
 
 
 def disagreement(job: Job, number: int, got: GraphOutcome) -> str:

@@ -107,6 +107,18 @@ def test_the_interpreter_agrees_with_its_own_replay() -> None:
     assert [(failure.case.name, failure.message) for failure in report.failures] == []
 
 
+def test_a_target_that_raises_names_the_program_and_runs_the_others() -> None:
+    def raising(program: typed.Program, streams: targets.Streams, seeds: Sequence[int], signals: targets.Signals) -> targets.Ran:
+        if f"E{SEED + 3}" in streams:
+            raise RuntimeError("too hard")
+        return interpreted(program, streams, seeds, signals)
+
+    report = driver.check(driver.cases(FEW, SEED, driver.FEATURES), {"raising": raising})
+    failures = [(failure.case.name, failure.target, failure.message) for failure in report.failures]
+    assert failures == [(f"E{SEED + 3}", "raising", "RuntimeError: too hard")]
+    assert report.compared == {"raising": FEW - 1}
+
+
 def test_random_programs_do_something() -> None:
     busy = 0
     for case in driver.cases(PROGRAMS, SEED, driver.FEATURES):
