@@ -62,7 +62,8 @@ def has_fmax(top: str, files: Mapping[str, str], seed: int = 1) -> bool:
 
 
 def _folder(top: str, files: Mapping[str, str], what: str) -> Path:
-    state = hashlib.sha256(repr((top, sorted(files.items()), what, TOOLCHAIN.read_text())).encode())
+    made_by = [path.read_text() for path in (TOOLCHAIN, Path(flow.__file__), Path(__file__))]
+    state = hashlib.sha256(repr((top, sorted(files.items()), what, made_by)).encode())
     return flow.BUILD / f"{top}-{what.split()[0]}-{state.hexdigest()[:16]}"
 
 
@@ -77,7 +78,8 @@ def _read(top: str, files: Mapping[str, str], folder: Path) -> str:
     for name, text in files.items():
         (folder / name).write_text(text)
     names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
-    return f"read_slang -j 1 --top {top} {' '.join(str(_inside(folder / name)) for name in names)}"
+    command = flow._read("sl_skid", {}, top=top).partition(" --top ")[0]  # as `flow` reads any module
+    return f"{command} --top {top} {' '.join(str(_inside(folder / name)) for name in names)}"
 
 
 def _wrapper(top: str, ports: Ports) -> str:
