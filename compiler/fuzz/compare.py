@@ -41,9 +41,10 @@ def disagreement(
     got: Outcome,
     calls: int | None = None,
     has_state: bool = True,
+    is_blocked: bool = False,
 ) -> str:
     """What is wrong with an outcome, or nothing. `calls`: how many signals there were; `has_state`: whether it tells its state,
-    which a native body does not."""
+    which a native body does not; `is_blocked`: an output may be full, and iterations that began are then still on their way."""
 
     def replayed() -> tuple[Instance, Step]:
         """The instance, and how its last iteration ended."""
@@ -55,6 +56,8 @@ def disagreement(
         expected = instance.finish()
     except NotAllowed as error:
         return f"a choice that is not allowed: {error}"
+    if is_blocked:
+        return _different_begin(expected, got)
     found = _different(expected, got, has_state)
     if not found and calls is not None and len(got.answers) != calls:
         found = f"{calls} signals, and {len(got.answers)} answers"
@@ -83,6 +86,21 @@ def _different(expected: Outcome, got: Outcome, has_state: bool) -> str:
     for field in ("answers", "lines", "failures", "discarded", "mended"):
         if getattr(expected, field) != getattr(got, field):
             return f"{field}: expected {getattr(expected, field)}, got {getattr(got, field)}"
+    return ""
+
+
+def _different_begin(expected: Outcome, got: Outcome) -> str:
+    """What differs in as much as has come out."""
+    if expected.iterations != got.iterations:
+        return f"{got.iterations} iterations, of which only {expected.iterations} can be"
+    for name, tokens in expected.outputs.items():
+        found = got.outputs.get(name, [])
+        if found != tokens[: len(found)]:
+            return f"output {name}: {_difference(tokens[: len(found)], found)}"
+    for field in ("answers", "lines", "failures"):
+        seen = getattr(got, field)
+        if seen != getattr(expected, field)[: len(seen)]:
+            return f"{field}: expected {getattr(expected, field)}, got {seen}"
     return ""
 
 

@@ -71,7 +71,7 @@ def disagreement(job: Job, number: int, got: GraphOutcome) -> str:
     lanes = job.inputs(number)
     elements = {instance.name: instance.element for instance in job.program.instances}
     streams: dict[str, dict[str, Sequence[int]]] = {name: {} for name in elements}
-    stuck = set()  # whose tokens have nowhere to go
+    stuck, held = set(), set[str]()  # whose tokens have nowhere to go; all of them, and those that wait for room
     for channel in job.program.channels:
         source, target = channel.source, channel.target
         if source.port < 0:
@@ -81,18 +81,35 @@ def disagreement(job: Job, number: int, got: GraphOutcome) -> str:
         if wrong := _lost(channel, sent, taken, channel.is_packet and channel.lossy):
             return f"channel {source} to {target}: {wrong}"
         if len(sent) != len(taken):
-            stuck.add(source.instance)
+            (stuck if channel.lossy else held).add(source.instance)
         if target.instance:
             streams[target.instance][_name(elements, target, True)] = taken if channel.lossy else sent
         elif got.packets is not None and (wrong := _other_packets(channel, taken, got.packets.get(target.port, []))):
             return f"lane {target.port}: {wrong}"
+    blocked = _before(job.program, held)
     for instance in job.program.instances:
         outcome = got.instances[instance.name]
         calls = sum(name == instance.name for name, _ in job.calls)
-        outcome = replace(outcome, was_cut=outcome.was_cut or instance.name in stuck)
-        if wrong := compare.disagreement(instance.element, streams[instance.name], outcome, calls=calls):
+        outcome = replace(outcome, was_cut=outcome.was_cut or instance.name in stuck | held)
+        is_blocked = instance.name in blocked
+        if wrong := compare.disagreement(instance.element, streams[instance.name], outcome, calls=calls, is_blocked=is_blocked):
             return f"instance {instance.name}: {wrong}"
     return ""
+
+
+def _before(program: typed.Program, held: set[str]) -> set[str]:
+    """Those that wait for room, and all that lossless channels lead from to them: their pipelines may stand still."""
+    sources = {c.target.instance: set[str]() for c in program.channels}
+    for channel in program.channels:
+        if not channel.lossy:
+            sources[channel.target.instance].add(channel.source.instance)
+    found, waiting = set[str](), list(held)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += sources.get(name, ())
+    return found
 
 
 def _name(elements: Mapping[str, typed.Element], end: typed.Endpoint, is_input: bool) -> str:
