@@ -124,8 +124,8 @@ def _holders(context: Context) -> str:
     if states:
         text += f"    struct State {{\n{_members(states)}    }} state;\n"
     for table in element.tables:
-        kind = f"Table<{types.name(table.key)}, {types.name(table.value)}>"
-        text += f"    {kind} {context.tables[table.name]}{{*this, {quoted(table.name)}}};\n"
+        kind = f"{table.kind.value.capitalize()}Table<{types.name(table.key)}, {types.name(table.value)}>"
+        text += f"    {kind} {context.tables[table.name]}{{{table.entries}}};\n"
     for group, name in context.selects.items():
         kind = f"{types.name(group[0].type)}, {len(group)}"
         inputs = ", ".join(f"&{context.ports[port]}" for port in group)

@@ -29,7 +29,7 @@ def children(node: Node) -> Iterator[typed.Expression]:
             yield right
         case typed.Conditional(condition=condition, then=then, otherwise=otherwise):
             yield from (condition, then, otherwise)
-        case typed.Call(arguments=arguments) | typed.Print(arguments=arguments):
+        case typed.Call(arguments=arguments) | typed.Print(arguments=arguments) | typed.Update(arguments=arguments):
             yield from arguments
         case typed.SelectPort(index_to=place):
             if place:
@@ -89,7 +89,17 @@ def nodes(root: Node | typed.Block) -> Iterator[Node]:
 def _has_effect(node: Node) -> bool:
     if isinstance(node, typed.Assign):
         return node.place.variable.is_state
-    effects = (typed.SelectPort, typed.Random, typed.Lookup, typed.Write, typed.SetSignal, typed.Print, typed.Check, typed.Loop)
+    effects = (
+        typed.SelectPort,
+        typed.Random,
+        typed.Lookup,
+        typed.Update,
+        typed.Write,
+        typed.SetSignal,
+        typed.Print,
+        typed.Check,
+        typed.Loop,
+    )
     return isinstance(node, effects)
 
 

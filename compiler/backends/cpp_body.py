@@ -292,8 +292,11 @@ class Body:
 
     def _built_in(
         self,
-        node: typed.Read | typed.Peek | typed.Test | typed.Ready | typed.SelectPort | typed.Now | typed.Random | typed.Lookup,
-    ) -> str:
+        node: (
+            typed.Read | typed.Peek | typed.Test | typed.Ready | typed.SelectPort | typed.Now | typed.Random | typed.Lookup
+            | typed.Update
+        ),
+    ) -> str:  # fmt: skip
         own = self.types.name(node.type)
         match node:
             case typed.Read(port=port):
@@ -321,6 +324,9 @@ class Body:
                     f"[&] {{ {self.types.name(table.value)} found{{}}; [[maybe_unused]] const bool hit = {call}; {kept} "
                     "return Bool(hit); }()"
                 )
+            case typed.Update(table=table, is_insert=is_insert, arguments=arguments):
+                given = ", ".join(self.value(argument) for argument in arguments)
+                return f"{own}({self.context.tables[table.name]}.{'insert' if is_insert else 'remove'}({given}))"
             case _:
                 assert_never(node)
 

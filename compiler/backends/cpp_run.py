@@ -13,7 +13,6 @@ from compiler.backends import cpp, cpp_build
 from compiler.frontend import typed
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
-from compiler.interpreter.tables import Rules
 
 LIMIT_SECONDS = 120
 
@@ -24,12 +23,10 @@ def _case(
     streams: Mapping[str, Sequence[int]],
     seed: int,
     signals: Sequence[SignalCall],
-    rules: Mapping[str, Rules],
 ) -> str:
     lines = [f"element {name} {seed}"]
     lines += [f"token {port.index} {token:x}" for port in element.inputs for token in streams.get(port.name, ())]
     lines += [" ".join(["signal", call.name or "-", *(f"{a:x}" for a in call.arguments)]) for call in signals]
-    lines += [f"rule {t} {r.key:x} {r.mask:x} {r.priority} {r.value:x}" for t, table in rules.items() for r in table.rules]
     return "\n".join([*lines, "run"]) + "\n"
 
 
@@ -53,11 +50,10 @@ def run(
     streams: Mapping[str, Mapping[str, Sequence[int]]],
     seed: int,
     signals: Mapping[str, Sequence[SignalCall]] | None = None,
-    rules: Mapping[str, Mapping[str, Rules]] | None = None,
 ) -> dict[str, Outcome]:
     """Every element named in `streams` over its tokens, by its own choices from `seed`. Raises BuildError where g++ refuses, and
     RuntimeError where the program fails."""
-    return run_built(cpp_build.program(cpp.generate(program), "cases"), program, streams, [seed], signals, rules)[0]
+    return run_built(cpp_build.program(cpp.generate(program), "cases"), program, streams, [seed], signals)[0]
 
 
 def run_built(
@@ -66,13 +62,12 @@ def run_built(
     streams: Mapping[str, Mapping[str, Sequence[int]]],
     seeds: Sequence[int],
     signals: Mapping[str, Sequence[SignalCall]] | None = None,
-    rules: Mapping[str, Mapping[str, Rules]] | None = None,
 ) -> list[dict[str, Outcome]]:
     """As `run`, with each of the seeds in one process, by an executable of the program."""
     classes = cpp.class_names(program)
     elements = {element.name: element for element in program.elements}
     text = "".join(
-        _case(elements[name], classes[name], found, seed, (signals or {}).get(name, ()), (rules or {}).get(name, {}))
+        _case(elements[name], classes[name], found, seed, (signals or {}).get(name, ()))
         for seed in seeds
         for name, found in streams.items()
     )

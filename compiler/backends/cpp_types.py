@@ -20,7 +20,8 @@ KEYWORDS = frozenset(KEYWORDS_WORDS.split())
 # What generated code uses of the run-time, in scope everywhere.
 RUN_TIME_WORDS = """
 Array Blocked Bool Element Graph Guard Input InputPort Int Integer NoGuard Output OutputPort PacketOutput Rounds Select
-SignalCall State Step Table Uint Words answer answers argument call can_begin decimal dump entry fail failures find found
+SignalCall State Step ExactTable LpmTable TernaryTable Uint Words answer answers
+argument call can_begin decimal dump entry fail failures find found
 from_words get_word handler hex hit in index init inputs iterations keep kept left lines log low_ones make_element mask name
 now out outputs part peek print program put put_entry put_word random read ready_mask run same_bits seed signal signals
 sluice start state std step swapped to_words token value view wait_for width words

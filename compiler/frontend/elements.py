@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from compiler.frontend import ast, typed
+from compiler.frontend import ast, tables, typed
 from compiler.frontend import ast_element as tree
 from compiler.frontend.calls import Body
 from compiler.frontend.constants import Bad
@@ -168,6 +168,12 @@ class ElementBuilder(Flows):
                 notes = (Note("the first", found[signal.name].span),)
                 what = f"'{signal.name}'" if signal.name else "without a name"
                 self.diagnostics.error("E0402", f"a second signal {what}", signal.span, "rename or remove one", notes)
+            found[signal.name] = signal
+        for signal in (made for table in self.tables for made in tables.signals(table)):
+            if signal.name in found:
+                hint = f"the table has the signals '{signal.name}' by itself; rename the table or this one"
+                notes = (Note("the table", signal.span),)
+                self.diagnostics.error("E0402", f"a second signal '{signal.name}'", found[signal.name].span, hint, notes)
             found[signal.name] = signal
         return tuple(found.values())
 

@@ -176,6 +176,8 @@ def value(node: typed.Expression) -> str:
             return f"select({', '.join(names)})"
         case typed.Lookup(table=table, key=key, to=to):
             return f"{table.name}.lookup({value(key)}{', ' + place(to) if to else ''})"
+        case typed.Update(table=table, is_insert=is_insert, arguments=arguments):
+            return f"{table.name}.{'insert' if is_insert else 'remove'}({', '.join(map(value, arguments))})"
         case typed.Read(port=port) | typed.Peek(port=port) | typed.Test(port=port):
             return f"{type(node).__name__.lower()}({port.name})"
     return {"Ready": "get_input_port()", "Now": "now()"}.get(type(node).__name__, "random()")

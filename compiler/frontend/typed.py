@@ -306,8 +306,8 @@ class Random:
 
 @dataclass(frozen=True)
 class Lookup:
-    """Whether the table has the key; the value, or 0, goes to `to`. What rules it has is a choice (their place among the
-    iterations)."""
+    """Whether a rule of the table matches the key; its value, or 0, goes to `to`. Lookups of an iteration see the rules as they
+    were when it began."""
 
     table: Table
     key: Expression
@@ -316,9 +316,21 @@ class Lookup:
     type: Integer = BOOL
 
 
+@dataclass(frozen=True)
+class Update:
+    """A rule put into a table, or taken out of it: the whole body of a signal that the front end makes (`frontend/tables.py`
+    has the arguments). The value is an errno: 0, ENOENT, EINVAL or ENOSPC. Iterations behind see the change."""
+
+    table: Table
+    is_insert: bool
+    arguments: tuple[Expression, ...]
+    span: Span
+    type: Integer = Integer(8)
+
+
 Expression = (
     Constant | Load | Part | Pack | Unary | Binary | Logical | Conditional | Cast | Call | Read | Peek | Test | Ready | SelectPort
-    | Now | Random | Lookup
+    | Now | Random | Lookup | Update
 )  # fmt: skip
 
 # Statements
@@ -460,7 +472,7 @@ class TableKind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rules that an element looks up; filled by the rule API."""
+    """Rules that an element looks up; filled by its signals `NAME_insert` and `NAME_remove`."""
 
     name: str
     kind: TableKind

@@ -80,7 +80,7 @@ def fold(operator: str, left: int, right: int, kind: typed.Integer) -> int:
 
 def is_pure(value: object) -> bool:
     """Whether evaluating it twice is the same as once."""
-    if isinstance(value, typed.Call | typed.Read | typed.SelectPort | typed.Random | typed.Lookup):
+    if isinstance(value, typed.Call | typed.Read | typed.SelectPort | typed.Random | typed.Lookup | typed.Update):
         return False
     if isinstance(value, tuple):
         return all(is_pure(part) for part in value)

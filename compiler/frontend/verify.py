@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 
-from compiler.frontend import typed
+from compiler.frontend import tables, typed
 from compiler.frontend.source import Span
 
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
@@ -90,6 +90,8 @@ def _check(node: object) -> None:
             _must(port.is_input, node)
         case typed.Lookup(table=table, key=key, to=to):
             _must(key.type == table.key and (to is None or to.type == table.value), node)
+        case typed.Update(table=table, is_insert=is_insert, arguments=arguments):
+            _must([a.type for a in arguments] == [kind for _, kind in tables.arguments(table, is_insert)], node)
         case typed.Print(text=text, arguments=arguments):
             _must(text.count("{}") == len(arguments), node)
 

@@ -61,10 +61,10 @@ class Step(Enum):
 class Instance:
     """An element that runs. `inputs` and `outputs` are its channels, which others may share."""
 
-    def __init__(self, element: typed.Element, choices: Choices, rules: Mapping[str, Rules] | None = None) -> None:
+    def __init__(self, element: typed.Element, choices: Choices) -> None:
         self.element = element
         self.choices = choices
-        self.rules = rules or {}
+        self.rules = {t.name: Rules(t.kind.value, t.key.bits, t.entries) for t in element.tables}
         self.inputs = {port: Queue() for port in element.inputs}
         self.outputs = {port: Queue() for port in element.outputs}
         self.guards = {port: Guard(port.type) for port in element.outputs if port.is_packet}
@@ -132,11 +132,10 @@ def run_element(
     streams: Mapping[str, Iterable[int]],
     choices: Choices,
     iterations: int | None = None,
-    rules: Mapping[str, Rules] | None = None,
 ) -> Outcome:
     """Run over the tokens of each input. Ends where the element waits for more, or takes none for `IDLE_ITERATIONS`, and no
     signal is to come; or after exactly `iterations`, as a replay must. Raises `NotAllowed` where a log cannot be right."""
-    return run_instance(element, streams, choices, iterations, rules).finish()
+    return run_instance(element, streams, choices, iterations).finish()
 
 
 def run_instance(
@@ -144,10 +143,9 @@ def run_instance(
     streams: Mapping[str, Iterable[int]],
     choices: Choices,
     iterations: int | None = None,
-    rules: Mapping[str, Rules] | None = None,
 ) -> Instance:
     """As `run_element`; the instance as it stands at the end."""
-    instance = Instance(element, choices, rules)
+    instance = Instance(element, choices)
     for port in element.inputs:
         instance.inputs[port].tokens.extend(streams.get(port.name, ()))
     idle = 0

@@ -257,8 +257,11 @@ class Iteration:
 
     def _built_in(
         self,
-        node: typed.Read | typed.Peek | typed.Test | typed.Ready | typed.SelectPort | typed.Now | typed.Random | typed.Lookup,
-    ) -> int:
+        node: (
+            typed.Read | typed.Peek | typed.Test | typed.Ready | typed.SelectPort | typed.Now | typed.Random | typed.Lookup
+            | typed.Update
+        ),
+    ) -> int:  # fmt: skip
         match node:
             case typed.Read(port=port):
                 token = self._token(port)
@@ -286,10 +289,12 @@ class Iteration:
             case typed.Lookup(table=table, key=key, to=to):
                 wanted = self.value(key)
                 path = self._path(to.steps) if to else []
-                found = self.rules[table.name].find(wanted) if table.name in self.rules else None
+                found = self.rules[table.name].find(wanted)
                 if to:
                     self._assign(to.variable, path, found or 0)
                 return int(found is not None)
+            case typed.Update(table=table, is_insert=is_insert, arguments=arguments):
+                return self.rules[table.name].update(is_insert, [self.value(argument) for argument in arguments])
             case _:
                 assert_never(node)
 

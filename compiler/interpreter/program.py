@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from compiler.frontend import typed
 from compiler.interpreter.choices import Choices, Decide
 from compiler.interpreter.element import IDLE_ITERATIONS, Instance, Outcome, Queue, Step
-from compiler.interpreter.tables import Rules
 
 
 @dataclass
@@ -43,11 +42,10 @@ class Graph:
         self,
         program: typed.Program,
         choices: Callable[[str], Choices] = lambda name: Decide(),
-        rules: Mapping[str, Mapping[str, Rules]] | None = None,
     ) -> None:
         self.program = program
         self.choices = {instance.name: choices(instance.name) for instance in program.instances}
-        self.instances = {i.name: Instance(i.element, self.choices[i.name], (rules or {}).get(i.name)) for i in program.instances}
+        self.instances = {i.name: Instance(i.element, self.choices[i.name]) for i in program.instances}
         self.kept = [_Kept() for _ in program.channels]
         depths = [0 if channel.lossy else channel.depth for channel in program.channels]
         self.channels = [Queue(depth, kept) for depth, kept in zip(depths, self.kept, strict=True)]
@@ -100,10 +98,9 @@ def run_program(
     program: typed.Program,
     lane_tokens: Mapping[int, Sequence[int]],
     choices: Callable[[str], Choices] = lambda name: Decide(),
-    rules: Mapping[str, Mapping[str, Rules]] | None = None,
 ) -> ProgramOutcome:
     """Send tokens (flits) to the lanes and run until nothing moves."""
-    graph = Graph(program, choices, rules)
+    graph = Graph(program, choices)
     for lane, tokens in lane_tokens.items():
         graph.send(lane, tokens)
     graph.run()

@@ -14,6 +14,8 @@ from compiler.ir import local
 from compiler.ir.ir import Node
 from compiler.ir.operators import mask
 
+NAMED = frozenset({"read", "lookup", "insert", "remove"})  # of a memory or a table
+
 
 class Builder:
     """A pool of nodes. `span` and `label` go into the nodes that are new."""
@@ -28,7 +30,7 @@ class Builder:
 
     def make(self, op: str, args: Sequence[Node], width: int, *, value: int = 0, low: int = 0, name: str = "") -> Node:
         """The node, or a simpler one that is equal to it."""
-        if not args or op == "read":
+        if not args or op in NAMED:
             return self.exact(op, args, width, value=value, low=low, name=name)
         key = (op, tuple(args), width, low)
         known = self._made.get(key)

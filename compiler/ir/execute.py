@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from compiler.ir.ir import ElementIr, Node, Transition
+from compiler.interpreter.tables import Rules
+from compiler.ir.ir import ElementIr, Node, Transition, updates
 from compiler.ir.operators import SOURCES, expression, mask, sdiv, signed, srem
 from compiler.ir.rewrite import order, roots
 
@@ -24,6 +25,7 @@ class State:
 
     registers: dict[str, int]
     memories: dict[str, list[int]]
+    tables: dict[str, Rules] = field(default_factory=dict)
 
 
 def reset(element: ElementIr) -> State:
@@ -31,7 +33,8 @@ def reset(element: ElementIr) -> State:
     memories = {}
     for name, memory in element.memories.items():
         memories[name] = [memory.reset.get(index, 0) for index in range(memory.entries)]
-    return State({name: register.reset for name, register in element.registers.items()}, memories)
+    tables = {name: Rules(table.kind, table.key, table.entries) for name, table in element.tables.items()}
+    return State({name: register.reset for name, register in element.registers.items()}, memories, tables)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,7 @@ class Outcome:
     failures: tuple[str, ...] = ()
     selects: tuple[int | None, ...] = ()
     result: int | None = None
+    updates: tuple[tuple[str, bool, tuple[int, ...]], ...] = ()  # of tables: which, whether an insert, with what
 
 
 class CompiledTransition:
@@ -64,12 +68,15 @@ class CompiledTransition:
 
     def __init__(self, element: ElementIr, transition: Transition) -> None:
         self.transition = transition
-        self._roots = list(dict.fromkeys(roots(transition)))
+        self._updates = updates(order(roots(transition)))
+        self._roots = list(dict.fromkeys([*roots(transition), *(arg for node in self._updates for arg in node.args)]))
         self._run = _compiled(element, transition, self._roots)
 
     def run(self, state: State, inputs: Inputs, may_wait: bool = True) -> Outcome:
         """One iteration; the state stays as it is (`commit` changes it). Without `may_wait` it is known that it can begin."""
-        found = self._run(state.registers, state.memories, inputs.heads, inputs.available, inputs.arguments, inputs.choices)
+        found = self._run(
+            state.registers, state.memories, inputs.heads, inputs.available, inputs.arguments, inputs.choices, state.tables
+        )
         value = dict(zip(self._roots, found, strict=True))
         t = self.transition
         waits = any(value[need] and port not in inputs.heads for port, need in t.needs.items())
@@ -85,6 +92,7 @@ class CompiledTransition:
             tuple(a.text for a in t.assertions if value[a.enable] and not value[a.condition]),
             tuple(value[s.index] if value[s.enable] else None for s in t.selects),
             value[t.result] if t.result is not None else None,
+            tuple((node.name, node.op == "insert", tuple(value[arg] for arg in node.args)) for node in self._updates),
         )
 
 
@@ -94,6 +102,8 @@ def commit(state: State, outcome: Outcome) -> None:
     for memory, index, data in outcome.writes:
         if index < len(state.memories[memory]):
             state.memories[memory][index] = data
+    for table, is_insert, arguments in outcome.updates:
+        state.tables[table].update(is_insert, arguments)
 
 
 def _shown(text: str, arguments: Sequence[Node], is_signed: Sequence[bool], value: Mapping[Node, int]) -> str:
@@ -106,13 +116,18 @@ def _shown(text: str, arguments: Sequence[Node], is_signed: Sequence[bool], valu
 def _compiled(element: ElementIr, transition: Transition, results: Sequence[Node]) -> Callable[..., tuple[int, ...]]:
     nodes = order(roots(transition))
     name = {node: f"v{i}" for i, node in enumerate(nodes)}
-    lines = ["def run(R, M, H, A, G, C):"]
+    lines = ["def run(R, M, H, A, G, C, T):"]
     lines += [f" {name[node]} = {_value(element, node, name)}" for node in nodes]
     lines.append(f" return ({''.join(name[node] + ', ' for node in results)})")
-    scope: dict[str, Any] = {"signed": signed, "sdiv": sdiv, "srem": srem}
+    scope: dict[str, Any] = {"signed": signed, "sdiv": sdiv, "srem": srem, "lookup": _lookup}
     exec("\n".join(lines), scope)
     run: Callable[..., tuple[int, ...]] = scope["run"]
     return run
+
+
+def _lookup(rules: Rules, key: int, bits: int) -> int:
+    found = rules.find(key)
+    return 0 if found is None else 1 << bits | found
 
 
 def _value(element: ElementIr, node: Node, name: Mapping[Node, str]) -> str:
@@ -121,6 +136,11 @@ def _value(element: ElementIr, node: Node, name: Mapping[Node, str]) -> str:
     if node.op == "read":
         index = name[node.args[0]]
         return f"M[{node.name!r}][{index}] if {index} < {element.memories[node.name].entries} else 0"
+    if node.op == "lookup":
+        return f"lookup(T[{node.name!r}], {name[node.args[0]]}, {node.width - 1})"
+    if node.op in ("insert", "remove"):
+        given = "".join(f"{name[arg]}, " for arg in node.args)
+        return f"T[{node.name!r}].status({node.op == 'insert'}, ({given}))"
     if node.op in SOURCES:
         table = {"register": "R", "head": "H", "available": "A", "argument": "G", "choice": "C"}[node.op]
         return f"{table}[{node.name!r}]" if table in "RG" else f"{table}.get({node.name!r}, 0)"
@@ -190,7 +210,7 @@ class _Machine:
         for select in self.handler.transition.selects if "select" in entry else ():
             if not (select.inside and registers[select.inside]):
                 registers[select.last] = (entry["select"] - 1) % len(select.ports)
-        return State(registers, self.result.state.memories)
+        return replace(self.result.state, registers=registers)
 
     def _apply(self, outcome: Outcome, entry: Mapping[str, Any]) -> None:
         for port in outcome.takes:

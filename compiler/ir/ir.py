@@ -3,13 +3,15 @@
 
 A `Transition` is a pure function of registers, memories, the tokens at its input ports, its arguments and the choices. There
 is no control flow: every effect has an enable of 1 bit. Loops are unrolled, functions inlined, branches are `mux`. A memory is
-read as it was when the iteration began; what the iteration itself wrote before is mixed in by the lowering.
+read as it was when the iteration began; what the iteration itself wrote before is mixed in by the lowering. A table is looked up
+as it was then, too; its rules change behind an iteration that is an `insert` or a `remove`.
 
 Nodes are compared by identity; a pass builds new ones from the arguments up (`compiler/ir/rewrite.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from compiler.frontend.source import Span
@@ -23,6 +25,9 @@ OPERATORS = {
     "argument": "attribute `name`: of a signal",
     "choice": "attribute `name`: what the surroundings decide: `now`",
     "read": "(index): attribute `name` of the memory; its entry when the iteration began, 0 where the index is outside",
+    "lookup": "(key): attribute `name` of the table; high bit: whether a rule matches, below it its value, else 0",
+    "insert": "(key, ...): of a signal only, at most one; attribute `name` of the table; the errno, see `frontend/tables.py`",
+    "remove": "(key, ...): as insert",
     "add": "(a, b), wraps",
     "sub": "(a, b), wraps",
     "mul": "(a, b), wraps",
@@ -157,6 +162,17 @@ class Memory:
 
 
 @dataclass(frozen=True)
+class Table:
+    """`kind`: exact, lpm or ternary; bits of a key and of a value; how many rules it takes. Empty at reset."""
+
+    name: str
+    kind: str
+    key: int
+    value: int
+    entries: int
+
+
+@dataclass(frozen=True)
 class Framing:
     """Where a flit has its framing: bits, and the lowest bit of `empty` with its width."""
 
@@ -187,3 +203,9 @@ class ElementIr:
     handler: Transition
     signals: tuple[Transition, ...]
     span: Span
+    tables: dict[str, Table] = field(default_factory=dict)
+
+
+def updates(nodes: Iterable[Node]) -> list[Node]:
+    """What changes tables."""
+    return [node for node in nodes if node.op in ("insert", "remove")]

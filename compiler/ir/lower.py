@@ -13,7 +13,7 @@ from typing import assert_never
 
 from compiler.frontend import typed
 from compiler.ir.build import Builder
-from compiler.ir.ir import Assertion, ElementIr, Framing, Message, Node, PortInfo, Register, Transition
+from compiler.ir.ir import Assertion, ElementIr, Framing, Message, Node, PortInfo, Register, Table, Transition
 from compiler.ir.memories import LowerError, Memories
 from compiler.ir.paths import Key, Path, Paths, State, without_locals
 from compiler.ir.ports import Ports
@@ -259,7 +259,8 @@ class _Lowering:
         memories = self.layout.ir_memories({name: {i: v for i, v in found.items() if v} for name, found in contents.items()})
         inputs = tuple(PortInfo(port.name, port.type.bits, port.is_packet) for port in self.element.inputs)
         outputs = tuple(PortInfo(p.name, p.type.bits, p.is_packet, self.guards[p]) for p in self.element.outputs)
-        return ElementIr(self.element.name, inputs, outputs, registers, memories, handler, signals, self.element.span)
+        tables = {t.name: Table(t.name, t.kind.value, t.key.bits, t.value.bits, t.entries) for t in self.element.tables}
+        return ElementIr(self.element.name, inputs, outputs, registers, memories, handler, signals, self.element.span, tables)
 
     def _init(self, contents: dict[str, dict[int, int]]) -> tuple[dict[str, int], int]:
         """Reset values of the registers, and the seed that `random` goes on from; `contents` gets those of the memories."""

@@ -32,6 +32,7 @@ from compiler.ir.ir import (
     Put,
     Register,
     Select,
+    Table,
     Transition,
 )
 from compiler.ir.rewrite import order, roots
@@ -50,6 +51,8 @@ def show(element: ElementIr) -> str:
     for memory in element.memories.values():
         reset = json.dumps({str(index): value for index, value in memory.reset.items()})
         lines.append(f"memory {memory.name} {memory.width} entries {memory.entries} reset {reset} label {json.dumps(memory.label)}")
+    for table in element.tables.values():
+        lines.append(f"table {table.name} {table.kind} {table.key} to {table.value} entries {table.entries}")
     for transition in (element.handler, *element.signals):
         lines += show_transition(transition)
     return "\n".join(lines) + "\n"
@@ -199,6 +202,7 @@ class _Reader:
         self.outputs: list[PortInfo] = []
         self.registers: dict[str, Register] = {}
         self.memories: dict[str, Memory] = {}
+        self.tables: dict[str, Table] = {}
         self.transitions: list[_Transition] = []
 
     def line(self, words: list[str]) -> None:
@@ -213,6 +217,8 @@ class _Reader:
             case ["memory", name, width, "entries", entries, "reset", reset, "label", label]:
                 contents = {int(index): value for index, value in json.loads(reset).items()}
                 self.memories[name] = Memory(name, int(width), int(entries), contents, json.loads(label))
+            case ["table", name, kind, key, "to", value, "entries", entries]:
+                self.tables[name] = Table(name, kind, int(key), int(value), int(entries))
             case ["transition", name, *arguments]:
                 pairs = [word for word in arguments if word not in ("(", ")", ",", ":")]
                 widths = map(int, pairs[1::2])
@@ -224,6 +230,6 @@ class _Reader:
 
     def finish(self) -> ElementIr:
         handler, *signals = [transition.finish() for transition in self.transitions]
-        return ElementIr(
-            self.name, tuple(self.inputs), tuple(self.outputs), self.registers, self.memories, handler, tuple(signals), self.span
-        )
+        ports = tuple(self.inputs), tuple(self.outputs)
+        states = self.registers, self.memories
+        return ElementIr(self.name, *ports, *states, handler, tuple(signals), self.span, self.tables)

@@ -11,7 +11,7 @@ from compiler.frontend import typed
 from compiler.ir import places
 from compiler.ir.build import Builder
 from compiler.ir.ir import Node
-from compiler.ir.memories import LowerError, Memories
+from compiler.ir.memories import Memories
 from compiler.ir.paths import Paths, State
 from compiler.ir.places import Window
 from compiler.ir.ports import Ports
@@ -129,8 +129,11 @@ class Values(ABC):
 
     def _built_in(
         self,
-        node: typed.Read | typed.Peek | typed.Test | typed.Ready | typed.SelectPort | typed.Now | typed.Random | typed.Lookup,
-    ) -> Node:
+        node: (
+            typed.Read | typed.Peek | typed.Test | typed.Ready | typed.SelectPort | typed.Now | typed.Random | typed.Lookup
+            | typed.Update
+        ),
+    ) -> Node:  # fmt: skip
         match node:
             case typed.Read(port=port):
                 return self.ports.read(self.state, port, True)
@@ -151,9 +154,23 @@ class Values(ABC):
             case typed.Random():
                 return self._random()
             case typed.Lookup():
-                raise LowerError("tables are looked up by rule elements only", node.span, "run this element on cpu")
+                return self._lookup(node)
+            case typed.Update(table=table, is_insert=is_insert, arguments=arguments):
+                given = [self.value(argument) for argument in arguments]
+                return self.b.exact("insert" if is_insert else "remove", given, node.type.bits, name=table.name)
             case _:
                 assert_never(node)
+
+    def _lookup(self, node: typed.Lookup) -> Node:
+        """Whether a rule matches; the value, or 0, goes to its place."""
+        key = self.value(node.key)
+        region = self.memories.region(node.to, self.windows(node.to.steps)) if node.to else None
+        bits = node.table.value.bits
+        found = self.b.exact("lookup", (key,), 1 + bits, name=node.table.name)
+        hit = self.b.extract(found, bits, 1)
+        if region is not None:
+            self.memories.store(self.state, region, self.b.extract(found, 0, bits))
+        return hit
 
     def _random(self) -> Node:
         """xorshift32."""

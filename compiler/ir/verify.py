@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from compiler.ir.ir import OPERATORS, ElementIr, Node, Transition
+from compiler.ir.ir import OPERATORS, ElementIr, Node, Transition, updates
 from compiler.ir.operators import COMPARISONS, SAME_WIDTH, SHIFTS, SOURCES, mask
 from compiler.ir.rewrite import order, roots
 
 ARGUMENTS = (
     dict.fromkeys(SOURCES, 0) | dict.fromkeys(SAME_WIDTH | COMPARISONS | SHIFTS, 2)
-    | dict.fromkeys(("read", "not", "extract", "zext", "sext"), 1) | {"mux": 3}
+    | dict.fromkeys(("read", "lookup", "not", "extract", "zext", "sext"), 1) | {"mux": 3}
 )  # fmt: skip
 NEEDS_SOURCES = frozenset({"const", "register", "head", "available", "choice"})
 
@@ -50,6 +50,7 @@ class _Checker:
 
     def check(self) -> None:
         _acyclic(roots(self.transition))
+        _demand(len(updates(order(roots(self.transition)))) <= 1, "several updates of tables")
         for node in order(roots(self.transition)):
             self._node(node)
         self._control()
@@ -61,6 +62,9 @@ class _Checker:
         _demand(node.width > 0, "no bits", node)
         if node.op == "concat":
             _demand(bool(widths) and sum(widths) == node.width, "widths do not add up", node)
+            return
+        if node.op in ("insert", "remove"):
+            self._update(node, widths)
             return
         _demand(len(widths) == ARGUMENTS[node.op], "number of arguments", node)
         match node.op:
@@ -92,8 +96,21 @@ class _Checker:
             "argument": self.arguments,
             "choice": {"now": 64},
             "read": {name: memory.width for name, memory in self.element.memories.items()},
+            "lookup": {name: 1 + table.value for name, table in self.element.tables.items()},
         }[node.op]
         _demand(known.get(node.name) == node.width, f"{node.name} is not there, or of another width", node)
+        if node.op == "lookup":
+            _demand(node.args[0].width == self.element.tables[node.name].key, "width of the key", node)
+
+    def _update(self, node: Node, widths: list[int]) -> None:
+        """Of a table."""
+        table = self.element.tables.get(node.name)
+        _demand(table is not None and self.transition.name != "handler", "an update of a table", node)
+        assert table is not None
+        key, number = [table.key], [16]
+        wanted = {"exact": key, "lpm": key + number, "ternary": key + key + number}[table.kind]
+        wanted = [*wanted, table.value] if node.op == "insert" else wanted[-1:] if table.kind == "ternary" else wanted
+        _demand(widths == wanted, "widths", node)
 
     def _control(self) -> None:
         """What decides whether the iteration begins."""

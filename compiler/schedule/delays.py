@@ -17,6 +17,7 @@ from compiler.ir.ir import Node
 FOLDER = Path(__file__).parent / "delays"
 WIRES = frozenset(
     {"const", "extract", "concat", "zext", "sext", "register", "head", "available", "argument", "choice", "kind", "ahead"}
+    | {"lookup", "insert", "remove"}  # the tables have registers around
 )
 
 

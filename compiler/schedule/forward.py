@@ -68,6 +68,8 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     updates = [_split(b, needs, states, *update) for update in _updates(pipeline, name)]
     functions = [update.value for update in updates]
     used = {node for node in order(functions) if node in states}
+    if any(node.op == "lookup" and needs.is_late(node) for node in order(functions)):
+        raise NotPiecewise("a table is looked up by what the state says")
     if len(used) > 1:
         raise NotPiecewise("the update needs several reads")
     first = next(iter(used), states[0])

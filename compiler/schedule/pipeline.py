@@ -15,6 +15,8 @@ from compiler.ir.ir import Assertion, ElementIr, MemoryWrite, Message, Node, Put
 from compiler.ir.rewrite import order, rewrite_transition, roots, same
 from compiler.passes.writes import exclusive
 
+READS = ("read", "lookup")
+
 
 @dataclass(frozen=True)
 class Pipeline:
@@ -155,14 +157,14 @@ def replaced(pipeline: Pipeline, new: Callable[[Node], Node]) -> Pipeline:
 
 
 def _share_reads(kinds: list[Transition], is_kind: list[Node]) -> list[Transition]:
-    """One read port where kinds read the same memory, since an iteration is of one kind only. A read whose index needs another
-    read keeps a port of its own."""
-    simple: dict[str, list[list[Node]]] = {}
+    """One read port where kinds read the same memory, or look up the same table, since an iteration is of one kind only. A read
+    whose index needs another read keeps a port of its own."""
+    simple: dict[tuple[str, str], list[list[Node]]] = {}
     for transition in kinds:
-        reads = [node for node in order(roots(transition)) if node.op == "read"]
-        alone = [node for node in reads if not any(below.op == "read" for below in order([node.args[0]]))]
-        for name in {node.name for node in alone}:
-            simple.setdefault(name, [[] for _ in kinds])[kinds.index(transition)] = [n for n in alone if n.name == name]
+        reads = [node for node in order(roots(transition)) if node.op in READS]
+        alone = [node for node in reads if not any(below.op in READS for below in order([node.args[0]]))]
+        for key in {(node.op, node.name) for node in alone}:
+            simple.setdefault(key, [[] for _ in kinds])[kinds.index(transition)] = [n for n in alone if (n.op, n.name) == key]
     shared: dict[Node, Node] = {}
     for groups in simple.values():
         for place in range(max(len(group) for group in groups)):
@@ -176,7 +178,7 @@ def _share_reads(kinds: list[Transition], is_kind: list[Node]) -> list[Transitio
                 index = wide if index is None else Node("mux", (is_kind[kind], wide, index), width)
             first = users[0][1]
             assert index is not None
-            read = Node("read", (index,), first.width, name=first.name, label=first.label, span=first.span)
+            read = Node(first.op, (index,), first.width, name=first.name, label=first.label, span=first.span)
             shared.update({node: read for _, node in users})
     if not shared:
         return kinds

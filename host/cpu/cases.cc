@@ -5,7 +5,6 @@
 //   element NAME SEED      the element that the next lines are about
 //   token PORT HEX         for the input with this index
 //   signal NAME HEX...     to be served; the paper's form has the name -
-//   rule TABLE KEY MASK PRIORITY VALUE
 //   run
 //
 // A command that cannot be followed ends the program with exit status 2 and a sentence on stderr.
@@ -54,14 +53,6 @@ int main() {
             while (words >> value)
                 call.arguments.push_back(words_of(value));
             element->signals.push_back(call);
-        } else if (element && command == "rule") {
-            std::string key, mask;
-            uint64_t priority = 0;
-            const auto table = std::find_if(element->tables.begin(), element->tables.end(),
-                                            [&name](const TableBase *it) { return it->name == name; });
-            if (table == element->tables.end() || !(words >> key >> mask >> priority >> value))
-                return complain(line);
-            (*table)->add(words_of(key), words_of(mask), priority, words_of(value));
         } else if (element && command == "run") {
             run(*element);
             report(*element, streams);

@@ -12,10 +12,6 @@ OutputPort::OutputPort(Element &owner, const char *name) : name(name) {
     owner.outputs.push_back(this);
 }
 
-TableBase::TableBase(Element &owner, const char *name) : name(name) {
-    owner.tables.push_back(this);
-}
-
 bool InputPort::arrived_for_reading() {
     if (owner_.numbered_)
         return owner_.arrived(*this);

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tables.h"
 #include "values.h"
 
 namespace sluice {
@@ -197,8 +198,6 @@ template <class T, class GuardType = NoGuard> class Output : public OutputPort {
 
 template <class Flit> using PacketOutput = Output<Flit, Guard<Flit>>;
 
-class TableBase;
-
 class Element {
   public:
     Element(const char *name, bool numbered, uint32_t seed) : name(name), numbered_(numbered), random_(seed) {}
@@ -218,7 +217,6 @@ class Element {
     const char *name;
     std::vector<InputPort *> inputs;
     std::vector<OutputPort *> outputs;
-    std::vector<TableBase *> tables;
     std::vector<SignalCall> signals; // to be served, in this order
     std::vector<std::string> answers, lines, failures, log;
     uint64_t iterations = 0;
@@ -342,50 +340,6 @@ template <class T, size_t Count> class Select {
     std::array<Input<T> *, Count> ports_;
     bool packets_, inside_ = false;
     size_t last_ = ~size_t{0}, chosen_ = Count;
-};
-
-// The rules of a table. Of those that match, the highest priority wins (longest prefix: its length), then the first.
-class TableBase {
-  public:
-    TableBase(Element &owner, const char *name);
-    virtual ~TableBase() = default;
-    virtual void add(const std::vector<uint64_t> &key, const std::vector<uint64_t> &mask, uint64_t priority,
-                     const std::vector<uint64_t> &value) = 0;
-
-    const char *name;
-};
-
-template <class Key, class Value> class Table : public TableBase {
-  public:
-    using TableBase::TableBase;
-    // Whether a rule matches; its value, else 0, goes to `value`.
-    bool find(const Key &key, Value &value) const {
-        const Rule *best = nullptr;
-        for (const Rule &rule : rules_)
-            if (matches(to_words(key), rule) && (!best || rule.priority > best->priority))
-                best = &rule;
-        value = best ? best->value : Value{};
-        return best;
-    }
-    void add(const std::vector<uint64_t> &key, const std::vector<uint64_t> &mask, uint64_t priority,
-             const std::vector<uint64_t> &value) override {
-        rules_.push_back(
-            {sized<Words<Key>>(key), sized<Words<Key>>(mask), priority, from_words<Value>(sized<Words<Value>>(value))});
-    }
-
-  private:
-    struct Rule {
-        Words<Key> key, mask;
-        uint64_t priority;
-        Value value;
-    };
-    static bool matches(const Words<Key> &key, const Rule &rule) {
-        for (size_t i = 0; i < key.size(); i++)
-            if ((key[i] ^ rule.key[i]) & rule.mask[i])
-                return false;
-        return true;
-    }
-    std::vector<Rule> rules_;
 };
 
 // Iterations until the element waits, or has taken nothing for a while, and no signal is to come.
