@@ -71,7 +71,7 @@ def disagreement(job: Job, number: int, got: GraphOutcome) -> str:
     lanes = job.inputs(number)
     elements = {instance.name: instance.element for instance in job.program.instances}
     streams: dict[str, dict[str, Sequence[int]]] = {name: {} for name in elements}
-    stuck, held = set(), set[str]()  # whose tokens have nowhere to go; all of them, and those that wait for room
+    stuck, held = set[str](), set[str]()  # whose tokens have nowhere to go; all of them, and those that wait for room
     for channel in job.program.channels:
         source, target = channel.source, channel.target
         if source.port < 0:
