@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from compiler.backends import sv_element, sv_graph
+from compiler.backends import sv_element, sv_graph, sv_shell
 from compiler.frontend import typed
 from compiler.frontend.source import Diagnostics, Span
 from compiler.ir.ir import ElementIr
@@ -60,9 +60,6 @@ class Compiled:
 
 def compile_element(element: typed.Element, clock: float = CLOCK, target: str = TARGET) -> Compiled:
     """One element for a clock of `clock` ns. Raises HardwareError."""
-    if element.tables:
-        hint = "run it on cpu, or use the rule tables of configs/rules"
-        raise HardwareError("E0801", f"'{element.source_name}' has a table, which has no hardware yet", element.span, hint)
     try:
         ir, layout = lower_states(element)
         small = optimize.run(ir)
@@ -91,3 +88,15 @@ def graph_of(name: str, program: typed.Program, compiled: dict[str, Compiled]) -
         return sv_graph.generate(name, program, {kind: found.plan for kind, found in compiled.items()})
     except sv_element.BackendError as error:
         raise HardwareError("E0804", str(error), program.channels[0].span, "run it on cpu") from error
+
+
+def shell_of(name: str, program: typed.Program, compiled: dict[str, Compiled]) -> tuple[sv_graph.Graph, sv_shell.Top]:
+    """The configuration's module with what the shell needs of it, and its top there. Raises HardwareError."""
+    plans = {kind: found.plan for kind, found in compiled.items()}
+    graph_of(name, program, compiled)
+    try:
+        graph = sv_graph.generate(name, program, plans, in_shell=True)
+        return graph, sv_shell.generate(graph)
+    except sv_element.BackendError as error:
+        hint = "join channels by elements, or keep them on one side"
+        raise HardwareError("E0805", str(error), program.channels[0].span, hint) from error

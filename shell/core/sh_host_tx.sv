@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host's packets into the device: what the host wrote is not believed. Packets of a wrong length, or without a lane
-// that exists in their port mask, are dropped and counted; the others go on with clean metadata.
+// that exists in their port mask, are dropped and counted; the others go on with clean metadata. Where the graph takes packets of the
+// host, those with VERDICT_PASS go to it and keep their metadata: what it means is between the program's two halves.
 module sh_host_tx #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned Flits = 512  // store: two packets of the largest size and more
 ) (
   input  logic              clk_i,
   input  logic              rst_i,            // synchronous, active high
-  input  sluice_pkg::flit_t in_data_i,        // egress mask and queue in the metadata
+  input  logic              takes_host_i,     // the graph takes packets of the host
+  input  sluice_pkg::flit_t in_data_i,        // where to in the metadata
   input  logic              in_valid_i,
   output logic              in_ready_o,
   output sluice_pkg::flit_t out_data_o,
@@ -21,16 +23,19 @@ module sh_host_tx #(
   import sluice_pkg::*;
 
   flit_t clean;
-  logic  nowhere, nowhere_q, error, oversize, runt, unused_overflow;
+  logic  enters, nowhere, nowhere_q, error, oversize, runt, unused_overflow;
 
-  assign nowhere   = in_data_i.sop ? in_data_i.meta.egress_mask[Lanes-1:0] == '0 : nowhere_q;
+  assign enters    = takes_host_i && in_data_i.meta.verdict == VERDICT_PASS;
+  assign nowhere   = in_data_i.sop ? !enters && in_data_i.meta.egress_mask[Lanes-1:0] == '0 : nowhere_q;
   assign invalid_o = error || oversize || runt;
 
   always_comb begin
     clean = in_data_i;
     clean.meta = '0;
     clean.error = in_data_i.error || nowhere;
-    if (in_data_i.sop) begin
+    if (in_data_i.sop && enters) begin
+      clean.meta = in_data_i.meta;
+    end else if (in_data_i.sop) begin
       clean.meta.ingress_port = 8'(HOST_PORT);
       clean.meta.egress_mask  = 8'(in_data_i.meta.egress_mask[Lanes-1:0]);
       clean.meta.queue        = in_data_i.meta.queue;

@@ -4,6 +4,8 @@
 `python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]
 [--lane-clocks 0] [--host-lanes 0]`. With lane clocks, each lane has a clock of its own, faster or slower than the core's
 (`sim_model.cc`). With host lanes (as many as lanes), the device is a bump in the wire: behind the lanes are those to a NIC.
+
+`build(..., graph=...)` has a compiled configuration in place of the rule tables.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from compiler.layouts import write
 from testing.lock import locked
 from testing.simulate import GENERATED, ROOT, TOOLCHAIN, closure, module_folders, packages
 
@@ -30,6 +33,8 @@ SPEED = "-O3 --x-assign fast --x-initial fast --no-assert --no-timing --output-s
 MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1"
 ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")
 FLAGS = f"--cc --build -j 2 -Wno-fatal {SPEED} {MAKE}".split()
+# Of a compiled configuration: its elements print what happens, and it is soon built rather than fast.
+GRAPH_FLAGS = ["-DSLUICE_TRACE", "-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"]
 
 
 class BuildError(RuntimeError):
@@ -43,38 +48,65 @@ def _run(command: list[str], log: Path) -> None:
         raise BuildError(f"{command[0]} failed; log: {log}\n" + "\n".join(log.read_text().splitlines()[-12:]))
 
 
-def _digest(sizes: Mapping[str, int], *files: Path) -> str:
+def _digest(sizes: Mapping[str, int], graph: Sequence[Path], *files: Path) -> str:
     state = hashlib.sha256(repr(sorted(sizes.items())).encode())
-    for path in [TOOLCHAIN, Path(__file__), *closure("sh_sim"), *files]:
+    for path in [TOOLCHAIN, Path(__file__), *closure("sh_sim", graph), *files]:
         state.update(path.name.encode() + path.read_bytes())
     return state.hexdigest()[:16]
 
 
-def build(sizes: Mapping[str, int] | None = None, say: Callable[[str], None] = lambda text: None) -> Path:
-    """The library for these sizes (see `DEFAULTS`); made when it is not there. Raises BuildError."""
+def build(
+    sizes: Mapping[str, int] | None = None, say: Callable[[str], None] = lambda text: None, graph: Mapping[str, str] | None = None
+) -> Path:
+    """The library for these sizes (see `DEFAULTS`); made when it is not there. Raises BuildError.
+
+    `graph`: modules by file name, `sh_graph.sv` among them, that stand in for those of the rule tables."""
     wanted = {**DEFAULTS, **(sizes or {})}
-    library = BUILD / _digest(wanted, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
+    modules = _written(graph or {})
+    library = BUILD / _digest(wanted, modules, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
     if not library.exists():
-        shell = BUILD / f"shell-{_digest(wanted)}"
+        shell = BUILD / f"shell-{_digest(wanted, modules)}"
         with locked(BUILD / f"{shell.name}.lock"):
             if not shell.exists():
-                _verilate(wanted, shell, say)
+                _verilate(wanted, modules, shell, say)
             if not library.exists():
                 _link(shell, library)
     return library
 
 
-def _verilate(wanted: Mapping[str, int], shell: Path, say: Callable[[str], None]) -> None:
+def _written(graph: Mapping[str, str]) -> list[Path]:
+    """The modules as files, in a folder of their content."""
+    state = hashlib.sha256(repr(sorted(graph.items())).encode())
+    folder = BUILD / f"graph-{state.hexdigest()[:16]}"
+    for name, text in graph.items():
+        if not (folder / name).exists():
+            write(folder / name, text)
+    return [folder / name for name in sorted(graph)]
+
+
+def _verilate(wanted: Mapping[str, int], graph: Sequence[Path], shell: Path, say: Callable[[str], None]) -> None:
     """The shell as archives: the long part, which a change of the model alone does not repeat."""
     start = time.monotonic()
-    say(f"building the simulated device ({', '.join(f'{k} {v}' for k, v in wanted.items())}); a few minutes, once")
+    shown = "the configuration" if graph else ", ".join(f"{k} {v}" for k, v in wanted.items())
+    say(f"building the simulated device ({shown}); {'a minute' if graph else 'a few minutes'}, once")
     unfinished = shell.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    files = [*(p for p in packages() if p in closure("sh_sim")), HERE / "sh_sim.sv"]
+    needed = closure("sh_sim", graph)
+    files = [*(p for p in packages() if p in needed), *(p for p in graph if p in needed), HERE / "sh_sim.sv"]
     search = [arg for path in module_folders() for arg in ("-y", str(path))]
     generics = [f"-G{PARAMETERS[name]}={value}" for name, value in wanted.items()]
-    verilator = [str(VERILATOR), *FLAGS, "-CFLAGS", "-fPIC", "--Mdir", str(unfinished), "--prefix", "Vsh_sim"]
+    verilator = [
+        str(VERILATOR),
+        *FLAGS,
+        *(GRAPH_FLAGS if graph else []),
+        "-CFLAGS",
+        "-fPIC",
+        "--Mdir",
+        str(unfinished),
+        "--prefix",
+        "Vsh_sim",
+    ]
     _run([*verilator, "--top-module", "sh_sim", *generics, *search, *map(str, files)], unfinished / "build.log")
     unfinished.rename(shell)
     say(f"compiled in {time.monotonic() - start:.0f} s")

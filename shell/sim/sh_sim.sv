@@ -31,8 +31,7 @@ module sh_sim #(
   input  logic                      to_host_ready_i,
   input  logic [511:0]              from_host_bytes_i,
   input  logic [31:0]               from_host_control_i,
-  input  logic [7:0]                from_host_mask_i,
-  input  logic [3:0]                from_host_queue_i,
+  input  logic [159:0]              from_host_meta_i,     // meta_t
   input  logic                      from_host_valid_i,
   output logic                      from_host_ready_o,
   input  logic                      reg_valid_i,
@@ -78,10 +77,7 @@ module sh_sim #(
       lane_tx_timestamp_o[i] = lane_tx[i].meta.timestamp;
     end
     from_host = to_flit(from_host_bytes_i, from_host_control_i);
-    if (from_host.sop) begin
-      from_host.meta.egress_mask = from_host_mask_i;
-      from_host.meta.queue       = from_host_queue_i;
-    end
+    if (from_host.sop) from_host.meta = from_host_meta_i[META_BITS-1:0];
     to_host_bytes_o   = 512'(to_host.data);
     to_host_control_o = to_control(to_host);
     to_host_meta_o    = 160'(to_host.meta);
@@ -96,6 +92,9 @@ module sh_sim #(
   assign request = '{write: reg_write_i, address: outside ? '1 : reg_address_i[REGISTER_ADDRESS_BITS-1:0], data: reg_data_i};
 
   assign lane_clocks_o = LaneClocks;
+
+  logic unused;
+  assign unused = &{1'b0, from_host_meta_i[159:META_BITS]};
 
   sh_core #(
     .Lanes(Lanes), .HostLanes(HostLanes), .LaneClocks(LaneClocks), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),

@@ -99,7 +99,7 @@ struct sim_model {
     // From-host packet under way.
     packet sending;
     cutter send_cut;
-    uint8_t send_mask = 0, send_queue = 0;
+    sluice_meta send_meta{};
     uint64_t sending_buffers = 0; // given back once all of it is in the device
     bool have_sending = false, send_offered = false;
 
@@ -249,8 +249,13 @@ struct sim_model {
                 std::memcpy(sending.bytes.data() + at, from_host.data(from_host.freed + i),
                             size < SLUICE_BUFFER_DATA_SIZE ? size : SLUICE_BUFFER_DATA_SIZE);
             }
-            send_mask = head.egress_mask;
-            send_queue = static_cast<uint8_t>(head.queue & 0xf);
+            send_meta.ingress_port = head.ingress_port;
+            send_meta.egress_mask = head.egress_mask;
+            send_meta.queue = head.queue & 0xf;
+            send_meta.verdict = head.verdict & 0x7;
+            send_meta.fault = head.fault & 0xf;
+            send_meta.mark = head.mark;
+            send_meta.timestamp = head.timestamp;
             sending_buffers = count;
             have_sending = true;
             send_cut.offset = 0;
@@ -264,8 +269,7 @@ struct sim_model {
         top->from_host_valid_i = have_sending;
         if (have_sending && !send_offered) {
             top->from_host_control_i = send_cut.cut(sending, words(top->from_host_bytes_i));
-            top->from_host_mask_i = send_mask;
-            top->from_host_queue_i = send_queue;
+            sluice_meta_pack(&send_meta, reinterpret_cast<uint8_t *>(words(top->from_host_meta_i)));
             send_offered = true;
         }
     }
@@ -367,8 +371,10 @@ struct sim_model {
         for (unsigned window : {2U, 3U}) {
             uint32_t status = 0;
             for (unsigned i = 0; !(status & 1); i++) {
-                if (i > MAX_READY_CYCLES / 64 ||
-                    access(false, window * SLUICE_WINDOW_SIZE + SLUICE_OFU_REGISTERS_STATUS, 0, &status))
+                int result = access(false, window * SLUICE_WINDOW_SIZE + SLUICE_OFU_REGISTERS_STATUS, 0, &status);
+                if (result == -EFAULT) // no rule table: a compiled configuration
+                    break;
+                if (i > MAX_READY_CYCLES / 64 || result)
                     return false;
                 sim_model_step(this, 64);
             }

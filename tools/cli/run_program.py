@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,19 +20,22 @@ from compiler.compile import HardwareError
 from compiler.frontend import typed
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
-from compiler.interpreter.choices import Decide, SignalCall
+from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
 from compiler.interpreter.packets import Packet, from_flits, to_flits
 from compiler.interpreter.program import Graph
+from host.python.device import SluiceError
 from testing.simulate import ROOT
 from tools.cli import run_sim
+from tools.cli.run_sim import Call, Signals
 
 ROUNDS = 1 << 22  # of the interpreter's instances, for one packet of each lane
 
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """Captures and outputs by lane; `signals` as INSTANCE, INSTANCE.NAME or INSTANCE.NAME:ARGUMENT,..., served at the end.
+    """Captures and outputs by lane; `signals` as INSTANCE, INSTANCE.NAME or INSTANCE.NAME:ARGUMENT,..., served at the end, or with
+    @N behind it when N packets have been sent.
 
     What a PktLogger takes goes to INSTANCE.pcap beside the first output, else in `build/run`."""
 
@@ -75,8 +79,11 @@ def loaded(path: Path) -> typed.Program:
     return program
 
 
-def _call(program: typed.Program, text: str) -> tuple[str, SignalCall]:
-    where, _, values = text.partition(":")
+def _call(program: typed.Program, text: str) -> Call:
+    asked, _, after = text.partition("@")
+    if after and not after.isdigit():
+        raise typer.BadParameter(f"--signal {text}: behind '@' is the number of packets that have been sent before it")
+    where, _, values = asked.partition(":")
     instance, _, name = where.partition(".")
     found = next((i for i in program.instances if i.name == instance), None)
     if found is None:
@@ -94,7 +101,7 @@ def _call(program: typed.Program, text: str) -> tuple[str, SignalCall]:
     if len(arguments) != len(signal.parameters):
         raise typer.BadParameter(f"'{where}' takes {len(signal.parameters)} arguments, {len(arguments)} are given")
     masked = [value & (1 << p.type.bits) - 1 for value, p in zip(arguments, signal.parameters, strict=True)]
-    return instance, SignalCall(name, tuple(masked))
+    return Call(instance, SignalCall(name, tuple(masked)), int(after) if after else None)
 
 
 def read_capture(path: Path) -> list[Packet]:
@@ -134,42 +141,40 @@ def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], N
     arguments += [word for path in what.outputs for word in ("--out", str(path))]
     arguments += [word for i in cpp.loggers(program) for word in ("--log", f"{i.name}={what.log(i.name)}")]
     for text in what.signals:
-        instance, call = _call(program, text)
-        arguments += ["--signal", "/".join([instance, call.name, *(f"{value:x}" for value in call.arguments)])]
+        call = _call(program, text)
+        words = [call.instance, call.signal.name, *(f"{value:x}" for value in call.signal.arguments)]
+        arguments += ["--signal", "/".join(words) + ("" if call.after is None else f"@{call.after}")]
     found = cpp_run.run_captures(program, [*arguments, "--seed", str(what.seed)], progress)
     return ProgramResult(found["lanes"], found["errors"], found["lost"], found["unread"], found["instances"])
 
 
-class _Signals(Decide):
-    """Chooses as `Decide`, and takes signals when it is told to."""
-
-    def add(self, call: SignalCall) -> None:
-        self._signals.append(call)
-
-
 def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
     """The configuration in the interpreter: packets in the same order as on the CPU."""
-    choices: dict[str, _Signals] = {}
+    choices: dict[str, Signals] = {}
 
-    def chosen(name: str) -> _Signals:
-        choices[name] = _Signals(what.seed and what.seed + 1000003 * (1 + len(choices)))
+    def chosen(name: str) -> Signals:
+        choices[name] = Signals(what.seed and what.seed + 1000003 * (1 + len(choices)))
         return choices[name]
 
     calls = [_call(program, text) for text in what.signals]
     graph = Graph(program, chosen)
     captures = [read_capture(path) for path in what.inputs]
     kinds = {c.source.port: c.type for c in program.channels if not c.source.instance and c.source.port >= 0}
-    lost, is_quiet = 0, True
+    lost, sent, is_quiet = 0, 0, True
+    due = deque(sorted((call for call in calls if call.after is not None), key=lambda call: call.after or 0))
     for number in range(max(map(len, captures), default=0)):
         for lane, packets in enumerate(captures):
+            while due and (due[0].after or 0) <= sent:
+                choices[due[0].instance].add(due.popleft().signal)
             if number < len(packets):
                 lost += lane not in kinds
+                sent += 1
                 graph.send(lane, to_flits(kinds[lane], packets[number], lane) if lane in kinds else ())
         is_quiet &= graph.run(ROUNDS)
         if number % 1000 == 999:
             progress(f"{number + 1} packets of each lane")
-    for instance, call in calls:
-        choices[instance].add(call)
+    for call in [*due, *(call for call in calls if call.after is None)]:
+        choices[call.instance].add(call.signal)
     is_quiet &= graph.run(ROUNDS)
     if not is_quiet:
         raise RuntimeError("the program does not come to rest: an element writes without end")
@@ -183,28 +188,29 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
 
 
 def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
-    """The configuration as RTL under Verilator; each lane sends as fast as it can."""
+    """The configuration as RTL inside the simulated shell; each lane sends as fast as it can."""
     calls = [_call(program, text) for text in what.signals]
     captures = [read_capture(path) for path in what.inputs]
-    kinds = {c.source.port: c.type for c in program.channels if not c.source.instance and c.source.port >= 0}
-    lanes = {
-        lane: [flit for packet in packets for flit in to_flits(kinds[lane], packet, lane)]
-        for lane, packets in enumerate(captures)
-        if lane in kinds
-    }
-    lost = sum(len(packets) for lane, packets in enumerate(captures) if lane not in kinds)
     try:
-        ran = run_sim.run(what.path.stem, program, lanes, calls, what.seed, progress)
+        ran = run_sim.run(what.path.stem, program, captures, calls, what.seed, progress)
     except HardwareError as error:
         diagnostics = Diagnostics()
         error.report(diagnostics)
         print(diagnostics.sorted()[0].render(), end="", file=sys.stderr)
         raise typer.Exit(1) from error
+    except SluiceError as error:
+        raise RuntimeError(error.strerror) from error
     for logger in cpp.loggers(program):
         taken = [(c.type, ran.tokens.get(c.target, [])) for c in program.channels if c.target.instance == logger.name]
-        write_capture(what.log(logger.name), [packet for kind, flits in taken for packet, _ in from_flits(kind, flits)])
-    counts, errors = _write_lanes(what, program, ran.left)
-    return ProgramResult(counts, errors, lost, 0, ran.instances, cycles=ran.cycles)
+        packets = [ran.time_of(packet) for kind, flits in taken for packet, _ in from_flits(kind, flits)]
+        write_capture(what.log(logger.name), packets)
+    for lane, path in enumerate(what.outputs):
+        write_capture(path, ran.left[lane] if lane < len(ran.left) else [])
+    if not ran.is_quiet:
+        raise RuntimeError("the program does not come to rest: an element writes without end")
+    lanes = [len(packets) for packets in ran.left]
+    notes = [f"dropped, {name}: {count:,}" for name, count in ran.drops.items()]
+    return ProgramResult(lanes, ran.errors, ran.lost, 0, ran.instances, cycles=ran.cycles, notes=notes)
 
 
 EXECUTE = {"cpu": on_cpu, "sim": simulated, "interpreter": interpreted}
@@ -280,7 +286,7 @@ def run_program(what: ProgramRun, target: str, json_output: bool) -> None:
     except RuntimeError as error:
         print(f"run: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
-    result.notes = [f"{i.name}: packets in {what.log(i.name)}" for i in cpp.loggers(program)]
+    result.notes += [f"{i.name}: packets in {what.log(i.name)}" for i in cpp.loggers(program)]
     result.sent = sum(len(read_capture(path)) for path in what.inputs)
     if json_output:
         print(json.dumps(figures(result), indent=1))

@@ -50,6 +50,8 @@ struct sluice_packet {
     const uint8_t *bytes;
     uint32_t size;
     uint8_t ingress_port;
+    uint8_t egress_mask;
+    uint8_t queue;   // of a compiled configuration: the channel to the host
     uint8_t verdict; // enum sluice_verdict
     uint8_t fault;   // enum sluice_fault
     uint32_t mark;
@@ -116,6 +118,11 @@ int sluice_packet_receive(struct sluice_device *device, struct sluice_packet *pa
 void sluice_packet_release(struct sluice_device *device);
 int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
                        uint8_t queue);
+
+// Into a channel of a compiled configuration, by its number: bytes, size and metadata of `packet`, but not its verdict
+// and queue. -EAGAIN: the ring is full; -EINVAL: no such channel, or a size that cannot be; -ENOENT: the device has
+// rule tables instead. What a channel's store has no room for holds up the ring: see graph_registers.taken.
+int sluice_channel_send(struct sluice_device *device, unsigned channel, const struct sluice_packet *packet);
 
 // Admission: which packets the tables may decide. `flags`: bits 8 to 11 of admit_registers.control.
 int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags);

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The device part of a configuration as the graph of the shell: a module `sh_graph` that stands in for shell/core/sh_graph.sv.
+
+Lanes lead straight to `lane_in_N`. What leaves, to lanes and to the host, is stored as whole packets and joined into the shell's
+one stream. Channels between host and device are numbered, each way from 0; the number travels in `meta.queue`
+(docs/design/shell.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from compiler.backends.sv_element import BackendError
+from compiler.backends.sv_graph import Edge, Graph
+
+CHANNELS = 16  # each way (GRAPH_CHANNELS); and ports of the packet arbiter
+FLIT_DATA = "8 * DATA_BYTES"
+QUIET_CYCLES = 64  # besides the deepest element: for FIFOs between elements and stores behind them
+
+
+@dataclass(frozen=True)
+class Top:
+    """The module's text, and what a driver must know of it. Channels in the order of their numbers."""
+
+    text: str
+    lanes: int
+    to_host: tuple[Edge, ...]
+    from_host: tuple[Edge, ...]
+
+
+def generate(graph: Graph) -> Top:
+    """The top of a graph that was generated for the shell. Raises BackendError where the shell cannot hold it."""
+    to_host = tuple(e for e in graph.edges if e.end.instance and not e.is_input)
+    from_host = tuple(e for e in graph.edges if e.end.instance and e.is_input)
+    to_lanes = tuple(e for e in graph.edges if not e.end.instance and not e.is_input)
+    read = tuple(e for e in graph.edges if not e.end.instance and e.is_input)
+    for edges, what in ((from_host, "channels from the host"), (to_lanes + to_host, "channels to lanes and to the host")):
+        if len(edges) > CHANNELS:
+            raise BackendError(f"the configuration has {len(edges)} {what}; the shell has room for {CHANNELS}")
+    lanes = 1 + max([0, *(edge.end.port for edge in (*read, *to_lanes))])
+    lines = [*_header(graph, lanes), *_lanes(read), *_from_host(from_host), *_stores(to_lanes, to_host)]
+    lines += [*_program(graph, to_lanes, to_host, from_host), *_rest(graph, to_lanes, to_host, from_host)]
+    return Top("\n".join(lines) + "\nendmodule\n", lanes, to_host, from_host)
+
+
+def _header(graph: Graph, lanes: int) -> list[str]:
+    return [
+        "// SPDX-License-Identifier: Apache-2.0",
+        f"// {graph.module} as the graph of the shell, generated; in place of shell/core/sh_graph.sv.",
+        "module sh_graph #(",
+        f"  parameter int unsigned Lanes = {lanes},",
+        "  parameter int unsigned LpmEntries4 = 0,  // of the rule tables, which are not here",
+        "  parameter int unsigned LpmEntries6 = 0,",
+        "  parameter int unsigned ExactEntries4 = 0,",
+        "  parameter int unsigned ExactEntries6 = 0",
+        ") (",
+        "  input  logic                          clk_i,",
+        "  input  logic                          rst_i,",
+        "  input  logic                          graph_rst_i,",
+        "  input  logic                          pause_i,",
+        "  input  logic [63:0]                   time_i,",
+        "  input  logic [31:0]                   tick_i,",
+        "  input  sluice_pkg::flit_t [Lanes-1:0] lane_data_i,",
+        "  input  logic [Lanes-1:0]              lane_valid_i,",
+        "  output logic [Lanes-1:0]              lane_ready_o,",
+        "  output logic                          takes_host_o,",
+        "  input  sluice_pkg::flit_t             host_data_i,",
+        "  input  logic                          host_valid_i,",
+        "  output logic                          host_ready_o,",
+        "  output sluice_pkg::flit_t             out_data_o,",
+        "  output logic                          out_valid_o,",
+        "  input  logic                          out_ready_i,",
+        "  input  sluice_pkg::register_request_t reg_request_i,",
+        "  input  logic [3:0]                    reg_request_valid_i,",
+        "  output logic [3:0]                    reg_request_ready_o,",
+        "  output sluice_pkg::register_response_t [3:0] reg_response_o,",
+        "  output logic [3:0]                    reg_response_valid_o,",
+        "  output logic [3:0][31:0]              capability_o,",
+        "  output sl_packet_pkg::deparse_event_t event_o,",
+        "  output logic                          idle_o",
+        ");",
+        "  import sluice_pkg::*;",
+        "`ifndef SYNTHESIS",
+        f'  initial if (Lanes < {lanes}) $fatal(1, "sh_graph: the configuration needs {lanes} lanes");',
+        "`endif",
+    ]
+
+
+def _lanes(read: tuple[Edge, ...]) -> list[str]:
+    mask = sum(1 << edge.end.port for edge in read)
+    return [
+        "\n  // Lanes in",
+        f"  localparam logic [6:0] ReadLanes = 7'd{mask};",
+        "  flit_t [Lanes-1:0] lane_data;",
+        "  logic [Lanes-1:0]  lane_valid, lane_ready, lane_lost;",
+        "  for (genvar i = 0; i < int'(Lanes); i++) begin : gen_lane",
+        "    sh_graph_lane #(.Read(ReadLanes[i])) u_lane (",
+        "      .clk_i, .rst_i(graph_rst_i), .pause_i, .in_data_i(lane_data_i[i]), .in_valid_i(lane_valid_i[i]),",
+        "      .in_ready_o(lane_ready_o[i]), .out_data_o(lane_data[i]), .out_valid_o(lane_valid[i]), .out_ready_i(lane_ready[i]),",
+        "      .lost_o(lane_lost[i])",
+        "    );",
+        "    if (!ReadLanes[i]) begin : gen_unread",
+        "      assign lane_ready[i] = 1'b1;",
+        "    end",
+        "  end",
+    ]
+
+
+def _words(edge: Edge) -> str:
+    """Bytes of the packet of a record."""
+    return f"16'(({edge.width} + {FLIT_DATA} - 1) / ({FLIT_DATA}) * DATA_BYTES)"
+
+
+def _from_host(edges: tuple[Edge, ...]) -> list[str]:
+    count = len(edges)
+    lines = ["\n  // From the host", f"  logic [{max(count, 1) - 1}:0][31:0] taken;", "  logic host_invalid;"]
+    if not count:
+        ends = ["takes_host_o = 1'b0", "host_ready_o = 1'b0", "host_invalid = 1'b0", "taken = '0"]
+        return lines + [f"  assign {end};" for end in ends]
+    sizes = ", ".join("16'd0" if edge.is_packet else _words(edge) for edge in reversed(edges))
+    lines += [
+        "  assign takes_host_o = 1'b1;",
+        f"  flit_t [{count - 1}:0] from_data;",
+        f"  logic [{count - 1}:0]  from_valid, from_ready;",
+        f"  sh_graph_host #(.Channels({count}), .Bytes({{{sizes}}})) u_host (",
+        "    .clk_i, .rst_i(graph_rst_i), .in_data_i(host_data_i), .in_valid_i(host_valid_i), .in_ready_o(host_ready_o),",
+        "    .out_data_o(from_data), .out_valid_o(from_valid), .out_ready_i(from_ready), .taken_o(taken), .invalid_o(host_invalid)",
+        "  );",
+    ]
+    for number, edge in enumerate(edges):
+        if not edge.is_packet:
+            lines += [
+                f"  logic [{edge.width - 1}:0] {edge.name};",
+                f"  logic {edge.name}_valid, {edge.name}_ready;",
+                f"  sh_graph_unpack #(.Width({edge.width})) u_{edge.name} (",
+                f"    .clk_i, .rst_i(graph_rst_i), .in_data_i(from_data[{number}]), .in_valid_i(from_valid[{number}]),",
+                f"    .in_ready_o(from_ready[{number}]), .out_data_o({edge.name}), .out_valid_o({edge.name}_valid),",
+                f"    .out_ready_i({edge.name}_ready)",
+                "  );",
+            ]
+    return lines
+
+
+def _stores(to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...]) -> list[str]:
+    count = len(to_lanes) + len(to_host)
+    lines = ["\n  // Out, whole packets", f"  logic [{max(count, 1) - 1}:0][2:0] drop;"]
+    if not count:
+        return [*lines, "  assign out_data_o = '0;", "  assign out_valid_o = 1'b0;", "  assign drop = '0;"]
+    lines += [
+        f"  flit_t [{count - 1}:0] leave_data, store_data;",
+        f"  logic [{count - 1}:0]  leave_valid, leave_ready, store_valid, store_ready;",
+    ]
+    for number, edge in enumerate([*to_lanes, *to_host]):
+        aim = f".ToHost(1'b1), .Number({number - len(to_lanes)})" if edge.end.instance else f".Number({edge.end.port})"
+        lines += [
+            f"  sh_graph_store #({aim}) u_store_{edge.name} (",
+            f"    .clk_i, .rst_i(graph_rst_i), .in_data_i(leave_data[{number}]), .in_valid_i(leave_valid[{number}]),",
+            f"    .in_ready_o(leave_ready[{number}]), .out_data_o(store_data[{number}]), .out_valid_o(store_valid[{number}]),",
+            f"    .out_ready_i(store_ready[{number}]), .drop_o(drop[{number}])",
+            "  );",
+        ]
+        if not edge.is_packet:
+            lines += [
+                f"  logic [{edge.width - 1}:0] {edge.name};",
+                f"  logic {edge.name}_valid, {edge.name}_ready;",
+                f"  sh_graph_pack #(.Width({edge.width})) u_{edge.name} (",
+                f"    .clk_i, .rst_i(graph_rst_i), .in_data_i({edge.name}), .in_valid_i({edge.name}_valid),",
+                f"    .in_ready_o({edge.name}_ready), .out_data_o(leave_data[{number}]), .out_valid_o(leave_valid[{number}]),",
+                f"    .out_ready_i(leave_ready[{number}])",
+                "  );",
+            ]
+    return [
+        *lines,
+        f"  sl_packet_arbiter #(.Ports({count})) u_join (",
+        "    .clk_i, .rst_i(graph_rst_i), .pause_i(1'b0), .in_data_i(store_data), .in_valid_i(store_valid),",
+        "    .in_ready_o(store_ready), .out_data_o, .out_valid_o, .out_ready_i",
+        "  );",
+    ]
+
+
+def _program(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], from_host: tuple[Edge, ...]) -> list[str]:
+    connections = [".clk_i, .rst_i(graph_rst_i), .active_o(active)"] + ([".now_i(time_i)"] if graph.has_now else [])
+    for edge in graph.edges:
+        if not edge.is_packet:
+            data, valid, ready = edge.name, f"{edge.name}_valid", f"{edge.name}_ready"
+        else:
+            wires, place = "leave", ([*to_lanes, *to_host].index(edge) if not edge.is_input else 0)
+            if edge.is_input:
+                wires, place = ("from", from_host.index(edge)) if edge.end.instance else ("lane", edge.end.port)
+            data, valid, ready = (f"{wires}_{what}[{place}]" for what in ("data", "valid", "ready"))
+        side, other = ("i", "o") if edge.is_input else ("o", "i")
+        name = edge.name
+        connections.append(f".{name}_data_{side}({data}), .{name}_valid_{side}({valid}), .{name}_ready_{other}({ready})")
+    lines = ["\n  // The configuration", "  logic active;", "  logic [32:0] signal_data, reply_data;"]
+    lines.append("  logic signal_valid, signal_ready, reply_valid, reply_ready;")
+    if graph.has_signals:
+        connections += [
+            ".signal_data_i(signal_data), .signal_valid_i(signal_valid), .signal_ready_o(signal_ready)",
+            ".signal_data_o(reply_data), .signal_valid_o(reply_valid), .signal_ready_i(reply_ready)",
+        ]
+    else:  # what is sent to nobody comes back unanswered
+        lines += [
+            "  assign signal_ready = reply_ready;",
+            "  assign reply_valid = signal_valid;",
+            "  assign reply_data = signal_data;",
+        ]
+    joined = ",\n    ".join(connections)
+    return [*lines, f"  {graph.module} u_program (\n    {joined}\n  );"]
+
+
+def _rest(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], from_host: tuple[Edge, ...]) -> list[str]:
+    stores, quiet = len(to_lanes) + len(to_host), QUIET_CYCLES + graph.depth
+    bits = quiet.bit_length()
+    visible = ["active", "out_valid_o", "host_valid_i", "lane_valid != '0"]
+    visible += ["store_valid != '0"] if stores else []
+    visible += ["from_valid != '0"] if from_host else []
+    return [
+        "\n  // Registers",
+        f"  sh_graph_registers #(.Channels({max(len(from_host), 1)}), .Stores({max(stores, 1)})) u_registers (",
+        "    .clk_i, .rst_i(graph_rst_i), .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o,",
+        "    .reg_response_valid_o, .signal_data_o(signal_data), .signal_valid_o(signal_valid), .signal_ready_i(signal_ready),",
+        "    .reply_data_i(reply_data), .reply_valid_i(reply_valid), .reply_ready_o(reply_ready), .taken_i(taken), .drop_i(drop),",
+        "    .lost_i(7'(lane_lost)), .host_invalid_i(host_invalid)",
+        "  );",
+        f"  assign capability_o = {{96'd0, 8'd{len(from_host)}, 8'd{len(to_host)}, 16'(ELEMENT_GRAPH)}};",
+        "",
+        "  // Packets that leave: counted at their first flit.",
+        "  always_comb begin",
+        "    event_o = '0;",
+        "    if (out_valid_o && out_ready_i && out_data_o.sop) begin",
+        "      event_o.forwarded = out_data_o.meta.verdict == VERDICT_FORWARD;",
+        "      event_o.to_host   = out_data_o.meta.verdict == VERDICT_TO_HOST;",
+        "    end",
+        "  end",
+        "",
+        "  // Nothing is in flight when no token was seen for longer than an element can have one inside.",
+        f"  logic [{bits - 1}:0] quiet_q;",
+        "  logic seen;",
+        f"  assign seen = {' || '.join(visible)};",
+        "  assign idle_o = !seen && quiet_q == '0;",
+        "  always_ff @(posedge clk_i) begin",
+        f"    quiet_q <= seen ? {bits}'d{quiet} : quiet_q - {bits}'(quiet_q != '0);",
+        "    if (rst_i) quiet_q <= '0;",
+        "  end",
+        "",
+        "  logic unused;",
+        "  assign unused = &{1'b0, tick_i, time_i, lane_data, lane_valid, host_data_i, host_valid_i, LpmEntries4, LpmEntries6,",
+        "    ExactEntries4, ExactEntries6};",
+    ]

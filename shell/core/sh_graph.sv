@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// The graph of the shell: here the rule tables (cfg_rules) behind one stream of all lanes. `./sluice build FILE.sl` writes another
+// module of this name and these ports, which stands in for it (docs/design/shell.md).
+module sh_graph #(
+  parameter int unsigned Lanes = 4,
+  parameter int unsigned LpmEntries4 = 512,
+  parameter int unsigned LpmEntries6 = 512,
+  parameter int unsigned ExactEntries4 = 4096,
+  parameter int unsigned ExactEntries6 = 1024
+) (
+  input  logic                          clk_i,
+  input  logic                          rst_i,              // synchronous, active high: of the shell
+  input  logic                          graph_rst_i,        // of the graph, on with rst_i too; begins only when it is idle
+  input  logic                          pause_i,            // 1: no packet of a lane enters; on through graph_rst_i
+  input  logic [63:0]                   time_i,             // core cycles
+  input  logic [31:0]                   tick_i,             // microseconds
+  input  sluice_pkg::flit_t [Lanes-1:0] lane_data_i,        // whole packets without gaps, lengths in their metadata
+  input  logic [Lanes-1:0]              lane_valid_i,
+  output logic [Lanes-1:0]              lane_ready_o,
+  output logic                          takes_host_o,       // constant. 1: packets of the host with VERDICT_PASS come here
+  input  sluice_pkg::flit_t             host_data_i,        // whole packets without gaps; their queue is the channel
+  input  logic                          host_valid_i,
+  output logic                          host_ready_o,
+  output sluice_pkg::flit_t             out_data_o,         // packets; verdict and egress mask say where to
+  output logic                          out_valid_o,
+  input  logic                          out_ready_i,
+  input  sluice_pkg::register_request_t reg_request_i,
+  input  logic [3:0]                    reg_request_valid_i, // windows 1 to 4
+  output logic [3:0]                    reg_request_ready_o,
+  output sluice_pkg::register_response_t [3:0] reg_response_o,
+  output logic [3:0]                    reg_response_valid_o,
+  output logic [3:0][31:0]              capability_o,       // constant: kind and size of the windows
+  output sl_packet_pkg::deparse_event_t event_o,            // pulses for the graph's counters
+  output logic                          idle_o              // nothing in flight
+);
+  import sluice_pkg::*;
+
+  flit_t       in_data;
+  logic        in_valid, in_ready, entered, left, dropped;
+  logic [15:0] in_flight_q;
+
+  sl_packet_arbiter #(.Ports(Lanes)) u_schedule (
+    .clk_i, .rst_i, .pause_i,
+    .in_data_i(lane_data_i), .in_valid_i(lane_valid_i), .in_ready_o(lane_ready_o),
+    .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready)
+  );
+
+  cfg_rules #(
+    .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
+  ) u_rules (
+    .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
+    .out_data_o, .out_valid_o, .out_ready_i,
+    .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o
+  );
+
+  assign capability_o = {
+    {16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE)},
+    {16'($clog2(LpmEntries4)), 16'(ELEMENT_LPM)}, {16'($clog2(ExactEntries4)), 16'(ELEMENT_EXACT)},
+    {16'd0, 16'(ELEMENT_ADMIT)}
+  };
+  assign takes_host_o = 1'b0;
+  assign host_ready_o = 1'b0;
+
+  // What is in flight: every packet that came in leaves, or is dropped with an event.
+  always_comb begin
+    entered = 1'b0;
+    for (int unsigned i = 0; i < Lanes; i++) entered = entered || (lane_ready_o[i] && lane_data_i[i].sop);
+  end
+
+  assign left    = out_valid_o && out_ready_i && out_data_o.eop;
+  assign dropped = event_o.drop_rule || event_o.drop_ttl || event_o.drop_no_port;
+  assign idle_o  = in_flight_q == '0;
+
+  always_ff @(posedge clk_i) begin
+    in_flight_q <= in_flight_q + 16'(entered) - 16'(left) - 16'(dropped);
+    if (rst_i) in_flight_q <= '0;
+  end
+
+  logic unused;
+  assign unused = &{1'b0, time_i, host_data_i, host_valid_i};
+endmodule
