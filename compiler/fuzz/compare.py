@@ -10,6 +10,7 @@ from compiler.interpreter.choices import NotAllowed, Replay, SignalCall, round_r
 from compiler.interpreter.element import Instance, Outcome, Step, run_instance
 
 SHOWN = 3  # differing tokens that a message has
+SHOWN_BYTES = 8  # of a long field
 LATER = (1 << 50, (1 << 50) + 4711)  # cycles: when all has come to rest
 
 
@@ -57,8 +58,8 @@ def disagreement(
     except NotAllowed as error:
         return f"a choice that is not allowed: {error}"
     if is_blocked:
-        return _different_begin(expected, got)
-    found = _different(expected, got, has_state)
+        return _different_begin(element, expected, got)
+    found = _different(element, expected, got, has_state)
     if not found and calls is not None and len(got.answers) != calls:
         found = f"{calls} signals, and {len(got.answers)} answers"
     # One whose last iteration took no token may be one that never ends, and was stopped anywhere.
@@ -73,30 +74,34 @@ def _goes_on(instance: Instance, time: int) -> bool:
     return instance.step() is Step.RAN
 
 
-def _different(expected: Outcome, got: Outcome, has_state: bool) -> str:
+def _different(element: typed.Element, expected: Outcome, got: Outcome, has_state: bool) -> str:
     if expected.iterations != got.iterations:
         return f"{got.iterations} iterations, of which only {expected.iterations} can be"
-    for name, tokens in expected.outputs.items():
-        found = got.outputs.get(name, [])
+    for port in element.outputs:
+        tokens, found = expected.outputs[port.name], got.outputs.get(port.name, [])
         if found != tokens:
-            return f"output {name}: {_difference(tokens, found)}"
+            return f"output {port.name}: {_difference(port.type, tokens, found)}"
+    kinds = {state.name: state.type for state in element.states}
     for name, value in expected.state.items():
-        if has_state and got.state.get(name) != value:
-            return f"state {name}: expected {value:#x}, got {_hex(got.state.get(name))}"
+        found_value = got.state.get(name)
+        if has_state and found_value is None:
+            return f"state {name}: expected {value:#x}, got nothing"
+        if has_state and found_value is not None and found_value != value:
+            return f"state {name}: {_unlike(kinds[name], value, found_value)}"
     for field in ("answers", "lines", "failures", "discarded", "mended"):
         if getattr(expected, field) != getattr(got, field):
             return f"{field}: expected {getattr(expected, field)}, got {getattr(got, field)}"
     return ""
 
 
-def _different_begin(expected: Outcome, got: Outcome) -> str:
+def _different_begin(element: typed.Element, expected: Outcome, got: Outcome) -> str:
     """What differs in as much as has come out."""
     if expected.iterations != got.iterations:
         return f"{got.iterations} iterations, of which only {expected.iterations} can be"
-    for name, tokens in expected.outputs.items():
-        found = got.outputs.get(name, [])
+    for port in element.outputs:
+        tokens, found = expected.outputs[port.name], got.outputs.get(port.name, [])
         if found != tokens[: len(found)]:
-            return f"output {name}: {_difference(tokens[: len(found)], found)}"
+            return f"output {port.name}: {_difference(port.type, tokens[: len(found)], found)}"
     for field in ("answers", "lines", "failures"):
         seen = getattr(got, field)
         if seen != getattr(expected, field)[: len(seen)]:
@@ -104,13 +109,32 @@ def _different_begin(expected: Outcome, got: Outcome) -> str:
     return ""
 
 
-def _hex(value: int | None) -> str:
-    return "nothing" if value is None else hex(value)
-
-
-def _difference(expected: Sequence[int], got: Sequence[int]) -> str:
+def _difference(kind: typed.Type, expected: Sequence[int], got: Sequence[int]) -> str:
+    wrong = [i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b]
+    shown = "; ".join(f"token {i}: {_unlike(kind, expected[i], got[i])}" for i in wrong[:SHOWN])
     if len(expected) != len(got):
-        return f"expected {len(expected)} tokens, got {len(got)}"
-    wrong = [i for i, (a, b) in enumerate(zip(expected, got, strict=True)) if a != b]
-    shown = "; ".join(f"token {i}: expected {expected[i]:#x}, got {got[i]:#x}" for i in wrong[:SHOWN])
+        return f"expected {len(expected)} tokens, got {len(got)}" + (f", the first that is another is {shown}" if wrong else "")
     return f"{len(wrong)} tokens differ: {shown}"
+
+
+def _unlike(kind: typed.Type, expected: int, got: int) -> str:
+    """Two values: of a structure the fields that differ, of an array the first entry, of a long field the bytes from there on."""
+    if isinstance(kind, typed.Struct):
+        parts = [
+            (f.name, f.type, expected >> f.low & (1 << f.type.bits) - 1, got >> f.low & (1 << f.type.bits) - 1) for f in kind.fields
+        ]
+        return ", ".join(f"{name}: {_unlike(of, one, other)}" for name, of, one, other in parts if one != other)
+    if isinstance(kind, typed.Array):
+        low = _lowest(expected ^ got) // kind.element.bits * kind.element.bits
+        values = [value >> low & (1 << kind.element.bits) - 1 for value in (expected, got)]
+        return f"entry {low // kind.element.bits}: {_unlike(kind.element, *values)}"
+    if kind.bits <= 64:
+        return f"expected {expected:#x}, got {got:#x}"
+    low = _lowest(expected ^ got) & ~7
+    ones = [(value >> low & (1 << 8 * SHOWN_BYTES) - 1).to_bytes(SHOWN_BYTES, "little").hex() for value in (expected, got)]
+    return f"from byte {low // 8} on expected {ones[0]}, got {ones[1]}"
+
+
+def _lowest(bits: int) -> int:
+    """Of those that are 1."""
+    return (bits & -bits).bit_length() - 1

@@ -13,7 +13,7 @@ from compiler.ir.ir import ElementIr
 from compiler.ir.states import Layout
 from compiler.targets import rtl
 
-LIMIT = 20_000  # cycles, for elements that need no token
+LIMIT = 20_000  # cycles behind the sweep of memories, for elements that need no token
 PAUSES = ((0, 0), (64, 64), (16, 160), (160, 16))  # by seed
 
 
@@ -42,7 +42,7 @@ def run_built(
 ) -> dict[str, Outcome]:
     """Every element of a simulator; `seed` is for pauses of what surrounds them."""
     calls = {name: [signal_of(compiled[name].ir, call) for call in given] for name, given in signals.items() if name in compiled}
-    runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], LIMIT)
+    runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], LIMIT + rtl.sweep(built.elements))
     return {name: outcome(runs[name], found.ir, found.layout) for name, found in compiled.items()}
 
 
