@@ -36,6 +36,54 @@ def packet(choose: random.Random, flit: typed.Type) -> list[int]:
     return flits
 
 
+def with_headers(choose: random.Random) -> bytes:
+    """A packet with headers of the usual protocols, mostly right: Ethernet, VLAN tags, IPv4 or IPv6, TCP, UDP, or NVGRE with a
+    packet inside."""
+    macs = choose.randbytes(12)
+    tags = b"".join(b"\x81\x00" + choose.randbytes(2) for _ in range(choose.choice([0, 0, 0, 1, 2])))
+    return macs + tags + _network(choose, choose.choice([0, 0, 0, 1]))
+
+
+def _network(choose: random.Random, depth: int) -> bytes:
+    """From the ethertype on."""
+    payload = choose.randbytes(choose.choice([0, 6, 18, 26, 64, 200, choose.randrange(600)]))
+    protocol = choose.choice([1, 6, 6, 17, 17, 47, choose.randrange(256)])
+    if protocol in (6, 17):
+        ports = b"".join(choose.choice([b"\x00\x50", b"\x12\xb5", choose.randbytes(2)]) for _ in range(2))
+        rest = choose.randbytes(16) if protocol == 6 else (8 + len(payload)).to_bytes(2, "big") + bytes(2)
+        payload = ports + rest + payload
+    elif protocol == 47 and depth:
+        payload = b"\x20\x00\x65\x58" + choose.randbytes(4) + choose.randbytes(12) + _network(choose, 0)
+    kind = choose.choice([4, 4, 4, 6, 0])
+    ttl = choose.choice([0, 1, 2, 64, 255])
+    if kind == 4:
+        words = choose.choice([5, 5, 5, 6, 15])
+        fragment = choose.choice([0, 0, 0x4000, 0x2000, 0x00B9]).to_bytes(2, "big")
+        head = bytes([4 << 4 | words, choose.randrange(256)]) + (4 * words + len(payload)).to_bytes(2, "big") + choose.randbytes(2)
+        head += (
+            fragment + bytes([ttl, protocol, 0, 0]) + _address(choose, 4) + _address(choose, 4) + choose.randbytes(4 * words - 20)
+        )
+        check = _sum(head) ^ choose.choice([0, 0, 0, 1])
+        return b"\x08\x00" + head[:10] + check.to_bytes(2, "big") + head[12:] + payload
+    if kind == 6:
+        head = b"\x60\x00" + choose.randbytes(2) + len(payload).to_bytes(2, "big") + bytes([protocol, ttl])
+        return b"\x86\xdd" + head + _address(choose, 16) + _address(choose, 16) + payload
+    return choose.choice([b"\x08\x06", b"\x88\xcc", choose.randbytes(2)]) + payload
+
+
+def _address(choose: random.Random, size: int) -> bytes:
+    """Few of them more often."""
+    return choose.choice([choose.randbytes(size), bytes([10] + [0] * (size - 2) + [choose.randrange(4)])])
+
+
+def _sum(head: bytes) -> int:
+    """The checksum of an IPv4 header whose own is 0 (RFC 1071)."""
+    total = sum(int.from_bytes(head[at : at + 2], "big") for at in range(0, len(head), 2))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total ^ 0xFFFF
+
+
 def stream(port: typed.Port, seed: int) -> list[int]:
     """The tokens of one input."""
     choose = random.Random(f"{seed} {port.name}")

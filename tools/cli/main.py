@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, build, check, cost, doctor, explain, fmt, fuzz, layouts, new, report, run
+from tools.cli import bench, build, check, cost, doctor, explain, fmt, fuzz, layouts, new, report, run, test
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -21,8 +21,8 @@ Start with `make run`, or with files of your own:
 Packets that hit a rule are parsed, matched, changed and forwarded in the simulated hardware; the others go to the
 software forwarder, which installs the rule. Every output packet is compared with the software forwarder's own.
 
-An element of your own: `./sluice new element NAME`, then `check`, `run my.sl`, `report`, `build`; `docs/guide/tutorial.md` goes
-that way, and every command has `--help`.""",
+An element of your own: `./sluice new element NAME`, then `check`, `test`, `run my.sl`, `report`, `build`;
+`docs/guide/tutorial.md` goes that way, and every command has `--help`.""",
 )
 app.command("run")(run.run)
 app.command("bench")(bench.bench)
@@ -33,6 +33,7 @@ app.command("explain")(explain.explain)
 app.command("build")(build.build)
 app.command("report")(report.report)
 app.add_typer(new.app, name="new")
+app.command("test")(test.test)
 app.command("fuzz")(fuzz.fuzz)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)
