@@ -7,6 +7,7 @@ field or an element is named as such; any other is a range of bits (`part`, `put
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
@@ -397,7 +398,7 @@ class Body:
             self._line(line, None if number else node.span)
 
     def _if(self, node: typed.If, before: str) -> None:
-        self._line(f"{before}if ({self.condition(node.condition)}) {{", node.span)
+        self._line(f"{before}if ({_no_declaration(self.condition(node.condition))}) {{", node.span)
         self._inner(node.then)
         inner = node.otherwise.statements
         if len(inner) == 1 and isinstance(inner[0], typed.If):
@@ -450,3 +451,8 @@ def _joined(pieces: Sequence[str], values: Sequence[str]) -> str:
     for value, piece in zip(values, pieces[1:], strict=False):
         text += f" + decimal({value})" + (f" + {piece}" if piece != '""' else "")
     return text
+
+
+def _no_declaration(condition: str) -> str:
+    """The same in parentheses where it begins as a declaration may: `Int<8>(f(Int<8>(a)…` could name a function f."""
+    return f"({condition})" if re.match(r"[\w<>]+\(\w+\(", condition) else condition
