@@ -61,7 +61,7 @@ static_assert bits(flow_operand_t) == 1024;
 /// The operand may be written again when the instruction has been answered.
 struct flow_target_t {
     uint<8>   group;            /// TABLE_HASHED: of which mask group the rule is; an update keeps it
-    uint<8>   operand;
+    uint<8>   operand;          /// below FLOW_OPERANDS; higher bits do not count
 }
 
 /// `instruction_t.table_id` of the flow table's two tables. Rules of both may match one packet: the higher priority wins.

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+// The maintenance half of sl_mask_groups: one operation at a time, through port B of the ways, beside any traffic; one for all
+// groups. As sl_hash_control in each group: a key goes into a free slot of its own; where there is none, a breadth-first search
+// finds a shortest path to a free slot, and keys are moved from its end backwards, each copied before its old slot is written
+// over. A group takes the mask of a rule that is populated while it is empty; its mask stands until it is empty again.
+// No path within MaxNodes slots: ENOSPC; another mask, an unknown group, an update that changes key, mask or group: EINVAL;
+// every failure is found before anything is written.
+module sl_mask_group_control #(
+  parameter int unsigned KeyBits      = 496,
+  parameter int unsigned Groups       = 16,
+  parameter int unsigned Slots        = 1024,                   // slots of a way of a group
+  parameter int unsigned Ways         = 4,
+  parameter int unsigned PriorityBits = 16,
+  parameter int unsigned MaxNodes     = 512,                    // slots that a search looks behind; a power of two
+  parameter logic [63:0] Seed         = 64'h243f6a8885a308d3,   // of the hash, until an INITIALIZE brings another
+  localparam int unsigned Rules      = Groups * Ways * Slots,
+  localparam int unsigned RuleBits   = $clog2(Rules),
+  localparam int unsigned IndexBits  = $clog2(Slots),
+  localparam int unsigned GroupBits  = Groups > 1 ? $clog2(Groups) : 1,
+  localparam int unsigned MaskWords  = (KeyBits + 31) / 32,
+  localparam int unsigned MaskBits   = $clog2(MaskWords),
+  localparam int unsigned WordBits   = 1 + PriorityBits + RuleBits + KeyBits
+) (
+  input  logic                           clk_i,
+  input  logic                           rst_i,             // synchronous, active high
+  input  sluice_pkg::instruction_t       op_i,
+  input  logic [KeyBits-1:0]             op_value_i,
+  input  logic [KeyBits-1:0]             op_mask_i,
+  input  logic                           op_mask_valid_i,   // the words of the mask, in order, before op_valid_i
+  input  logic [MaskBits-1:0]            op_mask_index_i,
+  input  logic [31:0]                    op_mask_word_i,
+  input  logic                           op_valid_i,
+  output logic                           op_ready_o,
+  output logic                           op_commit_o,
+  output logic                           op_done_o,
+  output sluice_pkg::status_t            op_status_o,
+  output logic                           ready_o,           // memories are clear; keys that enter now may hit
+  output logic [31:0]                    used_o,
+  input  logic [7:0]                     group_index_i,
+  output logic [31:0]                    group_used_o,      // the next cycle; 0 where there is no such group
+  output logic [63:0]                    seed_o,
+  output logic [Groups-1:0]              set_mask_o,        // pulse, one-hot: the group takes op_mask_i
+  output logic [Groups-1:0]              select_o,          // one-hot: the group whose port B is read
+  output logic [Groups-1:0][Ways-1:0]    write_o,           // port B of each way of each group
+  output logic [Ways-1:0][IndexBits-1:0] index_o,           // of every group
+  output logic [WordBits-1:0]            word_o,            // {valid, priority, id, key}; holds in the cycle after a write
+  input  logic [Ways-1:0][WordBits-1:0]  read_word_i        // of select_o, one cycle after index_o
+);
+  import sluice_pkg::*;
+  localparam int unsigned HashLatency = Slots == 2 ** $clog2(Slots) ? 3 : 4;
+  localparam int unsigned EnterCycles = 2;  // from a key's entry to its lookup: the key, its mask
+  localparam int unsigned WayBits     = Ways == 1 ? 1 : $clog2(Ways);
+  localparam int unsigned NodeBits    = $clog2(MaxNodes);
+  localparam int unsigned CountBits   = $clog2(Ways * Slots + 1);
+  localparam int unsigned WordWait    = 3;  // cycles after index_o is set until word_q holds the slot
+  localparam int unsigned MatchWait   = 4;  // until match_q holds what the slots are
+
+  typedef struct packed {
+    logic [WayBits-1:0]   way;
+    logic [IndexBits-1:0] index;
+  } slot_t;
+  typedef enum logic [3:0] {
+    SETTLE, SWEEP, IDLE, MAP, SLOT, CHECK, PROBE, CHOOSE, ENQUEUE, NEXT, EXPAND, MOVE, BACK, COMMIT, WRITE, DONE
+  } state_t;
+
+  state_t                         state_q;
+  logic [3:0]                     wait_q;      // cycles until the state acts
+  instruction_kind_t              kind_q;
+  logic                           valid_op_q;  // rule id, priority and group are legal
+  logic                           first_q;     // the rule would be the first of its group
+  logic [GroupBits-1:0]           op_group_q;  // that the operation names
+  logic [GroupBits-1:0]           group_q;     // that is worked on
+  logic [PriorityBits-1:0]        priority_q;
+  logic [RuleBits-1:0]            id_q;
+  logic [KeyBits-1:0]             key_q;       // of the operation
+  logic [KeyBits-1:0]             hash_key_q;  // whose slots are looked at
+  logic                           hash_valid_q;
+  logic [Ways-1:0][IndexBits-1:0] hash_index;
+  logic [Ways-1:0][WordBits-1:0]  raw_q;
+  logic [WordBits-1:0]            word_q;      // slot source_q
+  slot_t                          source_q, target_q;
+  logic [Ways-1:0]                free_q, match_q;
+  logic [NodeBits:0]              node_q;      // being looked behind or moved
+  logic [NodeBits:0]              tail_q;      // nodes in the queue
+  logic [WayBits-1:0]             way_q;
+  logic                           expanding_q; // the queue grows behind node_q, not by the slots of the new key
+  logic [IndexBits-1:0]           sweep_q;
+  logic [63:0]                    new_seed_q;
+  logic                           answer_q;    // an operation is under way, not the clearing after reset
+  status_t                        status_q;
+  logic [CountBits-1:0]           group_used_q [Groups];
+
+  assign op_status_o = status_q;
+  assign op_ready_o  = state_q == IDLE;
+
+  flow_target_t target;
+  logic         group_known;
+  assign target      = flow_target_t'(op_i.value[FLOW_TARGET_BITS-1:0]);
+  assign group_known = 32'(target.group) < Groups;
+
+  function automatic logic [Groups-1:0] one_hot(logic [GroupBits-1:0] group);
+    for (int unsigned g = 0; g < Groups; g++) one_hot[g] = 32'(group) == g;
+  endfunction
+
+  // The slots that the search has found, each with the node whose occupant could move there.
+  logic [NodeBits-1:0] node_parent;
+  slot_t               node_slot;
+  logic                enqueue;
+  assign enqueue = state_q == ENQUEUE && !tail_q[NodeBits] && !(expanding_q && way_q == source_q.way);
+  sl_ram_block #(.Width(NodeBits + WayBits + IndexBits), .Depth(MaxNodes)) u_nodes (
+    .clk_i, .write_valid_i(enqueue), .write_address_i(tail_q[NodeBits-1:0]),
+    .write_data_i({node_q[NodeBits-1:0], way_q, hash_index[way_q]}),
+    .read_valid_i(1'b1), .read_address_i(node_q[NodeBits-1:0]), .read_data_o({node_parent, node_slot})
+  );
+
+  // Rule id to group and slot. It needs no clearing: a rule is in the table when the slot that the map names holds it.
+  logic [GroupBits-1:0] map_group;
+  slot_t                map_slot;
+  logic                 map_write;
+  logic [RuleBits-1:0]  map_id;
+  assign map_write = (state_q == MOVE || (state_q == WRITE && kind_q == INSTRUCTION_POPULATE)) && wait_q == 0;
+  assign map_id    = state_q == MOVE ? word_q[KeyBits+:RuleBits] : id_q;
+  sl_ram_block #(.Width(GroupBits + WayBits + IndexBits), .Depth(Rules)) u_map (
+    .clk_i, .write_valid_i(map_write), .write_address_i(map_id), .write_data_i({group_q, target_q}),
+    .read_valid_i(state_q == MAP), .read_address_i(id_q), .read_data_o({map_group, map_slot})
+  );
+
+  // The masks of the groups once more, to compare an operation's with while its words come. Those of an empty group are
+  // overwritten: until a rule is in it nobody asks for them.
+  localparam logic [31:0] LastWord = KeyBits % 32 == 0 ? '1 : 32'((64'd1 << (KeyBits % 32)) - 64'd1);
+  logic [31:0]         mask_word, mask_known, mask_word_q;
+  logic [MaskBits-1:0] mask_index_q;
+  logic                mask_valid_q, same_mask_q;
+  assign mask_word = op_mask_word_i & (32'(op_mask_index_i) == MaskWords - 1 ? LastWord : '1);
+  sl_ram_block #(.Width(32), .Depth(Groups * 2 ** MaskBits)) u_masks (
+    .clk_i,
+    .write_valid_i(op_mask_valid_i && group_known && op_i.kind == INSTRUCTION_POPULATE &&
+                   group_used_q[target.group[GroupBits-1:0]] == '0),
+    .write_address_i({target.group[GroupBits-1:0], op_mask_index_i}), .write_data_i(mask_word),
+    .read_valid_i(op_mask_valid_i && group_known), .read_address_i({target.group[GroupBits-1:0], op_mask_index_i}),
+    .read_data_o(mask_known)
+  );
+  always_ff @(posedge clk_i) begin
+    mask_valid_q <= op_mask_valid_i;
+    mask_word_q  <= mask_word;
+    mask_index_q <= op_mask_index_i;
+    if (mask_valid_q) same_mask_q <= (mask_index_q == '0 || same_mask_q) && mask_known == mask_word_q;
+    group_used_o <= 32'(group_index_i) < Groups ? 32'(group_used_q[group_index_i[GroupBits-1:0]]) : '0;
+  end
+
+  sl_hash_function #(.KeyBits(KeyBits), .Slots(Slots), .Ways(Ways)) u_hash (
+    .clk_i, .valid_i(hash_valid_q), .key_i(hash_key_q), .seed_i(seed_o), .index_o(hash_index)
+  );
+
+  // What port B reads, in three steps: the words, which of them hold the key of the operation, the answer.
+  localparam int unsigned PartBits = 8;
+  localparam int unsigned Parts    = (KeyBits + PartBits - 1) / PartBits;
+  logic [Ways-1:0]            part_valid_q;
+  logic [Ways-1:0][Parts-1:0] part_q;
+  logic                       present_q;  // the rule is in the table: its slot is one, is used, and is used by it
+
+  function automatic logic [Parts-1:0] equal_parts(logic [KeyBits-1:0] a, logic [KeyBits-1:0] b);
+    logic [Parts*PartBits-1:0] difference;
+    difference = (Parts * PartBits)'(a ^ b);
+    for (int unsigned part = 0; part < Parts; part++) begin
+      equal_parts[part] = difference[part*PartBits+:PartBits] == '0;
+    end
+  endfunction
+
+  always_ff @(posedge clk_i) begin
+    if (wait_q == 4'd3 || wait_q == 4'd2) raw_q <= read_word_i;
+    if (wait_q == 4'd2 || wait_q == 4'd1) begin
+      word_q <= raw_q[source_q.way];
+      for (int unsigned way = 0; way < Ways; way++) begin
+        part_valid_q[way] <= raw_q[way][WordBits-1];
+        part_q[way]       <= equal_parts(raw_q[way][KeyBits-1:0], key_q);
+      end
+    end
+    if (wait_q == 4'd1) begin
+      present_q <= word_q[WordBits-1] && word_q[KeyBits+:RuleBits] == id_q && 32'(group_q) < Groups
+                   && 32'(source_q.way) < Ways && 32'(source_q.index) < Slots;
+      free_q <= ~part_valid_q;
+      for (int unsigned way = 0; way < Ways; way++) match_q[way] <= part_valid_q[way] && &part_q[way];
+    end
+  end
+
+  // A free slot that is not the one its occupant is in already.
+  logic [Ways-1:0]    usable;
+  logic [WayBits-1:0] usable_way;
+  always_comb begin
+    usable     = free_q;
+    usable_way = '0;
+    if (expanding_q) usable[source_q.way] = 1'b0;
+    for (int unsigned way = Ways; way > 0; way--) begin
+      if (usable[way-1]) usable_way = WayBits'(way - 1);
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    op_commit_o  <= 1'b0;
+    op_done_o    <= 1'b0;
+    hash_valid_q <= 1'b0;
+    set_mask_o   <= '0;
+    write_o      <= '0;
+    if (wait_q != 0) wait_q <= wait_q - 1'b1;
+    else begin
+      unique case (state_q)
+        SETTLE: begin  // every key that entered while the table was live is past the RAM
+          seed_o  <= Seed ^ new_seed_q;
+          sweep_q <= '0;
+          word_o  <= '0;
+          state_q <= SWEEP;
+        end
+        SWEEP: begin
+          write_o <= '1;
+          index_o <= {Ways{sweep_q}};
+          sweep_q <= sweep_q + 1'b1;
+          if (32'(sweep_q) == Slots - 1) begin
+            used_o   <= '0;
+            status_q <= STATUS_OK;
+            state_q  <= DONE;
+            for (int unsigned g = 0; g < Groups; g++) group_used_q[g] <= '0;
+          end
+        end
+        IDLE: begin
+          if (op_valid_i) begin
+            kind_q       <= op_i.kind;
+            id_q         <= op_i.rule_id[RuleBits-1:0];
+            op_group_q   <= target.group[GroupBits-1:0];
+            priority_q   <= op_i.rule_priority[PriorityBits-1:0];
+            key_q        <= op_value_i & op_mask_i;
+            new_seed_q   <= 64'(op_value_i);
+            valid_op_q   <= op_i.rule_id < Rules && (op_i.kind == INSTRUCTION_DELETE ||
+                            (group_known && 32'(op_i.rule_priority) < 2 ** PriorityBits));
+            first_q      <= group_used_q[target.group[GroupBits-1:0]] == '0;
+            hash_key_q   <= op_value_i & op_mask_i;
+            hash_valid_q <= op_i.kind == INSTRUCTION_POPULATE;
+            expanding_q  <= 1'b0;
+            answer_q     <= 1'b1;
+            tail_q       <= '0;
+            node_q       <= '0;
+            state_q      <= MAP;
+          end
+        end
+        MAP: begin
+          state_q <= SLOT;
+          if (kind_q == INSTRUCTION_INITIALIZE) begin
+            op_commit_o <= 1'b1;
+            ready_o     <= 1'b0;
+            wait_q      <= 4'(EnterCycles + HashLatency + 2);
+            state_q     <= SETTLE;
+          end else if (!valid_op_q || !(kind_q inside {INSTRUCTION_POPULATE, INSTRUCTION_DELETE, INSTRUCTION_UPDATE}))
+          begin
+            status_q <= STATUS_EINVAL;
+            state_q  <= DONE;
+          end
+        end
+        SLOT: begin
+          group_q  <= map_group;
+          select_o <= one_hot(map_group);
+          source_q <= map_slot;
+          target_q <= map_slot;
+          index_o  <= {Ways{map_slot.index}};
+          wait_q   <= 4'(MatchWait);
+          state_q  <= CHECK;
+        end
+        CHECK: begin
+          if (kind_q == INSTRUCTION_POPULATE) begin
+            status_q <= present_q ? STATUS_EEXIST : STATUS_EINVAL;
+            state_q  <= present_q || !(first_q || same_mask_q) ? DONE : PROBE;
+            group_q  <= op_group_q;
+            select_o <= one_hot(op_group_q);
+          end else if (!present_q) begin
+            status_q <= STATUS_ENOENT;
+            state_q  <= DONE;
+          end else begin
+            status_q <= STATUS_EINVAL;
+            state_q  <= kind_q == INSTRUCTION_UPDATE && !(match_q[source_q.way] && same_mask_q && group_q == op_group_q)
+                        ? DONE : COMMIT;
+          end
+        end
+        PROBE: begin  // the slots of hash_key_q, whose hash is there
+          index_o <= hash_index;
+          wait_q  <= 4'(MatchWait);
+          state_q <= CHOOSE;
+        end
+        CHOOSE: begin
+          way_q    <= '0;
+          target_q <= '{way: usable_way, index: hash_index[usable_way]};
+          if (!expanding_q && |match_q) begin
+            status_q <= STATUS_EEXIST;
+            state_q  <= DONE;
+          end else if (usable == '0) begin
+            state_q <= ENQUEUE;
+          end else begin
+            state_q <= expanding_q ? MOVE : COMMIT;
+          end
+        end
+        ENQUEUE: begin
+          if (enqueue) tail_q <= tail_q + 1'b1;
+          way_q <= way_q + 1'b1;
+          if (32'(way_q) == Ways - 1) begin
+            expanding_q <= 1'b1;
+            if (expanding_q) node_q <= node_q + 1'b1;
+            wait_q  <= 4'd1;  // the node is read
+            state_q <= NEXT;
+          end
+        end
+        NEXT: begin
+          source_q <= node_slot;
+          index_o  <= {Ways{node_slot.index}};
+          wait_q   <= 4'(WordWait);
+          state_q  <= EXPAND;
+          if (node_q == tail_q) begin
+            status_q <= STATUS_ENOSPC;
+            wait_q   <= '0;
+            state_q  <= DONE;
+          end
+        end
+        EXPAND: begin
+          hash_key_q   <= word_q[KeyBits-1:0];
+          hash_valid_q <= 1'b1;
+          wait_q       <= 4'(HashLatency);
+          state_q      <= PROBE;
+        end
+        MOVE: begin
+          write_o[group_q][target_q.way] <= 1'b1;
+          index_o[target_q.way] <= target_q.index;
+          word_o                <= word_q;
+          target_q              <= source_q;
+          node_q                <= {1'b0, node_parent};
+          wait_q                <= 4'd1;
+          state_q               <= 32'(node_q) < Ways ? COMMIT : BACK;  // the first nodes are the slots of the new key
+        end
+        BACK: begin
+          source_q <= node_slot;
+          index_o  <= {Ways{node_slot.index}};
+          wait_q   <= 4'(WordWait);
+          state_q  <= MOVE;
+        end
+        COMMIT: begin  // a key that enters with the pulse reads the RAM together with the write, or after it
+          op_commit_o <= 1'b1;
+          status_q    <= STATUS_OK;
+          wait_q      <= 4'(EnterCycles + HashLatency - 1);
+          state_q     <= WRITE;
+          if (kind_q == INSTRUCTION_POPULATE) begin
+            used_o                <= used_o + 1'b1;
+            group_used_q[group_q] <= group_used_q[group_q] + 1'b1;
+            if (first_q) set_mask_o <= select_o;  // keys that entered before are past the RAM before the write
+          end
+          if (kind_q == INSTRUCTION_DELETE) begin
+            used_o                <= used_o - 1'b1;
+            group_used_q[group_q] <= group_used_q[group_q] - 1'b1;
+          end
+        end
+        WRITE: begin
+          write_o[group_q][target_q.way] <= 1'b1;
+          index_o[target_q.way] <= target_q.index;
+          word_o                <= {kind_q != INSTRUCTION_DELETE, priority_q, id_q, key_q};
+          state_q               <= DONE;
+        end
+        DONE: begin
+          op_done_o <= answer_q;
+          ready_o   <= 1'b1;
+          state_q   <= IDLE;
+        end
+        default: state_q <= IDLE;
+      endcase
+    end
+    if (rst_i) begin
+      state_q     <= SETTLE;
+      wait_q      <= '0;
+      answer_q    <= 1'b0;
+      ready_o     <= 1'b0;
+      used_o      <= '0;
+      op_commit_o <= 1'b0;
+      op_done_o   <= 1'b0;
+      set_mask_o  <= '0;
+      write_o     <= '0;
+      seed_o      <= Seed;
+      new_seed_q  <= '0;
+    end
+  end
+
+  // The lookup takes the written word one cycle after the write.
+  logic written_q;
+  always_ff @(posedge clk_i) begin
+    written_q <= |write_o && ready_o;
+`ifndef SYNTHESIS
+    if (written_q && !rst_i) a_word_holds : assert ($stable(word_o));
+`endif
+  end
+
+  logic unused_bits;
+  assign unused_bits = &{1'b0, op_i, target, group_index_i, written_q};
+endmodule

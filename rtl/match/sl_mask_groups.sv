@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ternary rules grouped by mask, in block RAM (the idea of elements/hashtcam): each group has a mask and a cuckoo hash table of
+// masked keys. Every group looks every key up; of those that hit the highest priority wins, of equal ones the lowest group.
+// One lookup a cycle, never stalled, sl_flow_pkg::groups_latency cycles. One rule id space for all groups; operations run beside
+// the lookups, each taking effect for all keys that enter with `op_commit_o` or later, and for none before.
+// `op_i.value` is a flow_target_t. POPULATE puts the rule into the group it names, which takes the rule's mask where it is
+// empty; UPDATE changes the priority. EINVAL: another mask than the group's, no such group, rule id or priority, or an UPDATE that
+// names another group, key or mask than the rule's. EEXIST: the rule id, or the key in this group, is there already. ENOSPC: no
+// path to a free slot was found; from 90 % of GroupEntries on. ENOENT: no such rule. INITIALIZE empties every group in
+// GroupEntries / Ways cycles and makes the low 64 bits of its value part of the seed of the hash.
+module sl_mask_groups #(
+  parameter int unsigned KeyBits      = 496,
+  parameter int unsigned Groups       = 16,    // 1 to 256
+  parameter int unsigned GroupEntries = 4096,  // slots of a group; a multiple of Ways, and twice it or more
+  parameter int unsigned Ways         = 4,     // 2 to 8
+  parameter int unsigned PriorityBits = 16,    // 1 to 16; with the bits of a rule id at most 32
+  parameter int unsigned MaxNodes     = 512,   // slots that the search for a free one looks behind; a power of two
+  localparam int unsigned MaskBits = $clog2((KeyBits + 31) / 32)
+) (
+  input  logic                     clk_i,
+  input  logic                     rst_i,              // synchronous, active high
+  input  logic                     key_valid_i,
+  input  logic [KeyBits-1:0]       key_i,
+  output logic                     result_valid_o,     // groups_latency() cycles after key_valid_i
+  output logic                     result_hit_o,
+  output logic [PriorityBits-1:0]  result_priority_o,  // where it hit
+  output logic [31:0]              result_id_o,
+  input  sluice_pkg::instruction_t op_i,
+  input  logic [KeyBits-1:0]       op_value_i,         // hold with op_i until op_done_o
+  input  logic [KeyBits-1:0]       op_mask_i,
+  input  logic                     op_mask_valid_i,    // the words of the mask, in order, before op_valid_i, with op_i
+  input  logic [MaskBits-1:0]      op_mask_index_i,
+  input  logic [31:0]              op_mask_word_i,
+  input  logic                     op_valid_i,
+  output logic                     op_ready_o,
+  output logic                     op_commit_o,
+  output logic                     op_done_o,
+  output sluice_pkg::status_t      op_status_o,
+  output logic                     ready_o,
+  output logic [31:0]              used_o,
+  input  logic [7:0]               group_index_i,
+  output logic [31:0]              group_used_o        // rules in that group, the next cycle
+);
+  localparam int unsigned Slots       = GroupEntries / Ways;
+  localparam int unsigned IndexBits   = $clog2(Slots);
+  localparam int unsigned RuleBits    = $clog2(Groups * GroupEntries);
+  localparam int unsigned PayloadBits = PriorityBits + RuleBits;
+  localparam int unsigned WordBits    = 1 + PayloadBits + KeyBits;
+  localparam int unsigned Levels      = $clog2(Groups);
+
+  if (Slots * Ways != GroupEntries || Slots < 2 || PayloadBits > 32 || Groups > 256) begin : gen_bad_parameters
+    $error("sl_mask_groups: GroupEntries a multiple of Ways, twice it or more; priority and rule id 32 bits; 256 groups");
+  end
+
+  typedef struct packed {
+    logic                    hit;
+    logic [PriorityBits-1:0] rule_priority;
+    logic [RuleBits-1:0]     id;
+  } found_t;
+
+  logic [63:0]                                seed;
+  logic [Groups-1:0]                          set_mask, select;
+  logic [Groups-1:0][Ways-1:0]                write;
+  logic [Ways-1:0][IndexBits-1:0]             index;
+  logic [WordBits-1:0]                        word;
+  logic [Groups-1:0][Ways-1:0][WordBits-1:0]  control_words;
+  logic [Ways-1:0][WordBits-1:0]              control_word;
+  logic [1:0]                                 key_valid_q, live_q;
+  logic [KeyBits-1:0]                         key_q;
+  logic [Groups-1:0]                          found_valid;
+  found_t [Groups-1:0]                        found;
+
+  always_ff @(posedge clk_i) begin
+    key_valid_q <= {key_valid_q[0], key_valid_i};
+    live_q      <= {live_q[0], ready_o};
+    if (key_valid_i) key_q <= key_i;
+    if (rst_i) key_valid_q <= '0;
+  end
+
+  for (genvar g = 0; g < Groups; g++) begin : gen_group
+    logic [KeyBits-1:0]             mask_q, masked_q;
+    logic                           read_valid;
+    logic [Ways-1:0][IndexBits-1:0] read_index;
+    logic [Ways-1:0][WordBits-1:0]  read_word;
+    logic [31:0]                    payload;
+
+    always_ff @(posedge clk_i) begin
+      if (set_mask[g]) mask_q <= op_mask_i;
+      if (key_valid_q[0]) masked_q <= key_q & mask_q;
+    end
+
+    for (genvar way = 0; way < Ways; way++) begin : gen_way
+      sl_hash_ram #(.Width(WordBits), .Depth(Slots)) u_ram (
+        .clk_i,
+        .a_valid_i(read_valid), .a_address_i(read_index[way]), .a_data_o(read_word[way]),
+        .b_write_i(write[g][way]), .b_address_i(index[way]), .b_data_i(word), .b_data_o(control_words[g][way])
+      );
+    end
+
+    sl_hash_lookup #(.KeyBits(KeyBits), .Slots(Slots), .Ways(Ways), .IdBits(PayloadBits)) u_lookup (
+      .clk_i, .rst_i, .seed_i(seed), .live_i(live_q[1]), .key_valid_i(key_valid_q[1]), .key_i(masked_q),
+      .read_valid_o(read_valid), .read_index_o(read_index), .read_word_i(read_word),
+      .write_i(write[g]), .write_index_i(index), .write_word_i(word),
+      .result_valid_o(found_valid[g]), .result_hit_o(found[g].hit), .result_id_o(payload)
+    );
+    assign {found[g].rule_priority, found[g].id} = payload[PayloadBits-1:0];
+    if (PayloadBits < 32) begin : gen_unused
+      logic unused;
+      assign unused = &{1'b0, payload[31:PayloadBits]};
+    end
+  end
+
+  always_comb begin
+    control_word = '0;
+    for (int unsigned g = 0; g < Groups; g++) control_word |= control_words[g] & {Ways * WordBits{select[g]}};
+  end
+
+  sl_mask_group_control #(
+    .KeyBits(KeyBits), .Groups(Groups), .Slots(Slots), .Ways(Ways), .PriorityBits(PriorityBits), .MaxNodes(MaxNodes)
+  ) u_control (
+    .clk_i, .rst_i, .op_i, .op_value_i, .op_mask_i, .op_mask_valid_i, .op_mask_index_i, .op_mask_word_i,
+    .op_valid_i, .op_ready_o, .op_commit_o, .op_done_o, .op_status_o, .ready_o, .used_o, .group_index_i, .group_used_o,
+    .seed_o(seed), .set_mask_o(set_mask), .select_o(select), .write_o(write), .index_o(index), .word_o(word),
+    .read_word_i(control_word)
+  );
+
+  // The best of each two, level by level.
+  function automatic found_t better(found_t left, found_t right);
+    return right.hit && (!left.hit || right.rule_priority > left.rule_priority) ? right : left;
+  endfunction
+
+  for (genvar l = 0; l <= Levels; l++) begin : gen_level
+    localparam int unsigned Nodes = (Groups + 2 ** l - 1) / 2 ** l;
+    logic               valid;
+    found_t [Nodes-1:0] best;
+    if (l == 0) begin : gen_leaves
+      assign valid = found_valid[0];
+      assign best  = found;
+    end else begin : gen_nodes
+      localparam int unsigned Children = (Groups + 2 ** (l - 1) - 1) / 2 ** (l - 1);
+      always_ff @(posedge clk_i) begin
+        valid <= gen_level[l-1].valid && !rst_i;
+        if (gen_level[l-1].valid) begin
+          for (int unsigned n = 0; n < Nodes; n++) begin
+            best[n] <= 2 * n + 1 < Children ? better(gen_level[l-1].best[2*n], gen_level[l-1].best[(2*n+1) % Children])
+                                            : gen_level[l-1].best[2*n];
+          end
+        end
+      end
+    end
+  end
+  assign result_valid_o    = gen_level[Levels].valid;
+  assign result_hit_o      = gen_level[Levels].best[0].hit;
+  assign result_priority_o = gen_level[Levels].best[0].rule_priority;
+  assign result_id_o       = 32'(gen_level[Levels].best[0].id);
+
+  logic unused_valid;
+  assign unused_valid = &{1'b0, found_valid};
+endmodule

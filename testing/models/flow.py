@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Model of the flow table: mask groups and ternary rules, what each operation must answer, and which rule a key finds.
+
+Where the hardware may refuse for want of a path to a free slot (ENOSPC), the caller goes by what the hardware said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from sluice_layouts import TABLE_HASHED, TABLE_TERNARY, FlowKey, InstructionKind, Status
+
+POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
+UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
+KEY_BITS = 8 * len(FlowKey().pack())
+
+
+@dataclass(frozen=True)
+class FlowRule:
+    """What an operation says of a rule; `group` counts in the hashed table only."""
+
+    rule_id: int
+    value: int
+    mask: int
+    rule_priority: int = 0
+    group: int = 0
+
+    @property
+    def key(self) -> int:
+        return self.value & self.mask
+
+    def matches(self, key: int) -> bool:
+        return key & self.mask == self.key
+
+
+@dataclass
+class FlowModel:
+    """The rules of both tables by rule id."""
+
+    groups: int
+    group_entries: int
+    ternary_entries: int
+    rules: tuple[dict[int, FlowRule], dict[int, FlowRule]] = field(default_factory=lambda: ({}, {}))
+    keys: list[dict[int, FlowRule]] = field(init=False)  # of each group
+
+    def __post_init__(self) -> None:
+        self.keys = [{} for _ in range(self.groups)]
+
+    def expect(self, table: int, kind: InstructionKind, rule: FlowRule) -> Status:
+        """What the table must answer (OK for a populate of TABLE_HASHED may also be ENOSPC); changes nothing."""
+        if kind == INITIALIZE:
+            return Status.STATUS_OK
+        limit = self.ternary_entries if table == TABLE_TERNARY else self.groups * self.group_entries
+        old = self.rules[table].get(rule.rule_id)
+        if rule.rule_id >= limit or (table == TABLE_HASHED and kind != DELETE and rule.group >= self.groups):
+            return Status.STATUS_EINVAL
+        if kind != POPULATE:
+            return Status.STATUS_ENOENT if old is None else self._expect_update(table, kind, rule, old)
+        if old is not None:
+            return Status.STATUS_EEXIST
+        if table == TABLE_TERNARY:
+            return Status.STATUS_ENOSPC if len(self.rules[table]) == self.ternary_entries else Status.STATUS_OK
+        there = self.keys[rule.group]
+        if there and next(iter(there.values())).mask != rule.mask:
+            return Status.STATUS_EINVAL
+        return Status.STATUS_EEXIST if rule.key in there else Status.STATUS_OK
+
+    def _expect_update(self, table: int, kind: InstructionKind, rule: FlowRule, old: FlowRule) -> Status:
+        same = (old.group, old.key, old.mask) == (rule.group, rule.key, rule.mask)
+        return Status.STATUS_EINVAL if table == TABLE_HASHED and kind == UPDATE and not same else Status.STATUS_OK
+
+    def commit(self, table: int, kind: InstructionKind, rule: FlowRule) -> None:
+        """The operation takes effect."""
+        rules = self.rules[table]
+        if kind == INITIALIZE:
+            rules.clear()
+            if table == TABLE_HASHED:
+                self.keys = [{} for _ in range(self.groups)]
+            return
+        if kind != POPULATE:
+            old = rules.pop(rule.rule_id)
+            if table == TABLE_HASHED:
+                del self.keys[old.group][old.key]
+        if kind != DELETE:
+            rules[rule.rule_id] = rule
+            if table == TABLE_HASHED:
+                self.keys[rule.group][rule.key] = rule
+
+    def _found(self, key: int) -> Iterator[tuple[tuple[int, int], int, FlowRule]]:
+        for group, there in enumerate(self.keys):
+            if there and (rule := there.get(key & next(iter(there.values())).mask)) is not None:
+                yield (rule.rule_priority, self.groups - group), TABLE_HASHED, rule
+        for rule in self.rules[TABLE_TERNARY].values():
+            if rule.matches(key):
+                yield (rule.rule_priority, 0), TABLE_TERNARY, rule
+
+    def winners(self, key: int) -> list[tuple[int, int]]:
+        """Table and rule id of every rule that may win, none where nothing matches: several only for equal ternary rules."""
+        found = list(self._found(key))
+        best = max((order for order, _, _ in found), default=(0, 0))
+        return [(table, rule.rule_id) for order, table, rule in found if order == best]
