@@ -20,6 +20,7 @@ from compiler.passes.classify import StateUpdate, classify
 from compiler.schedule.delays import delays
 from compiler.schedule.plan import plan
 from compiler.schedule.schedule import Schedule, ScheduleError
+from compiler.schedule.tables import MOST_KEY_BITS
 
 CLOCK = 5.0  # ns: 200 MHz
 TARGET = "ecp5"
@@ -60,6 +61,10 @@ class Compiled:
 
 def compile_element(element: typed.Element, clock: float = CLOCK, target: str = TARGET) -> Compiled:
     """One element for a clock of `clock` ns. Raises HardwareError."""
+    for table in element.tables:
+        if table.key.bits > MOST_KEY_BITS:
+            text = f"the keys of '{table.name}' have {table.key.bits} bits; a table in hardware takes up to {MOST_KEY_BITS}"
+            raise HardwareError("E0801", text, table.span, "look up by fewer bits, or run it on cpu")
     try:
         ir, layout = lower_states(element)
         small = optimize.run(ir)

@@ -12,9 +12,10 @@ import re
 from collections.abc import Iterable
 
 from compiler.backends.sv_expressions import expression, literal
+from compiler.backends.sv_tables import Tables
 from compiler.ir.ir import ElementIr, Memory, Node
 from compiler.schedule.pipeline import effect_nodes
-from compiler.schedule.schedule import READ_LATENCY, Schedule
+from compiler.schedule.schedule import READ_LATENCY, Schedule, latency
 
 ONE = "1'b1"
 SIGNAL_WORD = 33  # bits of the signal chain: last, and 32 of data
@@ -31,10 +32,12 @@ def module_name(element: ElementIr) -> str:
 
 def generate(schedule: Schedule) -> str:
     """The module's text."""
-    return _Module(schedule).text()
+    return Module(schedule).text()
 
 
-class _Module:
+class Module:
+    """A module that is being written."""
+
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self.pipeline = schedule.pipeline
@@ -43,6 +46,7 @@ class _Module:
         self.names = _names(schedule)
         self.last_use = self._last_uses()
         self.lines: list[str] = []
+        self.tables = Tables(self)
 
     # References
 
@@ -68,7 +72,7 @@ class _Module:
 
     def _taken(self, node: Node) -> int:
         """The stage in which a node takes its arguments."""
-        return self.stage[node] + {"read": -READ_LATENCY, "ahead": node.value}.get(node.op, 0)
+        return self.stage[node] - latency(self.pipeline, node)
 
     def _effects(self) -> Iterable[tuple[Node, int]]:
         schedule, pipeline = self.schedule, self.pipeline
@@ -115,6 +119,7 @@ class _Module:
         self._control()
         self._registers()
         self._memories()
+        self.lines += self.tables.text()
         self._outputs()
         self._unused()
         self._trace()
@@ -165,6 +170,7 @@ class _Module:
         lines, element = self.lines, self.element
         lines += [f"  logic {port.name}_room;  // the output can take a token" for port in element.outputs]
         lines += [f"  logic {instance}_ready;" for instance, _ in self._read_ports()]
+        lines += self.tables.declarations()
         lines += [
             "  logic advance, start, start_handler;",
             f"  logic [{max(self.depth, 1)}:0] valid;  // bit n: an iteration in stage n",
@@ -183,7 +189,7 @@ class _Module:
             if node.op == "register":
                 lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
                 lines.append(f"  assign {self.names[node]} = {_register_name(node.name)};")
-            elif node.op in ("read", "ahead"):
+            elif node.op in ("read", "lookup", "ahead"):
                 lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
 
     def _live_registers(self) -> list[str]:
@@ -199,7 +205,7 @@ class _Module:
         if self.has_signals:
             self._signal_control()
         lines.append(f"  assign advance = {' && '.join(rooms) or ONE};")
-        conditions = [*memories]
+        conditions = [*memories, *self.tables.ready()]
         if schedule.interval > 1:
             bits = (schedule.interval - 1).bit_length()
             lines += [
@@ -220,14 +226,14 @@ class _Module:
                 "`endif",
             ]
             conditions.append("!held")
-        signal_start = [*conditions, "signal_pending"]
+        signal_start = [*conditions, "signal_pending", *self.tables.signal_conditions()]
         for name, node in pipeline.needs.items():
             if not (node.op == "const" and node.value == 0):
                 conditions.append(f"{name}_valid_i" if _one(node) else f"(!{self.ref(node, 0)} || {name}_valid_i)")
         if pipeline.any_of is not None and not _one(pipeline.any_of):
             conditions.append(self.ref(pipeline.any_of, 0))
         if self.has_signals:
-            conditions.append("!signal_pending")
+            conditions.append(self.tables.no_signal())
         lines.append(f"  assign start_handler = {' && '.join(conditions) or ONE};")
         if self.has_signals:
             lines.append(f"  assign start_signal = {' && '.join(signal_start)};")
@@ -285,9 +291,9 @@ class _Module:
         here = [node for node in self.pipeline.nodes if node.op != "const" and self.stage[node] == stage]
         self.lines.append(f"\n  // Stage {stage}")
         if self.has_signals and stage == 0:
-            self.lines.append("  assign is_handler_iteration = !signal_pending;")
+            self.lines.append(f"  assign is_handler_iteration = {self.tables.is_handler()};")
         for node in here:
-            if node.op not in ("read", "register", "ahead"):
+            if node.op not in ("read", "lookup", "register", "ahead"):
                 self._value(node, stage)
         onward = [node for node in self.pipeline.nodes if node.op != "const" and self.stage[node] <= stage < self.last_use[node]]
         if self.has_signals and stage < self.schedule.other.get(("result",), 0):
@@ -315,6 +321,8 @@ class _Module:
                 text = "is_handler_iteration" if node.value == 0 else f"!is_handler_iteration && signal_kind == 8'd{node.value - 1}"
             case "argument":
                 text = self._argument(node)
+            case "insert" | "remove":
+                text = self.tables.status(node)
             case "choice":
                 if node.name != "now":
                     raise BackendError(f"the choice '{node.name}' has no hardware")
@@ -459,6 +467,7 @@ class _Module:
             partly += ["clk_i", "rst_i"]
         if self.has_signals:
             partly += ["signal_kind", "signal_arguments"]
+        partly += self.tables.unused()
         printed = [node for m in self.pipeline.messages for node in (m.enable, *m.arguments)]
         printed += [node for a in self.pipeline.assertions for node in (a.enable, a.condition)]
         partly += [self.ref(node, self.schedule.other[("message",)]) for node in printed if node.op != "const"]

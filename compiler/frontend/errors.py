@@ -82,7 +82,7 @@ CODES = {
     "E0607": "A lane that there is not.",
     "E0608": "A group in itself, or groups nested too deeply.",
     "E0609": "An import, or a native body, of a file that is not there.",
-    "E0801": "A table of rules in an element that is to be hardware.",
+    "E0801": "A table of rules whose keys are longer than a table in hardware takes.",
     "E0802": "A program that is too large for hardware, or that has no end known before it runs.",
     "E0803": "No initiation interval fits the clock.",
     "E0804": "What the RTL back end cannot express yet.",

@@ -119,8 +119,8 @@ EXAMPLES = {
     "E0608": ".element_group Both (packet in -> packet out) { in -> «Both»«Count» -> out }\nfrom_tor -> Both -> to_tor\n",
     "E0609": '«import "nowhere.sl";»«»\nfrom_tor -> Count -> to_tor\n',
     "E0801": _element(
-        "«table exact<uint<32>, uchar>»«flow<uint<32>, uchar>» known[16];\n.handler {\n    flit x = read(in);\n    uchar value;\n"
-        "    if (known.«lookup»«find»(x.meta.mark, value)) x.meta.mark = value;\n    write(out, x);\n}"
+        "table exact<uint<«400»«64»>, uchar> known[16];\n.handler {\n    flit x = read(in);\n    uchar value;\n"
+        "    if (known.lookup((uint<«400»«64»>) x.data, value)) x.meta.mark = value;\n    write(out, x);\n}"
     ),
 }  # fmt: skip
 

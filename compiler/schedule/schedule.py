@@ -3,8 +3,8 @@
 
 Variables are stages: of every node, of every output port, register and memory, and the last stage in which a value is used.
 A value is not used before its stage; two nodes whose path is longer than the clock are a stage apart; the firing condition is
-in stage 0; a memory is asked READ_LATENCY stages before its word is there. With the initiation interval II, a state is read at
-most II - 1 stages before it is written: with II = 1 in the very stage (Cong and Zhang, DAC 2006; the back edges as in XLS).
+in stage 0; a memory is asked READ_LATENCY stages before its word is there, and a table as long before as it takes. With the
+initiation interval II, a state is read at most II - 1 stages before it is written: with II = 1 in the very stage (Cong and Zhang, DAC 2006; the back edges as in XLS).
 The aim is the fewest register bits.
 """
 
@@ -20,9 +20,11 @@ from compiler.ir.ir import Node
 from compiler.ir.rewrite import order
 from compiler.schedule.delays import Delays
 from compiler.schedule.pipeline import Pipeline
+from compiler.schedule.tables import stages
 
 READ_LATENCY = 2  # of sl_forward_ram
-APART = frozenset({"read", "ahead"})  # a clock edge is between them and their arguments
+APART = frozenset({"read", "lookup", "ahead"})  # a clock edge is between them and their arguments
+AT_START = frozenset({"head", "available", "argument", "choice", "kind", "insert", "remove"})  # what is there in stage 0
 MAX_INTERVAL = 256
 LATENCY_WEIGHT = 0.5  # register bits that a stage of latency is worth
 
@@ -150,6 +152,18 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
     raise ScheduleError(f"{pipeline.element.name}: no interval up to {interval or MAX_INTERVAL} fits {clock} ns", slow)
 
 
+def latency(pipeline: Pipeline, node: Node) -> int:
+    """How many stages a node takes its arguments before its own; negative: behind."""
+    match node.op:
+        case "read":
+            return READ_LATENCY
+        case "lookup":
+            return stages(pipeline.element.tables[node.name])
+        case "ahead":
+            return -node.value
+    return 0
+
+
 def _firing(pipeline: Pipeline) -> list[Node]:
     """What decides whether an iteration begins, and what is logged of it: stage 0."""
     found = [*pipeline.needs.values(), *pipeline.takes.values()]
@@ -185,10 +199,10 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node]], interval: i
     problem = _Problem()
     for node in pipeline.nodes:
         if node.op != "const":
-            problem.variable(node, 0.0 if node.op in ("head", "available", "argument", "choice", "kind") else np.inf)
+            problem.variable(node, 0.0 if node.op in AT_START else np.inf)
     for node in pipeline.nodes:
         for argument in node.args:
-            _use(problem, argument, node, {"read": READ_LATENCY, "ahead": -node.value}.get(node.op, 0))
+            _use(problem, argument, node, latency(pipeline, node))
             if node.op == "ahead" and argument.op != "const":
                 problem.add(argument, node, 1 - node.value)
     for first, second in apart:

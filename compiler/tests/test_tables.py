@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from compiler.backends import cpp_run
+from compiler.compile import Compiled, compile_element
 from compiler.frontend import typed
 from compiler.fuzz.compare import disagreement
 from compiler.interpreter.choices import Decide, SignalCall
@@ -17,6 +18,7 @@ from compiler.ir import text
 from compiler.ir.execute import run_element as execute
 from compiler.ir.lower import lower_states
 from compiler.passes import optimize
+from compiler.targets import rtl, rtl_outcome
 from compiler.tests.differential import elements
 
 PROGRAM = """
@@ -146,3 +148,21 @@ def test_ir_agrees(name: str) -> None:
             found = execute(made, tokens, expected.log, expected.iterations)
             assert (found.outputs, found.answers) == (expected.outputs, expected.answers)
             assert layout.values(found.state.registers, found.state.memories) == expected.state
+
+
+@pytest.fixture(scope="module")
+def simulator() -> tuple[dict[str, Compiled], rtl.Built]:
+    compiled = {name: compile_element(element) for name, element in each()}
+    return compiled, rtl.build({name: rtl_outcome.pipelined(one) for name, one in compiled.items()})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rtl_agrees(simulator: tuple[dict[str, Compiled], rtl.Built], seed: int) -> None:
+    compiled, built = simulator
+    choose = random.Random(seed)
+    given = {name: calls(one.element, choose, 60) for name, one in compiled.items()}
+    tokens = {name: streams(one.element, choose, 2000) for name, one in compiled.items()}
+    outcomes = rtl_outcome.run_built(built, compiled, tokens, seed, given)
+    for name, one in compiled.items():
+        assert disagreement(one.element, tokens[name], outcomes[name], calls=60) == "", name
+        assert one.plan.interval == 1

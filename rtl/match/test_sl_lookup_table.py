@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sl_lookup_table: lookups beside updates agree with the interpreter's table; sl_lookup_queue: no answer is lost in a pipeline that
+stops."""
+
+import random
+from collections import deque
+
+import cocotb
+import pytest
+from cocotb.triggers import FallingEdge
+
+from compiler.interpreter.tables import Rules
+from compiler.schedule.tables import lookup_latency
+from testing.cocotb.channel import start
+from testing.simulate import simulate
+
+KINDS = ("exact", "lpm", "ternary")
+
+
+@pytest.mark.parametrize(
+    ("kind", "key_bits", "value_bits", "entries"),
+    [("exact", 5, 12, 20), ("lpm", 9, 40, 13), ("ternary", 3, 3, 1)],
+)
+def test_lookup_table(kind: str, key_bits: int, value_bits: int, entries: int) -> None:
+    parameters = {"Kind": KINDS.index(kind), "KeyBits": key_bits, "ValueBits": value_bits, "Entries": entries}
+    simulate("sl_lookup_table", __file__, parameters, testcase="agrees_with_the_model")
+
+
+@pytest.mark.parametrize("latency", [1, 17])
+def test_lookup_queue(latency: int) -> None:
+    simulate("sl_lookup_queue", __file__, {"Width": 9, "Latency": latency}, testcase="answers_reach_their_tokens")
+
+
+def some_update(kind: str, bits: int) -> tuple[bool, list[int]]:
+    """Inserts more often than removes; prefixes sometimes too long; few different rules."""
+    is_insert = random.random() < 0.6
+    key, mask = random.getrandbits(bits), random.choice([0, 1, 2, 3, 4, -1, -2, -4]) & (1 << bits) - 1
+    number = random.randrange(bits + 2) if kind == "lpm" else random.randrange(9)
+    names = {"exact": [key], "lpm": [key, number], "ternary": [key, mask, number]}[kind]
+    return is_insert, names if is_insert else names[-1:] if kind == "ternary" else names
+
+
+@cocotb.test()
+async def agrees_with_the_model(dut):
+    kind, bits, values = KINDS[int(dut.Kind.value)], int(dut.KeyBits.value), int(dut.ValueBits.value)
+    rules = Rules(kind, bits, int(dut.Entries.value))
+    latency = lookup_latency(kind, bits, rules.entries)
+    pending: tuple[bool, list[int]] | None = None
+    expected: deque[int | None] = deque([None] * latency)
+    answers = dict.fromkeys((0, 2, 22, 28), 0)
+    hits = 0
+    for port in ("key_valid_i", "update_valid_i", "go_i"):
+        getattr(dut, port).value = 0
+    await start(dut)
+    while int(dut.ready_o.value) != 1:
+        await FallingEdge(dut.clk_i)
+    for cycle in range(14000):
+        await FallingEdge(dut.clk_i)
+        due = expected.popleft()
+        assert int(dut.result_valid_o.value) == (due is not None), f"cycle {cycle}"
+        if due is not None:
+            assert int(dut.result_o.value) == due, f"cycle {cycle}"
+            hits += due != 0
+        took = int(dut.take_o.value) == 1
+        if took:
+            assert pending is not None and dut.go_i.value == 1
+            status = rules.update(*pending)
+            assert int(dut.status_o.value) == status, f"cycle {cycle}"
+            answers[status] += 1
+        if not took and random.random() < 0.9:
+            key = random.getrandbits(bits)
+            found = rules.find(key)
+            expected.append(0 if found is None else 1 << values | found)
+            dut.key_i.value, dut.key_valid_i.value = key, 1
+        else:
+            expected.append(None)
+            dut.key_valid_i.value = 0
+        if took:
+            pending = None  # valid falls behind the next edge, as that of a signal does
+        elif pending is None and random.random() < 0.5:
+            pending = some_update(kind, bits)
+            is_insert, given = pending
+            if is_insert:
+                given.append(random.getrandbits(values))
+            by_name = dict(zip({"exact": "k", "lpm": "kn", "ternary": "kmn"}[kind], given, strict=False))
+            if kind == "ternary" and not is_insert:
+                by_name = {"n": given[0]}
+            dut.update_insert_i.value = is_insert
+            dut.update_key_i.value, dut.update_mask_i.value = by_name.get("k", 0), by_name.get("m", 0)
+            dut.update_number_i.value, dut.update_value_i.value = by_name.get("n", 0), given[-1] if is_insert else 0
+        dut.update_valid_i.value = pending is not None
+        go = pending is not None and (int(dut.go_i.value) == 1 or (int(dut.want_o.value) == 1 and random.random() < 0.3))
+        dut.go_i.value = go or (took and random.random() < 0.5 and pending is not None)
+    assert hits > 100 and answers[0] > 20 and answers[2] > 0 and answers[28] > 0, answers
+
+
+@cocotb.test()
+async def answers_reach_their_tokens(dut):
+    """Tokens in a pipeline of Latency + 1 stages that stands still at random; the table's side is a plain delay."""
+    latency = int(dut.Latency.value)
+    table: deque[int | None] = deque([None] * latency)
+    stages: deque[int | None] = deque([None] * (latency + 1))
+    dut.in_valid_i.value = dut.take_i.value = 0
+    await start(dut)
+    number, last, most = 0, None, 0
+    run = False
+    for _ in range(3000):
+        await FallingEdge(dut.clk_i)
+        if last is not None:
+            assert int(dut.out_data_o.value) == last & 0x1FF
+        run = random.random() < (0.9 if run else 0.2)
+        answer = table.popleft()
+        dut.in_valid_i.value = answer is not None
+        dut.in_data_i.value = (answer or 0) & 0x1FF
+        taken = stages[0] if run else None
+        dut.take_i.value = taken is not None
+        last = taken if taken is not None else last
+        enters = None
+        if run:
+            stages.popleft()
+            number += 1
+            enters = number if random.random() < 0.8 else None
+            stages.append(enters)
+        table.append(enters)
+        most = max(most, sum(token is not None for token in stages))
+    assert most >= latency
+    assert number > 500
