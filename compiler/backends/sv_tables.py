@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of an element in its module: a `sl_lookup_table` for every lookup, and a queue that the pipeline takes its answers from.
+"""The tables of an element in its module: a `sl_lookup_table` for every lookup, and a queue of its answers.
 
 An update is a signal. The table looks for its rule while iterations go on; then no iteration begins until the pipeline is empty and
 the rule is changed; the update's own iteration is the next. Copies of a table, one for each lookup, get every update at once.

@@ -4,7 +4,8 @@
 Variables are stages: of every node, of every output port, register and memory, and the last stage in which a value is used.
 A value is not used before its stage; two nodes whose path is longer than the clock are a stage apart; the firing condition is
 in stage 0; a memory is asked READ_LATENCY stages before its word is there, and a table as long before as it takes. With the
-initiation interval II, a state is read at most II - 1 stages before it is written: with II = 1 in the very stage (Cong and Zhang, DAC 2006; the back edges as in XLS).
+initiation interval II, a state is read at most II - 1 stages before it is written: with II = 1 in the very stage (Cong and Zhang,
+DAC 2006; the back edges as in XLS).
 The aim is the fewest register bits.
 """
 
