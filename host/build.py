@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the host library, `build/host/libsluice-*.so`, from `host/lib`, `host/switch` and `host/run`, and the program that
-runs a simulated device in a process of its own, when a source changed."""
+"""Compiles the host library, `build/host/libsluice-*.so`, from `host/lib`, `host/switch`, `host/lanes` and `host/run`, and the
+program that runs a simulated device in a process of its own, when a source changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from testing.simulate import GENERATED, ROOT
 
 BUILD = ROOT / "build" / "host"
 HOST = ROOT / "host"
-INCLUDES = (HOST / "include", HOST / "lib", HOST / "switch", HOST / "run", ROOT / "shell" / "sim", GENERATED)
+INCLUDES = (HOST / "include", HOST / "lib", HOST / "switch", HOST / "lanes", HOST / "run", ROOT / "shell" / "sim", GENERATED)
 FLAGS = ("-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-Wconversion")
 LIBRARIES = ("-ldl", "-lpthread", "-lpcap", "-lm")
 
@@ -25,7 +25,7 @@ class BuildError(RuntimeError):
 
 def build(extra: Sequence[str] = ("-O2",)) -> Path:
     """The library compiled with these flags; raises BuildError with the compiler's words."""
-    sources = sorted(p for folder in ("lib", "switch", "run") for p in (HOST / folder).glob("*.c"))
+    sources = sorted(p for folder in ("lib", "switch", "lanes", "run") for p in (HOST / folder).glob("*.c"))
     program = f'-DSLUICE_DEVICE_PROGRAM="{build_program()}"'
     return _compile("libsluice-{}.so", ["-fPIC", "-shared", "-fvisibility=default", program, *extra], sources)
 

@@ -48,11 +48,11 @@ def program(generated: str, main: str, flags: Sequence[str] = FLAGS) -> Path:
     """The executable of a generated program with a main of the run-time (`cases`, `graphs`, `captures`). Raises BuildError."""
     sources = [(RUN_TIME / name).read_text() for name in ("element.cc", *(["graph.cc"] if main != "cases" else []))]
     objects = [compiled(text, ".cc", flags) for text in (generated, *sources)]
-    run = ROOT / "host" / "run"
-    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", flags, [run] if main == "captures" else []))
+    lanes = ROOT / "host" / "lanes"
+    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", flags, [lanes] if main == "captures" else []))
     libraries: list[str] = []
     if main == "captures":
-        objects.append(compiled((run / "capture.c").read_text(), ".c", C_FLAGS, [run]))
+        objects.append(compiled((lanes / "capture.c").read_text(), ".c", C_FLAGS, [lanes]))
         libraries = ["-lpcap"]
     state = hashlib.sha256(repr([str(path) for path in objects]).encode())
     target = BUILD / f"{main}-{state.hexdigest()[:16]}"

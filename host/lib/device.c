@@ -35,11 +35,17 @@ static int explain(int error, const char *verb, uint32_t address) {
 }
 
 int sluice_read_locked(struct sluice_device *device, uint32_t address, uint32_t *value) {
-    return explain(device->transport->reg_read(device->transport, address, value), "read", address);
+    int result = sluice_tell_rings_locked(device);
+    result = result ? result : device->transport->reg_read(device->transport, address, value);
+    sluice_hear_rings_locked(device);
+    return explain(result, "read", address);
 }
 
 int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t value) {
-    return explain(device->transport->reg_write(device->transport, address, value), "write", address);
+    int result = sluice_tell_rings_locked(device);
+    result = result ? result : device->transport->reg_write(device->transport, address, value);
+    sluice_hear_rings_locked(device);
+    return explain(result, "write", address);
 }
 
 int sluice_register_read(struct sluice_device *device, uint32_t address, uint32_t *value) {
@@ -110,6 +116,14 @@ static int reach(const char *uri, struct sluice_transport **transport) {
     return sluice_fail(-EINVAL, "'%s': the transports are sim:lib=PATH and sim-process:lib=PATH", uri);
 }
 
+static void free_device(struct sluice_device *device) {
+    pthread_mutex_destroy(&device->lock);
+    pthread_mutex_destroy(&device->receive_lock);
+    pthread_mutex_destroy(&device->send_lock);
+    free(device->chained);
+    free(device);
+}
+
 int sluice_device_open(const char *uri, struct sluice_device **out) {
     struct sluice_device *device;
     pthread_mutexattr_t recursive;
@@ -120,9 +134,10 @@ int sluice_device_open(const char *uri, struct sluice_device **out) {
     pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
     pthread_mutex_init(&device->lock, &recursive);
     pthread_mutexattr_destroy(&recursive);
+    pthread_mutex_init(&device->receive_lock, NULL);
+    pthread_mutex_init(&device->send_lock, NULL);
     if ((result = reach(uri, &device->transport))) {
-        pthread_mutex_destroy(&device->lock);
-        free(device);
+        free_device(device);
         return result;
     }
     if ((result = identify(device)) || (result = attach_rings(device))) {
@@ -147,9 +162,7 @@ void sluice_device_close(struct sluice_device *device) {
     for (unsigned i = 0; i < SLUICE_MAX_WINDOWS; i++)
         sluice_rule_store_free(device->window[i].rules);
     device->transport->close(device->transport);
-    free(device->chained);
-    pthread_mutex_destroy(&device->lock);
-    free(device);
+    free_device(device);
 }
 
 unsigned sluice_device_lanes(const struct sluice_device *device) {
@@ -173,14 +186,18 @@ uint64_t sluice_device_cycles(struct sluice_device *device) {
 
 void sluice_device_advance(struct sluice_device *device, uint32_t cycles) {
     pthread_mutex_lock(&device->lock);
-    if (device->transport->advance)
+    if (device->transport->advance) {
+        sluice_tell_rings_locked(device);
         device->transport->advance(device->transport, cycles);
+        sluice_hear_rings_locked(device);
+    }
     pthread_mutex_unlock(&device->lock);
 }
 
 int sluice_device_idle(struct sluice_device *device) {
     uint32_t status = 0;
     pthread_mutex_lock(&device->lock);
+    sluice_tell_rings_locked(device);
     int idle = device->transport->idle
                    ? device->transport->idle(device->transport)
                    : !sluice_read_locked(device, SLUICE_SHELL_REGISTERS_STATUS, &status) && (status & STATUS_IDLE) != 0;

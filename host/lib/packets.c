@@ -2,10 +2,11 @@
 // Packets between host and device: rings of self-described buffers, and the lanes of a simulated device.
 #include "device.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
-enum { HEAD = SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE };
+enum { HEAD = SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE, VALID_PLACE = 16 }; // bytes
 
 static uint8_t *buffer_at(uint8_t *ring, uint64_t index) {
     return ring + (index % SLUICE_RING_BUFFERS) * SLUICE_BUFFER_SIZE;
@@ -22,8 +23,7 @@ static uint32_t buffers_of(uint32_t size) {
 
 // The valid word alone, so that polling an empty ring reads four bytes.
 static uint32_t valid_word(const uint8_t *buffer) {
-    const uint8_t *at = buffer + 16;
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+    return le32toh(__atomic_load_n((const uint32_t *)(const void *)(buffer + VALID_PLACE), __ATOMIC_ACQUIRE));
 }
 
 // A broken device must not make the host read or write elsewhere, nor wait for ever.
@@ -32,48 +32,87 @@ static uint32_t length_of(const struct sluice_buffer_meta *meta) {
     return length < SLUICE_EGRESS_BYTES ? length : SLUICE_EGRESS_BYTES;
 }
 
-static const uint8_t *whole(struct sluice_device *device, const struct sluice_buffer_meta *meta) {
+static const uint8_t *whole(struct sluice_device *device, uint64_t index, const struct sluice_buffer_meta *meta) {
     if (meta->length <= SLUICE_BUFFER_DATA_SIZE)
-        return buffer_at(device->to_host, device->received) + HEAD;
+        return buffer_at(device->to_host, index) + HEAD;
     for (uint32_t at = 0, i = 0; at < meta->length; at += SLUICE_BUFFER_DATA_SIZE, i++) {
         uint32_t size = meta->length - at;
-        memcpy(device->chained + at, buffer_at(device->to_host, device->received + i) + HEAD,
+        memcpy(device->chained + at, buffer_at(device->to_host, index + i) + HEAD,
                size < SLUICE_BUFFER_DATA_SIZE ? size : SLUICE_BUFFER_DATA_SIZE);
     }
     return device->chained;
 }
 
-int sluice_packet_receive(struct sluice_device *device, struct sluice_packet *packet) {
+static unsigned receive_locked(struct sluice_device *device, struct sluice_packet *packets, unsigned count) {
     struct sluice_buffer_meta meta;
-    int found = 0;
-    pthread_mutex_lock(&device->lock);
-    const uint8_t *buffer = buffer_at(device->to_host, device->received);
-    if (device->held == 0 && valid_word(buffer) == generation(device->received)) {
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    unsigned found = 0;
+    while (found < count) {
+        uint64_t index = device->received + device->held;
+        const uint8_t *buffer = buffer_at(device->to_host, index);
+        if (device->held >= SLUICE_RING_BUFFERS || device->is_chained || valid_word(buffer) != generation(index))
+            break;
         sluice_buffer_meta_unpack(&meta, buffer);
         meta.length = (uint16_t)length_of(&meta);
-        packet->bytes = whole(device, &meta);
-        packet->size = meta.length;
-        packet->ingress_port = meta.ingress_port;
-        packet->egress_mask = meta.egress_mask;
-        packet->queue = meta.queue;
-        packet->verdict = meta.verdict;
-        packet->fault = meta.fault;
-        packet->mark = meta.mark;
-        packet->timestamp = meta.timestamp;
-        device->held = buffers_of(meta.length);
-        found = 1;
+        packets[found++] = (struct sluice_packet){.bytes = whole(device, index, &meta),
+                                                  .size = meta.length,
+                                                  .ingress_port = meta.ingress_port,
+                                                  .egress_mask = meta.egress_mask,
+                                                  .queue = meta.queue,
+                                                  .verdict = meta.verdict,
+                                                  .fault = meta.fault,
+                                                  .mark = meta.mark,
+                                                  .timestamp = meta.timestamp};
+        device->held += buffers_of(meta.length);
+        device->is_chained = meta.length > SLUICE_BUFFER_DATA_SIZE;
     }
-    pthread_mutex_unlock(&device->lock);
     return found;
 }
 
-void sluice_packet_release(struct sluice_device *device) {
-    pthread_mutex_lock(&device->lock);
-    device->received += device->held;
-    device->transport->ring_release(device->transport, device->held);
+unsigned sluice_poll_receive(struct sluice_device *device, struct sluice_packet *packets, unsigned count) {
+    pthread_mutex_lock(&device->receive_lock);
+    unsigned found = receive_locked(device, packets, count);
+    pthread_mutex_unlock(&device->receive_lock);
+    return found;
+}
+
+void sluice_poll_release(struct sluice_device *device) {
+    pthread_mutex_lock(&device->receive_lock);
+    __atomic_store_n(&device->received, device->received + device->held, __ATOMIC_RELEASE);
     device->held = 0;
+    device->is_chained = false;
+    pthread_mutex_unlock(&device->receive_lock);
+}
+
+int sluice_packet_receive(struct sluice_device *device, struct sluice_packet *packet) {
+    pthread_mutex_lock(&device->receive_lock);
+    unsigned found = device->held ? 0 : receive_locked(device, packet, 1);
+    pthread_mutex_unlock(&device->receive_lock);
+    return (int)found;
+}
+
+void sluice_packet_release(struct sluice_device *device) {
+    sluice_poll_release(device);
+    pthread_mutex_lock(&device->lock);
+    sluice_tell_rings_locked(device);
     pthread_mutex_unlock(&device->lock);
+}
+
+int sluice_tell_rings_locked(struct sluice_device *device) {
+    struct sluice_transport *transport = device->transport;
+    uint64_t received = __atomic_load_n(&device->received, __ATOMIC_ACQUIRE);
+    uint64_t submitted = __atomic_load_n(&device->submitted, __ATOMIC_ACQUIRE);
+    int released = 0, result = 0;
+    if (received != device->told_received)
+        released = transport->ring_release(transport, (uint32_t)(received - device->told_received));
+    if (submitted != device->told_submitted)
+        result = transport->ring_submit(transport, (uint32_t)(submitted - device->told_submitted));
+    device->told_received = received;
+    device->told_submitted = submitted;
+    return result ? result : released;
+}
+
+void sluice_hear_rings_locked(struct sluice_device *device) {
+    __atomic_store_n(&device->sent, device->transport->ring_sent(device->transport), __ATOMIC_RELEASE);
 }
 
 static void fill(struct sluice_device *device, const uint8_t *bytes, struct sluice_buffer_meta *meta) {
@@ -93,24 +132,31 @@ static void fill(struct sluice_device *device, const uint8_t *bytes, struct slui
     }
 }
 
-// `meta` has all but what `fill` writes.
-static int submit(struct sluice_device *device, const uint8_t *bytes, struct sluice_buffer_meta *meta) {
-    pthread_mutex_lock(&device->lock);
+// Write a packet into the ring; `meta` has all but what `fill` writes.
+static int post(struct sluice_device *device, const uint8_t *bytes, struct sluice_buffer_meta *meta) {
+    pthread_mutex_lock(&device->send_lock);
     uint32_t count = buffers_of(meta->length);
     int result = 0;
-    if (device->submitted + count - device->transport->ring_sent(device->transport) > SLUICE_RING_BUFFERS) {
+    if (device->submitted + count - __atomic_load_n(&device->sent, __ATOMIC_ACQUIRE) > SLUICE_RING_BUFFERS) {
         result = sluice_fail(-EAGAIN, "the from-host ring is full");
     } else {
         fill(device, bytes, meta);
-        result = device->transport->ring_submit(device->transport, count);
-        device->submitted += count;
+        __atomic_store_n(&device->submitted, device->submitted + count, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&device->lock);
+    pthread_mutex_unlock(&device->send_lock);
     return result;
 }
 
-int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
-                       uint8_t queue) {
+// The device is to know at once.
+static int submit(struct sluice_device *device, int posted) {
+    pthread_mutex_lock(&device->lock);
+    int told = sluice_tell_rings_locked(device);
+    pthread_mutex_unlock(&device->lock);
+    return posted ? posted : told;
+}
+
+int sluice_poll_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
+                     uint8_t queue) {
     struct sluice_buffer_meta meta = {
         .length = (uint16_t)size, .egress_mask = egress_mask, .queue = queue, .is_soft = 1};
     if (device->host_lanes)
@@ -121,7 +167,12 @@ int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint3
         return sluice_fail(-EINVAL, "port mask %#x names no lane of %u", egress_mask, device->lanes);
     meta.ingress_port = SLUICE_HOST_PORT;
     meta.verdict = SLUICE_VERDICT_FORWARD;
-    return submit(device, bytes, &meta);
+    return post(device, bytes, &meta);
+}
+
+int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
+                       uint8_t queue) {
+    return submit(device, sluice_poll_send(device, bytes, size, egress_mask, queue));
 }
 
 int sluice_channel_send(struct sluice_device *device, unsigned channel, const struct sluice_packet *packet) {
@@ -138,7 +189,7 @@ int sluice_channel_send(struct sluice_device *device, unsigned channel, const st
         return sluice_fail(-EINVAL, "channel %u, a packet of %u bytes", channel, packet->size);
     if (sluice_window_of(device, SLUICE_ELEMENT_GRAPH) < 0)
         return -ENOENT;
-    return submit(device, packet->bytes, &meta);
+    return submit(device, post(device, packet->bytes, &meta));
 }
 
 int sluice_lane_send(struct sluice_device *device, unsigned lane, const uint8_t *bytes, uint32_t size, unsigned flags) {

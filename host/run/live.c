@@ -147,12 +147,16 @@ static int drain(struct live *live) {
     return 0;
 }
 
+static void note(void *result, const char *line) {
+    run_note(result, "%s", line);
+}
+
 static int open_all(struct live *live) {
     const struct sluice_live_options *options = live->options;
     char text[512];
     for (uint32_t lane = 0; lane < options->lanes; lane++) {
         int status = options->interfaces[lane]
-                         ? port_open(&live->ports[lane], lane, options->interfaces[lane], live->result)
+                         ? port_open(&live->ports[lane], lane, options->interfaces[lane], note, live->result)
                          : 0;
         if (status)
             return status;
@@ -170,6 +174,8 @@ static int close_all(struct live *live) {
     for (uint32_t lane = 0; lane < SLUICE_RUN_LANES; lane++) {
         live->result->interface_drops[PORT_UNREAD] += live->held[lane] != 0;
         port_count(&live->ports[lane]);
+        for (unsigned why = 0; why < PORT_DROPS; why++)
+            live->result->interface_drops[why] += live->ports[lane].drops[why];
         port_close(&live->ports[lane]);
         int status = live->outputs[lane] ? capture_finish(live->outputs[lane], text, sizeof text) : 0;
         if (status)

@@ -19,7 +19,8 @@ namespace {
 
 constexpr unsigned FLIT_BYTES = SLUICE_DATA_BYTES;
 constexpr unsigned FLIT_WORDS = 512 / 32;
-constexpr unsigned LANE_QUEUE = 16; // packets
+constexpr unsigned VALID_PLACE = 16; // of buffer_meta_t.valid, in bytes
+constexpr unsigned LANE_QUEUE = 16;  // packets
 constexpr uint32_t RING_LEAST = (SLUICE_EGRESS_BYTES + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
 constexpr uint32_t PATIENCE = 20000;
 constexpr unsigned MAX_READY_CYCLES = 1U << 20;
@@ -222,10 +223,13 @@ struct sim_model {
             meta.next = index == buffer ? 0 : ((index + 1) % to_host.buffers) * SLUICE_BUFFER_SIZE;
             meta.length = static_cast<uint16_t>(received);
             meta.buffer_length = static_cast<uint16_t>(rest - before);
-            meta.valid = to_host.generation(index);
+            meta.valid = 0;
             rest = before;
             sluice_buffer_meta_pack(&meta, packed);
             std::memcpy(to_host.buffer(index), packed, sizeof packed);
+            // Whoever polls in another thread sees the rest once it sees this.
+            auto *valid = reinterpret_cast<uint32_t *>(to_host.buffer(index) + VALID_PLACE);
+            __atomic_store_n(valid, to_host.generation(index), __ATOMIC_RELEASE);
         }
         buffer++;
         to_host.filled = buffer;

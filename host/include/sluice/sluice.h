@@ -124,6 +124,14 @@ int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint3
 // rule tables instead. What a channel's store has no room for holds up the ring: see graph_registers.taken.
 int sluice_channel_send(struct sluice_device *device, unsigned channel, const struct sluice_packet *packet);
 
+// The same for pollers that must not wait while another thread lets the device's time pass (sluice_device_advance, and
+// every call that reads or writes a register): these never take the device's lock, and the device learns of them when
+// time passes next. Receive gives up to `count` packets, which stay until all are released together.
+unsigned sluice_poll_receive(struct sluice_device *device, struct sluice_packet *packets, unsigned count);
+void sluice_poll_release(struct sluice_device *device);
+int sluice_poll_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
+                     uint8_t queue);
+
 // Admission: which packets the tables may decide. `flags`: bits 8 to 11 of admit_registers.control.
 int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags);
 int sluice_admit_set_mac(struct sluice_device *device, unsigned lane, const uint8_t mac[6]);

@@ -6,24 +6,29 @@
 
 #include <stdint.h>
 
-#include "run.h"
+#include "sluice/sluice.h"
 
 enum { PORT_FRAME = 65536 }; // a frame with a tag that the kernel had taken off
 
-// Why a frame was not sent, and how many were not read: the order of `interface_drops`.
-enum port_drop { PORT_UNREAD = 0, PORT_TOO_LONG, PORT_BUSY, PORT_ERROR };
+// Why a frame was not sent, and how many were not read.
+enum port_drop { PORT_UNREAD = 0, PORT_TOO_LONG, PORT_BUSY, PORT_ERROR, PORT_DROPS };
+
+// Tells whoever runs the device, in a line, of what is likely to be wrong.
+typedef void (*port_note)(void *context, const char *line);
 
 struct port {
     int fd; // to poll for input
     uint32_t lane;
     uint8_t is_tap, told_checksum, told_down;
     const char *name;
-    struct sluice_run_result *result;
+    uint64_t drops[PORT_DROPS];
+    port_note note;
+    void *context;
 };
 
-// Open the interface `name`, or the TAP for "tap:NAME". Notes of the result tell of what is likely to be wrong (it is
-// down, offloads are on). 0, or a negative errno with sluice_error_text().
-int port_open(struct port *port, uint32_t lane, const char *name, struct sluice_run_result *result);
+// Open the interface `name`, or the TAP for "tap:NAME". Notes tell of what is likely to be wrong (it is down, offloads
+// are on). `name` must live as long as the port. 0, or a negative errno with sluice_error_text().
+int port_open(struct port *port, uint32_t lane, const char *name, port_note note, void *context);
 void port_close(struct port *port);
 
 // The next frame: its size, at most PORT_FRAME; 0: none now; a negative errno where the interface is gone.

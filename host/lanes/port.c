@@ -13,15 +13,25 @@
 #include <linux/if_tun.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check.h"
-
 enum { SOCKET_BUFFER = 8 << 20, TAG = 4, TAG_AT = 12 };
+
+static void tell(struct port *port, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tell(struct port *port, const char *format, ...) {
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    port->note(port->context, line);
+}
 
 static int is_on(int fd, const char *name, uint32_t question) {
     struct ethtool_value value = {.cmd = question};
@@ -43,12 +53,11 @@ static void look(struct port *port) {
         if (is_on(port->fd, port->name, offloads[i].question))
             strcat(text, offloads[i].name);
     if (*text)
-        run_note(port->result,
-                 "lane %u: %s joins packets to frames larger than its MTU; turn that off: ethtool -K %s%s\n",
-                 port->lane, port->name, port->name, text);
+        tell(port, "lane %u: %s joins packets to frames larger than its MTU; turn that off: ethtool -K %s%s\n",
+             port->lane, port->name, port->name, text);
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", port->name);
     if (ioctl(port->fd, SIOCGIFFLAGS, &request) == 0 && !(request.ifr_flags & IFF_UP)) {
-        run_note(port->result, "lane %u: %s is down: ip link set %s up\n", port->lane, port->name, port->name);
+        tell(port, "lane %u: %s is down: ip link set %s up\n", port->lane, port->name, port->name);
         port->told_down = 1;
     }
 }
@@ -102,10 +111,14 @@ static int open_tap(struct port *port) {
     return result;
 }
 
-int port_open(struct port *port, uint32_t lane, const char *name, struct sluice_run_result *result) {
+int port_open(struct port *port, uint32_t lane, const char *name, port_note note, void *context) {
     int is_tap = strncmp(name, "tap:", 4) == 0;
-    *port = (struct port){
-        .fd = -1, .lane = lane, .is_tap = (uint8_t)is_tap, .name = name + (is_tap ? 4 : 0), .result = result};
+    *port = (struct port){.fd = -1,
+                          .lane = lane,
+                          .is_tap = (uint8_t)is_tap,
+                          .name = name + (is_tap ? 4 : 0),
+                          .note = note,
+                          .context = context};
     if (*port->name == 0 || strlen(port->name) >= IFNAMSIZ)
         return sluice_fail(-EINVAL, "lane %u: '%s': an interface has a name of 1 to %d characters", lane, name,
                            IFNAMSIZ - 1);
@@ -123,10 +136,10 @@ void port_close(struct port *port) {
 
 static void tell_checksum(struct port *port) {
     if (!port->told_checksum)
-        run_note(port->result,
-                 "lane %u: packets come to %s without checksums, nobody will accept them; on the interface that sends: "
-                 "ethtool -K INTERFACE tx off\n",
-                 port->lane, port->name);
+        tell(port,
+             "lane %u: packets come to %s without checksums, nobody will accept them; on the interface that sends: "
+             "ethtool -K INTERFACE tx off\n",
+             port->lane, port->name);
     port->told_checksum = 1;
 }
 
@@ -168,7 +181,7 @@ int port_receive(struct port *port, uint8_t *bytes) {
     if (port->is_tap || errno != ENETDOWN)
         return fail(port, "is gone");
     if (!port->told_down)
-        run_note(port->result, "lane %u: %s went down\n", port->lane, port->name);
+        tell(port, "lane %u: %s went down\n", port->lane, port->name);
     port->told_down = 1;
     return 0;
 }
@@ -181,12 +194,12 @@ void port_send(struct port *port, const uint8_t *bytes, uint32_t size) {
     enum port_drop why = error == EMSGSIZE                     ? PORT_TOO_LONG
                          : error == ENOBUFS || error == EAGAIN ? PORT_BUSY
                                                                : PORT_ERROR;
-    port->result->interface_drops[why]++;
+    port->drops[why]++;
 }
 
 void port_count(struct port *port) {
     struct tpacket_stats counts;
     socklen_t size = sizeof counts;
     if (!port->is_tap && port->fd >= 0 && getsockopt(port->fd, SOL_PACKET, PACKET_STATISTICS, &counts, &size) == 0)
-        port->result->interface_drops[PORT_UNREAD] += counts.tp_drops;
+        port->drops[PORT_UNREAD] += counts.tp_drops;
 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { STEP = 16, SLEEP_MILLISECONDS = 250 };
+
+struct service {
+    struct sluice_device *device;
+    unsigned lanes;
+    int event;
+    atomic_bool stop, sleeping;
+    atomic_int status;
+    pthread_mutex_t turn; // a caller's, or nobody's
+    struct lane *lane[SERVICE_LANES];
+    atomic_bool on[SERVICE_LANES];
+    atomic_ulong lost[SERVICE_LANES]; // while the lane was off
+    uint32_t held[SERVICE_LANES];     // size of the frame that the device has not taken yet; 0: none
+    uint8_t frames[SERVICE_LANES][PORT_FRAME], packet[PORT_FRAME];
+};
+
+int service_new(struct service **out, struct sluice_device *device, const char *const *texts, unsigned lanes,
+                port_note note, void *context) {
+    struct service *it = calloc(1, sizeof *it);
+    int result = 0;
+    if (!it)
+        return sluice_fail(-ENOMEM, "out of memory");
+    it->device = device;
+    it->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    pthread_mutex_init(&it->turn, NULL);
+    if (it->event < 0)
+        result = sluice_fail(-errno, "eventfd: %s", strerror(errno));
+    if (lanes > SERVICE_LANES || lanes > sluice_device_lanes(device))
+        result = sluice_fail(-EINVAL, "%u lanes; the device has %u", lanes, sluice_device_lanes(device));
+    for (; result == 0 && it->lanes < lanes; it->lanes += result == 0)
+        result = lane_open(&it->lane[it->lanes], it->lanes, texts[it->lanes], note, context);
+    if (result)
+        service_free(it);
+    else
+        *out = it;
+    return result;
+}
+
+int service_free(struct service *service) {
+    int result = 0;
+    for (unsigned lane = 0; lane < service->lanes; lane++) {
+        int closed = lane_close(service->lane[lane]);
+        result = closed ? closed : result;
+    }
+    if (service->event >= 0)
+        close(service->event);
+    pthread_mutex_destroy(&service->turn);
+    free(service);
+    return result;
+}
+
+static int feed(struct service *it, unsigned lane) {
+    int moved = 0;
+    bool on = atomic_load_explicit(&it->on[lane], memory_order_relaxed);
+    if (!on && lane_keeps(it->lane[lane]))
+        return 0;
+    for (unsigned i = 0; i < STEP; i++) {
+        if (!it->held[lane]) {
+            int size = lane_receive(it->lane[lane], it->frames[lane]);
+            if (size <= 0)
+                return size < 0 ? 0 : moved; // an interface that is gone is as one that is silent
+            if (!on) {
+                atomic_fetch_add_explicit(&it->lost[lane], 1, memory_order_relaxed);
+                continue;
+            }
+            it->held[lane] = (uint32_t)size < UINT16_MAX ? (uint32_t)size : UINT16_MAX;
+        }
+        int result = sluice_lane_send(it->device, lane, it->frames[lane], it->held[lane], 0);
+        if (result)
+            return result == -EAGAIN ? moved : result;
+        it->held[lane] = 0;
+        moved = 1;
+    }
+    return moved;
+}
+
+static int collect(struct service *it, unsigned lane) {
+    int moved = 0, size;
+    while ((size = sluice_lane_receive(it->device, lane, it->packet, sizeof it->packet, NULL)) >= 0) {
+        moved = 1;
+        if (lane < it->lanes && atomic_load_explicit(&it->on[lane], memory_order_relaxed))
+            lane_send(it->lane[lane], it->packet, (uint32_t)size);
+        else if (lane < it->lanes)
+            atomic_fetch_add_explicit(&it->lost[lane], 1, memory_order_relaxed);
+    }
+    return size == -EAGAIN ? moved : size;
+}
+
+// 1 where there may be more to do at once, 0, or a negative errno.
+static int step(struct service *it) {
+    int fed = 0, collected = 0;
+    for (unsigned lane = 0; lane < it->lanes; lane++) {
+        int result = feed(it, lane);
+        if (result < 0)
+            return result;
+        fed |= result;
+    }
+    int idle = !fed && sluice_device_idle(it->device);
+    if (!idle)
+        sluice_device_advance(it->device, STEP);
+    for (unsigned lane = 0; lane < sluice_device_lanes(it->device); lane++) {
+        int result = collect(it, lane);
+        if (result < 0)
+            return result;
+        collected |= result;
+    }
+    return !idle || collected;
+}
+
+static bool has_work(struct service *it) {
+    for (unsigned lane = 0; lane < it->lanes; lane++)
+        if (it->held[lane] || (lane_waits(it->lane[lane]) && atomic_load(&it->on[lane])))
+            return true;
+    return !sluice_device_idle(it->device);
+}
+
+static void sleep_until_work(struct service *it) {
+    struct pollfd waits[SERVICE_LANES + 1] = {{.fd = it->event, .events = POLLIN}};
+    nfds_t count = 1;
+    uint64_t ignored;
+    for (unsigned lane = 0; lane < it->lanes; lane++)
+        if (lane_fd(it->lane[lane]) >= 0)
+            waits[count++] = (struct pollfd){.fd = lane_fd(it->lane[lane]), .events = POLLIN};
+    atomic_store(&it->sleeping, true);
+    if (!has_work(it) && !atomic_load(&it->stop))
+        poll(waits, count, SLEEP_MILLISECONDS);
+    atomic_store(&it->sleeping, false);
+    if (read(it->event, &ignored, sizeof ignored) < 0)
+        return; // nobody woke it
+}
+
+int service_run(struct service *service) {
+    int result = 0;
+    while (!atomic_load(&service->stop)) {
+        // A caller that stands in line for a register has the device's lock next.
+        pthread_mutex_lock(&service->turn);
+        pthread_mutex_unlock(&service->turn);
+        if ((result = step(service)) < 0)
+            break;
+        if (result == 0)
+            sleep_until_work(service);
+    }
+    atomic_store(&service->status, result < 0 ? result : 0);
+    return result < 0 ? result : 0;
+}
+
+void service_stop(struct service *service) {
+    atomic_store(&service->stop, true);
+    atomic_store(&service->sleeping, true); // wake it whatever it does
+    service_wake(service);
+}
+
+void service_wake(struct service *service) {
+    uint64_t one = 1;
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!atomic_load_explicit(&service->sleeping, memory_order_relaxed) || !atomic_exchange(&service->sleeping, false))
+        return;
+    if (write(service->event, &one, sizeof one) < 0)
+        return; // it is full: awake already
+}
+
+void service_begin(struct service *service) {
+    pthread_mutex_lock(&service->turn);
+}
+
+void service_end(struct service *service) {
+    pthread_mutex_unlock(&service->turn);
+}
+
+void service_lane_set(struct service *service, unsigned lane, bool on) {
+    atomic_store(&service->on[lane], on);
+    service_wake(service);
+}
+
+int service_status(const struct service *service) {
+    return atomic_load(&service->status);
+}
+
+uint64_t service_drops(struct service *service, unsigned lane, enum port_drop why) {
+    uint64_t lost = why == PORT_UNREAD ? atomic_load(&service->lost[lane]) : 0;
+    return lane_drops(service->lane[lane], why) + lost;
+}
