@@ -2,8 +2,9 @@
 // Runs a configuration over captures: `--in FILE` for lane 0, 1, ..., `--out FILE` the same, `--seed N` for the
 // choices,
 // `--log INSTANCE=FILE` for what a logger takes, `--signal INSTANCE/NAME/HEX...` to be served when all packets are
-// through. A JSON object on stdout. Exit status 1: a capture cannot be read or written, or the program does not come to
-// rest; a sentence on stderr says so.
+// through, or with @N behind it when N packets have been sent. A JSON object on stdout. Exit status 1: a capture cannot
+// be read or written, or the program does not come to rest; a sentence on stderr says so.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <sstream>
@@ -18,10 +19,23 @@ using namespace sluice;
 
 constexpr uint64_t ROUNDS = 1 << 22;
 
+constexpr uint64_t LAST = ~uint64_t(0);
+
+struct Signal {
+    std::string text;
+    uint64_t after = LAST; // packets sent
+};
+
 struct Options {
-    std::vector<std::string> inputs, outputs, signals, logs;
+    std::vector<std::string> inputs, outputs, logs;
+    std::vector<Signal> signals;
     uint64_t seed = 0;
 };
+
+static Signal signal_of(const std::string &text) {
+    const size_t at = text.find('@');
+    return at == std::string::npos ? Signal{text, LAST} : Signal{text.substr(0, at), std::stoull(text.substr(at + 1))};
+}
 
 static bool parsed(int count, char **words, Options &options) {
     for (int i = 1; i + 1 < count; i += 2) {
@@ -33,12 +47,14 @@ static bool parsed(int count, char **words, Options &options) {
         else if (name == "--log")
             options.logs.push_back(value);
         else if (name == "--signal")
-            options.signals.push_back(value);
+            options.signals.push_back(signal_of(value));
         else if (name == "--seed")
             options.seed = std::stoull(value);
         else
             return false;
     }
+    std::stable_sort(options.signals.begin(), options.signals.end(),
+                     [](const Signal &a, const Signal &b) { return a.after < b.after; });
     return count % 2 == 1;
 }
 
@@ -66,22 +82,46 @@ static bool add_signal(Graph &graph, const std::string &text) {
     return false;
 }
 
-static bool send_all(Graph &graph, const std::vector<capture> &inputs, uint64_t &lost) {
-    uint64_t most = 0;
+static bool at_rest(bool rests) {
+    if (!rests)
+        std::fprintf(stderr, "the program does not come to rest: an element writes without end\n");
+    return rests;
+}
+
+// Signals that are due when so many packets have been sent: what is under way before them comes through first.
+static bool serve_due(Graph &graph, const std::vector<Signal> &signals, size_t &next, uint64_t sent) {
+    if (next == signals.size() || signals[next].after > sent)
+        return true;
+    if (!at_rest(graph.run(ROUNDS)))
+        return false;
+    for (; next < signals.size() && signals[next].after <= sent; next++)
+        if (!add_signal(graph, signals[next].text)) {
+            std::fprintf(stderr, "there is no instance for the signal %s\n", signals[next].text.c_str());
+            return false;
+        }
+    return at_rest(graph.run(ROUNDS));
+}
+
+static bool send_all(Graph &graph, const std::vector<capture> &inputs, const std::vector<Signal> &signals,
+                     uint64_t &lost) {
+    uint64_t most = 0, sent = 0;
+    size_t next = 0;
     for (const capture &input : inputs)
         most = std::max(most, input.count);
     for (uint64_t i = 0; i < most; i++) {
         for (unsigned lane = 0; lane < inputs.size(); lane++) {
             if (i >= inputs[lane].count)
                 continue;
+            if (!serve_due(graph, signals, next, sent++))
+                return false;
             const uint8_t *bytes = capture_bytes(&inputs[lane], i);
             const capture_packet &packet = inputs[lane].packets[i];
             lost += !graph.send(lane, Bytes(bytes, bytes + packet.size), packet.time);
         }
-        if (!graph.run(ROUNDS))
+        if (!at_rest(graph.run(ROUNDS)))
             return false;
     }
-    return graph.run(ROUNDS);
+    return at_rest(graph.run(ROUNDS)) && serve_due(graph, signals, next, LAST);
 }
 
 static void report(const Graph &graph, const std::vector<uint64_t> &lanes, uint64_t lost, uint64_t errors) {
@@ -103,7 +143,7 @@ static int fail(const char *text) {
 int main(int count, char **words) {
     Options options;
     if (!parsed(count, words, options))
-        return fail("options: --in FILE, --out FILE, --log INSTANCE=FILE, --seed N, --signal INSTANCE/NAME/HEX...");
+        return fail("options: --in FILE, --out FILE, --log INSTANCE=FILE, --seed N, --signal INSTANCE/NAME/HEX...[@N]");
     char text[1024] = "";
     std::vector<capture> inputs(options.inputs.size());
     for (size_t i = 0; i < inputs.size(); i++) {
@@ -131,12 +171,8 @@ int main(int count, char **words) {
     build(graph);
     logs.resize(graph.logs.size());
     graph.start(options.seed);
-    if (!send_all(graph, inputs, lost))
-        return fail("the program does not come to rest: an element writes without end");
-    for (const std::string &signal : options.signals)
-        if (!add_signal(graph, signal))
-            return fail(("there is no instance for the signal " + signal).c_str());
-    graph.run(ROUNDS);
+    if (!send_all(graph, inputs, options.signals, lost))
+        return 1;
     for (size_t i = 0; i < outputs.size(); i++)
         if (capture_write(&outputs[i], options.outputs[i].c_str(), text, sizeof text) < 0)
             return fail(text);

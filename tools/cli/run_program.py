@@ -164,8 +164,11 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
     due = deque(sorted((call for call in calls if call.after is not None), key=lambda call: call.after or 0))
     for number in range(max(map(len, captures), default=0)):
         for lane, packets in enumerate(captures):
-            while due and (due[0].after or 0) <= sent:
-                choices[due[0].instance].add(due.popleft().signal)
+            if due and (due[0].after or 0) <= sent:  # behind what is under way
+                is_quiet &= graph.run(ROUNDS)
+                while due and (due[0].after or 0) <= sent:
+                    choices[due[0].instance].add(due.popleft().signal)
+                is_quiet &= graph.run(ROUNDS)
             if number < len(packets):
                 lost += lane not in kinds
                 sent += 1
