@@ -75,6 +75,7 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     first = next(iter(used), states[0])
     is_table = first.width <= TABLE_BITS
     if name not in bounds and not is_table:
+        _refuse_early(states, functions)
         bounds[name] = _bound(pipeline, needs, states, name, functions)
     bound = None if is_table else bounds[name]
     hits = {state: [[_hit(pipeline, b, update, state, n) for update in updates] for n in range(lag, 0, -1)] for state in states}
@@ -139,6 +140,13 @@ def _given(b: Builder, needs: Piecewise, value: Node, conditions: Sequence[Node]
             for condition in conditions if node.width == 1 else ():
                 made[node] = assume(b, made[node], condition, True, ASSUMED)
     return made[value]
+
+
+def _refuse_early(states: Sequence[Node], functions: Sequence[Node]) -> None:
+    """Raises NotPiecewise for what is no choice among sums whatever its bound: to find one takes seconds."""
+    pieces = Piecewise(Builder(), states, states[0], 0)  # where nothing wraps, least is refused
+    for function in functions:
+        pieces.apply(function, pieces.identity(), lambda node: node)
 
 
 def _bound(pipeline: Pipeline, needs: Piecewise, states: Sequence[Node], name: str, functions: Sequence[Node]) -> int:
