@@ -99,4 +99,4 @@ def element(
     save(own / "README.md", README.format(**values))
     for path in (program, own / f"test_{own.name}.py", own / "README.md"):
         print(path)
-    print(f"\nnow: ./sluice check {program}\n     build/env/bin/python -m pytest {own}")
+    print(f"\nnow: ./sluice check {program}\n     ./sluice test {own}")

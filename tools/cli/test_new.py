@@ -17,8 +17,9 @@ def new(folder: Path, name: str) -> Result:
 
 
 def test_makes_an_element_that_works(tmp_path: Path) -> None:
-    assert new(tmp_path, "PassOn").exit_code == 0
+    made = new(tmp_path, "PassOn")
     own = tmp_path / "passon"
+    assert made.exit_code == 0 and f"./sluice test {own}" in made.stdout
     assert {path.name for path in own.iterdir()} == {"passon.sl", "test_passon.py", "README.md"}
     assert CliRunner().invoke(app, ["check", str(own / "passon.sl")]).exit_code == 0
     assert CliRunner().invoke(app, ["fmt", "--check", str(own / "passon.sl")]).exit_code == 0
