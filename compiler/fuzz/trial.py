@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from compiler import native_cpp
 from compiler.backends import cpp, cpp_build, cpp_run
 from compiler.backends.sv_testbench import of_element
 from compiler.compile import Compiled
@@ -78,8 +79,20 @@ def _packet(choose: random.Random, flit: typed.Type) -> list[int]:
 
 def cpu(element: typed.Element) -> Runner:
     """The C++. Raises BuildError."""
-    program = typed.Program((element,), (), (), 0)
-    binary = cpp_build.program(cpp.generate(program), "cases", CPU_FLAGS)
+    return _cpp_runner(element, cpp.generate(_alone(element)))
+
+
+def native_body_cpp(element: typed.Element) -> Runner:
+    """The native body in C++. Raises BuildError, and HardwareError where it does not fit."""
+    return _cpp_runner(element, native_cpp.generate(_alone(element), CPU_FLAGS))
+
+
+def _alone(element: typed.Element) -> typed.Program:
+    return typed.Program((element,), (), (), 0)
+
+
+def _cpp_runner(element: typed.Element, text: str) -> Runner:
+    binary, program = cpp_build.program(text, "cases", CPU_FLAGS), _alone(element)
 
     def run(given: Trial) -> Outcome:
         return cpp_run.run_built(binary, program, {element.name: given.streams}, [given.seed], {element.name: given.calls})[0][

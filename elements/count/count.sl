@@ -10,4 +10,5 @@
     }
     .signal ulong get_count() { return count; }
     .native sv "el_count_native.sv"
+    .native cpp "count_native.h"
 }

@@ -24,12 +24,13 @@ from compiler.frontend import typed
 from compiler.fuzz import trial
 from compiler.interpreter.packets import Packet
 from compiler.native import has_native
+from compiler.native_cpp import has_native_cpp
 from testing.simulate import ROOT
 from tools.cli.programs import program_of
 from tools.cli.run_program import read_capture
 
 LIBRARY = ROOT / "elements"
-TARGETS = ("cpu", "rtl", "native")
+TARGETS = ("cpu", "rtl", "native", "native-cpp")
 SHOWN = 12  # lines of a counterexample
 NO_TESTS = 5  # pytest's exit status where it found none
 
@@ -133,6 +134,8 @@ def _row(file: Path, element: typed.Element, what: What, log: Log) -> Row:
         except HardwareError as error:
             row.refused = f"{error.code}: {error.text}"
     builds: dict[str, Callable[[], trial.Runner]] = {"cpu": lambda: trial.cpu(element)}
+    if has_native_cpp(element):
+        builds["native-cpp"] = lambda: trial.native_body_cpp(element)
     if compiled is not None:
         design = compiled
         builds["rtl"] = lambda: trial.simulated(design)
@@ -140,7 +143,7 @@ def _row(file: Path, element: typed.Element, what: What, log: Log) -> Row:
             builds["native"] = lambda: trial.native(design)
     for target in [target for target in what.targets if target in builds]:
         log(f"{element.name}: {target}")
-        row.targets[target] = _compared(element, builds[target], what, has_state=target != "native")
+        row.targets[target] = _compared(element, builds[target], what, has_state=not target.startswith("native"))
     if what.prove and compiled is not None:
         log(f"{element.name}: proving its interval")
         row.interval = _interval(compiled)
@@ -185,6 +188,7 @@ def _interval_cell(row: Row) -> str:
 
 def _show(rows: Sequence[Row], beside: Sequence[Beside], targets: Sequence[str]) -> None:
     console = Console(width=None if sys.stdout.isatty() else 150)
+    targets = [target for target in targets if target in ("cpu", "rtl") or any(target in row.targets for row in rows)]
     table = Table("element", *targets, "II", "seconds")
     for row in rows:
         table.add_row(escape(row.element), *(_cell(row, target) for target in targets), _interval_cell(row), f"{row.seconds:.1f}")
@@ -217,9 +221,9 @@ def test(
     `./sluice test ttlfilter.sl` gives each element of the file random packets (any contents, and with headers of the usual
     protocols; with `--in` those of a capture) and random tokens, calls its signals in between, and lets inputs and outputs pause.
     What it does is compared with the interpreter, which makes the same choices: every token, state, answer and line printed.
-    `cpu` is the C++, `rtl` the SystemVerilog under Verilator, `native` the element's native body, which must do the same (its
-    states are its own). Then the initiation interval is proved, and the pytest files beside the program are run: what an element
-    is *for* only these can say.
+    `cpu` is the C++, `rtl` the SystemVerilog under Verilator, `native` and `native-cpp` are the element's native bodies, which
+    must do the same (their states are their own). Then the initiation interval is proved, and the pytest files beside the program
+    are run: what an element is *for* only these can say.
 
     Where one is wrong: what differs first, with the fewest tokens and calls that were found to show it, and the seed
     (`--seed N --seeds 1 --target rtl` runs it again). A file without elements of its own has those tested that it uses. A first

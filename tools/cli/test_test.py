@@ -98,8 +98,9 @@ def test_an_element_that_agrees_passes_with_packets_of_a_capture(tmp_path: Path)
 def test_a_wrong_native_body_is_found(tmp_path: Path) -> None:
     body = (COUNT / "el_count_native.sv").read_text()
     assert "count_q + 64'd1" in body
+    for path in COUNT.iterdir():
+        (tmp_path / path.name).write_text(path.read_text())
     (tmp_path / "el_count_native.sv").write_text(body.replace("count_q + 64'd1", "count_q + 64'd2"))
-    (tmp_path / "count.sl").write_text((COUNT / "count.sl").read_text())
     done = sluice_test(tmp_path, "--target", "native", "--no-prove")
     assert done.exit_code == 1
     assert "wrong" in done.stdout and "on native, seed 0: answers: expected [" in done.stdout
@@ -127,7 +128,7 @@ def test_says_what_is_no_hardware(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--target", "gpu"], 2, "no gpu; there are cpu, rtl, native"),
+        (["--target", "gpu"], 2, "no gpu; there are cpu, rtl, native, native-cpp"),
         (["nowhere.sl"], 2, "nowhere.sl"),
         ([str(ROOT / "docs")], 2, "no .sl file"),
     ],

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Native bodies in C++ do what the body in the language does; one that does not fit, or does something else, is found."""
+
+from pathlib import Path
+
+import pytest
+
+from compiler.compile import HardwareError
+from compiler.frontend import typed
+from compiler.fuzz import trial
+from compiler.tests.differential import elements
+from testing.simulate import ROOT
+
+BODY = ROOT / "elements" / "count" / "count_native.h"
+SCALED = """
+.element Scaled <K = 3, T = uint<8>> (T a, uint<8> b -> uint<16> out) {
+    .state { uint<16> calls; }
+    .handler {
+        uint<16> sum = read(a);
+        if (test(b)) sum += read(b);
+        write(out, (uint<16>) (sum * K));
+    }
+    .signal void add(uint<4> by) { calls += by; }
+    .signal uint<16> get() { return calls; }
+}
+"""
+BY_HAND = """
+#include <cstdint>
+template <class Parameters> struct scaled {
+    static_assert(Parameters::T == 8 && !Parameters::TIsPacket);
+    Uint<16> calls{};
+    void handler(auto &a, auto &b, auto &out) {
+        Uint<16> sum(a.read());
+        if (b.test())
+            sum = sum + Uint<16>(b.read());
+        out.write(sum * Uint<16>(Parameters::K));
+    }
+    void add(Uint<4> by) { calls = calls + Uint<16>(by); }
+    auto get() { return calls; }
+};
+"""
+
+
+def wrong(element: typed.Element) -> str:
+    run = trial.native_body_cpp(element)
+    return "".join(trial.fault(element, run, trial.trial(element, seed), has_state=False)[0] for seed in range(3))
+
+
+def changed(folder: Path, element: typed.Element, text: str, name: str = "count_native.h") -> typed.Element:
+    """The element with a native body of this text."""
+    (folder / name).write_text(text)
+    return typed.Element(**{**vars(element), "native": (("cpp", str(folder / name)),)})
+
+
+def count() -> typed.Element:
+    return elements("from_tor -> Count :: c @ -> to_tor")["Count"]
+
+
+def test_a_native_body_agrees_with_the_interpreter() -> None:
+    assert wrong(count()) == ""
+
+
+def test_a_native_body_gets_ports_parameters_and_arguments(tmp_path: Path) -> None:
+    (scaled,) = elements(SCALED).values()
+    assert wrong(changed(tmp_path, scaled, BY_HAND, "scaled.h")) == ""
+
+
+def test_a_native_body_that_does_something_else_is_found(tmp_path: Path) -> None:
+    text = BODY.read_text().replace("x.sop ? 1 : 0", "x.eop ? 1 : 2")
+    assert "answers: expected" in wrong(changed(tmp_path, count(), text))
+
+
+@pytest.mark.parametrize(
+    ("right", "instead", "said"),
+    [
+        ("class count_native", "class other", "there is no class template 'count_native'"),
+        ("auto &in, auto &out", "auto &in, auto &more, auto &out", "no matching function for call to"),
+        ("get_count", "get_cuont", "has no member named"),
+        ("x.sop ?", "x.begins ?", "count_native.h: line 9: "),
+    ],
+)
+def test_what_does_not_fit_is_an_error(tmp_path: Path, right: str, instead: str, said: str) -> None:
+    text = BODY.read_text()
+    assert right in text
+    with pytest.raises(HardwareError) as error:
+        trial.native_body_cpp(changed(tmp_path, count(), text.replace(right, instead)))
+    assert error.value.code == "E0806" and said in error.value.text, error.value.text
