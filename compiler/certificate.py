@@ -16,10 +16,12 @@ from typing import Any
 from compiler.backends.sv_element import SIGNAL_WORD
 from compiler.compile import Compiled
 from compiler.ir.ir import Node
+from compiler.schedule.tables import drained_cycles
 from testing.prove import ProofError, prove_files
-from testing.simulate import GENERATED, closure
+from testing.simulate import GENERATED, ROOT, closure
 
 BOUND = 24  # cycles behind the reset, where induction does not succeed
+ANY_TABLE = ROOT / "testing" / "formal" / "fv_any_table.sv"
 SWEEP = "reset_done_q <= reset_q == AddressBits'(Entries - 1);"  # of sl_forward_ram
 
 
@@ -53,7 +55,12 @@ def certify(compiled: Compiled, text: str = "") -> Certificate:
     Raises RuntimeError where the tools refuse the SystemVerilog."""
     plan = compiled.plan
     top = f"fv_{compiled.module}"
-    files = {f"{top}.sv": harness(compiled), f"{compiled.module}.sv": text or compiled.text, **parts(compiled.text)}
+    files = {
+        f"{top}.sv": harness(compiled),
+        f"{compiled.module}.sv": text or compiled.text,
+        **parts(compiled.text),
+        **_tables(compiled),
+    }
     cycles, failure = 0, ""
     try:
         prove_files(top, files, "prove", 2 * plan.interval + 4, synthesis=True, flat=True)
@@ -79,6 +86,11 @@ def stalls(compiled: Compiled) -> tuple[str, ...]:
     for name in sorted({node.name for node in _reads(compiled)}):
         entries = max(element.memories[name].entries, 2)
         found.append(f"a reset sweeps {name} ({entries} cycles)")
+    for table in element.tables.values():
+        found.append(
+            f"an update of {table.name} waits for the pipeline to be empty (about {drained_cycles(table, plan.depth)} cycles)"
+        )
+        found.append(f"a reset sweeps {table.name}")
     return tuple(found)
 
 
@@ -137,6 +149,14 @@ def harness(compiled: Compiled) -> str:
 
 def _reads(compiled: Compiled) -> list[Node]:
     return [node for node in compiled.plan.pipeline.nodes if node.op == "read"]
+
+
+def _tables(compiled: Compiled) -> Mapping[str, str]:
+    """Tables that answer anything, where the element has some: nothing of the promise depends on their rules."""
+    table = "sl_lookup_table"
+    return (
+        {f"{table}.sv": ANY_TABLE.read_text().replace(f"module {ANY_TABLE.stem}", f"module {table}")} if compiled.ir.tables else {}
+    )
 
 
 def _without_sweeps(files: Mapping[str, str]) -> Mapping[str, str]:

@@ -10,9 +10,10 @@ from typing import Any
 
 from compiler.compile import Compiled
 from compiler.frontend import typed
-from compiler.ir.ir import Node
+from compiler.ir.ir import Node, Table
 from compiler.passes.classify import Pattern, StateUpdate
-from compiler.schedule.schedule import Recurrence, Schedule
+from compiler.schedule.schedule import Recurrence, Schedule, latency
+from compiler.schedule.tables import drained_cycles, stages
 
 INDEX = re.compile(r"\[(\d+)\]")
 FIELDS = 3  # of a struct that are registers alike: from here on they are one line
@@ -38,6 +39,7 @@ def element(compiled: Compiled) -> dict[str, Any]:
         "pipeline_bits": pipeline_bits(plan),
         "techniques": techniques(compiled),
         "states": [_state(compiled, update) for update in compiled.updates.values()],
+        "tables": [_table(plan, table) for table in compiled.ir.tables.values()],
         "guarded_outputs": [port.name for port in compiled.ir.outputs if port.guard is not None],
         "limits": [_limit(recurrence, compiled.updates.get(recurrence.state), plan.tried) for recurrence in plan.recurrences],
     }
@@ -48,8 +50,9 @@ def pipeline_bits(plan: Schedule) -> int:
     last: dict[Node, int] = {}
     for node in plan.pipeline.nodes:
         for argument in node.args:
-            ahead = node.value if node.op == "ahead" else 0  # kept until the iteration behind takes it
-            last[argument] = max(last.get(argument, 0), plan.stage[node] + ahead)
+            # Kept until the iteration behind takes it; a table keeps its keys itself.
+            later = -latency(plan.pipeline, node) if node.op in ("ahead", "lookup") else 0
+            last[argument] = max(last.get(argument, 0), plan.stage[node] + later)
     for port, put in plan.pipeline.puts.items():
         for node in (put.enable, put.data):
             last[node] = max(last.get(node, 0), plan.port[port])
@@ -69,6 +72,24 @@ def _state(compiled: Compiled, update: StateUpdate) -> dict[str, Any]:
         "entries": entries,
         "update": update.pattern.value,
         "operation": update.operation,
+    }
+
+
+def _table(plan: Schedule, table: Table) -> dict[str, Any]:
+    """`lookups`: of an iteration, each with a copy of the table; `search_cycles` of an update go on beside iterations,
+    `stop_cycles`, about, do not."""
+    lookups = sum(node.op == "lookup" and node.name == table.name for node in plan.pipeline.nodes)
+    return {
+        "name": table.name,
+        "kind": table.kind,
+        "place": "cuckoo hash table in block RAM" if table.kind == "exact" else "TCAM in LUT RAM with a priority encoder",
+        "entries": table.entries,
+        "key_bits": table.key,
+        "value_bits": table.value,
+        "lookups": lookups,
+        "lookup_stages": stages(table),
+        "search_cycles": table.entries,
+        "stop_cycles": drained_cycles(table, plan.depth),
     }
 
 
@@ -129,6 +150,9 @@ def text(found: dict[str, Any]) -> str:
     lines = [f"{found['element']}: {every}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock}"]
     for line in state_rows(found["states"]):
         lines.append(f"  {line.name}: {line.size} bits in {line.place}; {line.update}")
+    for table in found["tables"]:
+        size, update = table_lines(table)
+        lines += [f"  {size}", f"    {update}"]
     lines += [f"  {technique}" for technique in found["techniques"]]
     for port in found["guarded_outputs"]:
         lines.append(f"  output {port} has a guard: that its packets stay whole is not proved")
@@ -140,6 +164,16 @@ def text(found: dict[str, Any]) -> str:
         lines += [f"    tried: {tried}" for tried in limit["tried"]]
         lines.append(f"    try: {limit['suggestion']}")
     return "\n".join(lines)
+
+
+def table_lines(table: dict[str, Any]) -> tuple[str, str]:
+    """What a table is, and what an update costs, for people."""
+    copies = f", {table['lookups']} copies" if table["lookups"] > 1 else ""
+    size = f"{table['entries']} {table['kind']} rules, {table['key_bits']} to {table['value_bits']} bits"
+    return (
+        f"{table['name']}: {size}, in a {table['place']}{copies}; a lookup takes {table['lookup_stages']} stages",
+        f"for an update the pipeline runs empty: no iteration begins for about {table['stop_cycles']} cycles",
+    )
 
 
 @dataclass(frozen=True)

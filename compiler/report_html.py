@@ -13,7 +13,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
-from compiler.report import alike, state_rows
+from compiler.report import alike, state_rows, table_lines
 
 NODE_WIDTH, NODE_HEIGHT = 170, 58  # all sizes in pixels
 GAP_X, GAP_Y, MARGIN = 130, 26, 16
@@ -113,6 +113,7 @@ def _element(found: dict[str, Any]) -> str:
     states = [((row.name, row.size, row.place, row.update), False) for row in state_rows(found["states"])]
     if states:
         parts.append(_table(("state", "bits", "lives in", "update"), states))
+    parts += [f"<p>{escape(' '.join(table_lines(table)))}</p>" for table in found["tables"]]
     parts += [f"<p>{escape(technique)}</p>" for technique in found["techniques"]]
     for name, limit, _ in alike(found["limits"], "state"):
         steps = " → ".join(f"{step['operator']} {step['name']} (line {step['line']})" for step in limit["cycle"])

@@ -42,6 +42,7 @@ class Tables:
             *(f"  logic {instance}_ready;" for instance in instances),
             "  logic update_pending;  // the signal that waits is an update of a table",
             "  logic update_stop_q;   // no iteration may begin before it",
+            "  logic update_go;       // the pipeline is empty",
             "  logic update_done;     // the table is changed, or has refused it",
             *(f"  logic [7:0] {table.name}_status_q;" for table in self.tables),
         ]
@@ -89,7 +90,6 @@ class Tables:
             *lines,
             f"  assign update_pending = {' || '.join(f'({kind})' for kind in kinds)};",
             f"  assign update_done    = {' || '.join(f'({text})' for text in done)};",
-            "  logic update_go;  // the pipeline is empty",
             f"  assign update_go = update_stop_q && !(|valid[{depth}:1]);",
             "  always_ff @(posedge clk_i) begin",
             f"    if ({' || '.join(want)}) update_stop_q <= 1'b1;",

@@ -49,6 +49,12 @@ def test_an_element_of_the_library_is_certified(name: str) -> None:
     assert (found.failure, found.cycles) == ("", 0)
 
 
+def test_an_element_with_a_table_is_certified_whatever_its_rules_are() -> None:
+    found = certify(compiled("ExactRules<K = 8, V = 8, Entries = 16> :: rules @  Idle -> rules -> Drop<uint<9>>"))
+    assert (found.failure, found.cycles) == ("", 0)
+    assert "an update of rules waits for the pipeline to be empty (about 33 cycles)" in found.stalls
+
+
 def test_a_slow_element_is_certified_for_its_interval_and_says_what_stalls_it() -> None:
     slow = compiled(SLOW)
     assert slow.plan.interval > 1
