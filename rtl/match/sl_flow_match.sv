@@ -45,7 +45,7 @@ module sl_flow_match
     logic [31:0]             id;
   } found_t;
 
-  logic [1:0]         op_valid, valid, late_valid;
+  logic [1:0]         op_valid, op_ready, valid, late_valid;
   logic [KeyBits-1:0] value, mask;
   logic               mask_valid;
   logic [3:0]         mask_index;
@@ -57,7 +57,7 @@ module sl_flow_match
 
   sl_flow_operands #(.KeyBits(KeyBits)) u_operands (
     .clk_i, .rst_i, .write_valid_i, .write_address_i, .write_data_i, .operand_i(target.operand[$clog2(FLOW_OPERANDS)-1:0]),
-    .op_valid_i, .op_valid_o(op_valid), .op_ready_i(op_ready_o), .value_o(value), .mask_o(mask),
+    .op_valid_i, .op_valid_o(op_valid), .op_ready_i(op_ready), .op_ready_o, .value_o(value), .mask_o(mask),
     .mask_valid_o(mask_valid), .mask_index_o(mask_index), .mask_word_o(mask_word)
   );
 
@@ -65,7 +65,7 @@ module sl_flow_match
     .clk_i, .rst_i, .key_valid_i, .key_i, .result_valid_o(valid[0]), .result_hit_o(found[0].hit),
     .result_priority_o(found[0].rule_priority), .result_id_o(found[0].id),
     .op_i, .op_value_i(value), .op_mask_i(mask), .op_mask_valid_i(mask_valid && op_valid_i[0]), .op_mask_index_i(mask_index),
-    .op_mask_word_i(mask_word), .op_valid_i(op_valid[0]), .op_ready_o(op_ready_o[0]), .op_commit_o(op_commit_o[0]),
+    .op_mask_word_i(mask_word), .op_valid_i(op_valid[0]), .op_ready_o(op_ready[0]), .op_commit_o(op_commit_o[0]),
     .op_done_o(op_done_o[0]), .op_status_o(op_status_o[0]), .ready_o(ready_o[0]), .used_o(used_o[0]),
     .group_index_i, .group_used_o
   );
@@ -73,7 +73,7 @@ module sl_flow_match
   sl_ternary_table #(.KeyBits(KeyBits), .Entries(TernaryEntries), .PriorityBits(PriorityBits)) u_ternary (
     .clk_i, .rst_i, .key_valid_i, .key_i, .result_valid_o(valid[1]), .result_hit_o(found[1].hit),
     .result_priority_o(found[1].rule_priority), .result_id_o(found[1].id),
-    .op_i, .op_value_i(value), .op_mask_i(mask), .op_valid_i(op_valid[1]), .op_ready_o(op_ready_o[1]),
+    .op_i, .op_value_i(value), .op_mask_i(mask), .op_valid_i(op_valid[1]), .op_ready_o(op_ready[1]),
     .op_commit_o(op_commit_o[1]), .op_done_o(op_done_o[1]), .op_status_o(op_status_o[1]), .ready_o(ready_o[1]),
     .used_o(used_o[1])
   );

@@ -19,7 +19,8 @@ module sl_flow_operands
   input  logic [OperandBits-1:0]          operand_i,        // of the operation; holds with op_valid_i
   input  logic [1:0]                      op_valid_i,       // index: table
   output logic [1:0]                      op_valid_o,       // the same, when the operand is there
-  input  logic [1:0]                      op_ready_i,
+  input  logic [1:0]                      op_ready_i,       // of the tables
+  output logic [1:0]                      op_ready_o,       // the same, when the operand is there
   output logic [KeyBits-1:0]              value_o,          // hold from op_valid_o until the next operation
   output logic [KeyBits-1:0]              mask_o,
   output logic                            mask_valid_o,     // a word of the mask, before op_valid_o
@@ -53,6 +54,7 @@ module sl_flow_operands
   end
 
   assign op_valid_o   = op_valid_i & {2{loaded_q}};
+  assign op_ready_o   = op_ready_i & {2{loaded_q}};
   assign value_o      = operand_q[0+:KeyBits];
   assign mask_o       = operand_q[FLOW_OPERAND_BITS/2+:KeyBits];
   assign mask_valid_o = read_q && index_q[WordBits-1];

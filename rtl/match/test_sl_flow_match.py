@@ -136,7 +136,7 @@ class Bench:
         dut.op_valid_i.value = 1 << table
         while True:
             await ReadOnly()
-            taken = int(dut.op_ready_o.value) >> table & 1 and int(dut.u_operands.op_valid_o.value)
+            taken = int(dut.op_ready_o.value) >> table & 1
             done = int(dut.op_done_o.value)
             await RisingEdge(dut.clk_i)
             if taken:

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from sluice_layouts import TABLE_HASHED, TABLE_TERNARY, FlowKey, InstructionKind, Status
+from sluice_layouts import (
+    TABLE_HASHED,
+    TABLE_TERNARY,
+    FlowFragment,
+    FlowKey,
+    InstructionKind,
+    LinkInfo,
+    PhvRecord,
+    Status,
+)
 
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
@@ -100,3 +109,30 @@ class FlowModel:
         found = list(self._found(key))
         best = max((order for order, _, _ in found), default=(0, 0))
         return [(table, rule.rule_id) for order, table, rule in found if order == best]
+
+
+def flow_key(record: PhvRecord, link: LinkInfo) -> FlowKey | None:
+    """The key of a packet, or None where it has none (`sl_flow_key`)."""
+    phv, info = record.phv, record.info
+    if record.fault or info.outer_length or link.is_snap:
+        return None
+    key = FlowKey(ingress_port=record.ingress_port, eth_dst=phv.eth_dst, eth_src=phv.eth_src, eth_type=phv.eth_type)
+    if info.tags:
+        key.has_vlan, key.vlan_tpid, key.vlan_tci = 1, link.first_type, phv.vlan0_tci
+    if info.tags == 2:
+        key.eth_type = link.second_type
+        return key
+    key.ip_src, key.ip_dst, key.ip_protocol, key.ip_tos, key.ip_ttl = (
+        phv.ip_src,
+        phv.ip_dst,
+        phv.ip_protocol,
+        phv.ip_tos,
+        phv.ip_ttl,
+    )
+    key.l4_src, key.l4_dst, key.tcp_flags, key.l4_kind = phv.l4_src, phv.l4_dst, phv.tcp_flags, info.l4_kind
+    offset = phv.ip_fragment & 0x1FFF
+    if offset:
+        key.fragment = FlowFragment.FRAGMENT_LATER if offset >= 8 else FlowFragment.FRAGMENT_EARLY
+    elif phv.ip_fragment:
+        key.fragment = FlowFragment.FRAGMENT_FIRST
+    return key

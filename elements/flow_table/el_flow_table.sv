@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flow table, the table behind rte_flow: finds the rule of the highest priority that matches a packet's whole key, and runs its
+// actions on the record; see README.md. It admits packets itself: `eligible` of every record says whether the packet has a key,
+// and one without (a parser fault, the inside of a tunnel, 802.2 SNAP) matches nothing. Never stops the stream but for `out`.
+module el_flow_table
+  import sluice_pkg::*;
+#(
+  parameter int unsigned Groups         = 16,    // mask groups, 1 to 256
+  parameter int unsigned GroupEntries   = 4096,  // slots of a group, a multiple of 4 from 8 on; Groups times it up to 65536
+  parameter int unsigned TernaryEntries = 256,   // rules of the TCAM, a multiple of 4 from 8 on
+  parameter int unsigned EditEntries    = 256    // entries of the edit-data table, a power of two from 2 to 65536
+) (
+  input  logic               clk_i,
+  input  logic               rst_i,                // synchronous, active high
+  input  phv_record_t        in_data_i,
+  input  logic               in_valid_i,
+  output logic               in_ready_o,
+  input  link_info_t         link_data_i,          // a word a record, in the same order
+  input  logic               link_valid_i,
+  output logic               link_ready_o,
+  output phv_record_t        out_data_o,
+  output logic               out_valid_o,
+  input  logic               out_ready_i,
+  input  register_request_t  reg_request_i,        // window: ofu_registers and flow_registers
+  input  logic               reg_request_valid_i,
+  output logic               reg_request_ready_o,
+  output register_response_t reg_response_o,
+  output logic               reg_response_valid_o,
+  input  logic [31:0]        tick_i                // microseconds
+);
+  localparam int unsigned Latency     = sl_flow_pkg::flow_latency(FLOW_KEY_BITS, Groups, GroupEntries, TernaryEntries);
+  localparam int unsigned AddressBits = $clog2(FLOW_OPERANDS) + $clog2(FLOW_OPERAND_BITS / 32);
+
+  logic                   ofu_ready, usable;
+  phv_record_t            admitted, record;
+  flow_key_t              key;
+  logic                   lookup_valid, result_valid, result_hit, result_table;
+  logic [31:0]            result_id;
+  instruction_t           op;
+  logic [1:0]             op_valid, op_ready, op_commit, op_done, table_ready;
+  status_t [1:0]          op_status;
+  logic [1:0][31:0]       table_used;
+  logic                   ofu_request_valid, ofu_request_ready, ofu_response_valid;
+  register_response_t     ofu_response;
+  logic                   write_valid;
+  logic [AddressBits-1:0] write_address;
+  logic [31:0]            write_data, group_used;
+  logic [7:0]             group_index;
+
+  // A record and its link word go in together; the key is made where both are.
+  sl_flow_key u_key (.record_i(in_data_i), .link_i(link_data_i), .key_o(key), .usable_o(usable));
+
+  always_comb begin
+    admitted          = in_data_i;
+    admitted.eligible = usable;
+  end
+  assign in_ready_o   = ofu_ready && link_valid_i;
+  assign link_ready_o = ofu_ready && in_valid_i;
+
+  sl_ofu #(
+    .Kind(ELEMENT_FLOW_TABLE), .TableBit(TABLE_FLOW), .LookupLatency(Latency),
+    .Entries0(Groups * GroupEntries), .Entries1(TernaryEntries), .KeyBits0(FLOW_KEY_BITS), .KeyBits1(FLOW_KEY_BITS),
+    .EditEntries(EditEntries)
+  ) u_ofu (
+    .clk_i, .rst_i, .in_data_i(admitted), .in_valid_i(in_valid_i && link_valid_i), .in_ready_o(ofu_ready),
+    .out_data_o, .out_valid_o, .out_ready_i,
+    .reg_request_i, .reg_request_valid_i(ofu_request_valid), .reg_request_ready_o(ofu_request_ready),
+    .reg_response_o(ofu_response), .reg_response_valid_o(ofu_response_valid), .tick_i,
+    .lookup_valid_o(lookup_valid), .lookup_record_o(record),
+    .lookup_hit_i(result_valid && result_hit), .lookup_table_i(result_table), .lookup_id_i(result_id),
+    .op_o(op), .op_valid_o(op_valid), .op_ready_i(op_ready), .op_commit_i(op_commit), .op_done_i(op_done),
+    .op_status_i(op_status), .table_ready_i(table_ready), .table_used_i(table_used)
+  );
+
+  sl_flow_match #(.Groups(Groups), .GroupEntries(GroupEntries), .TernaryEntries(TernaryEntries)) u_match (
+    .clk_i, .rst_i, .key_valid_i(lookup_valid && record.eligible[0]), .key_i(key),
+    .result_valid_o(result_valid), .result_hit_o(result_hit), .result_table_o(result_table), .result_id_o(result_id),
+    .write_valid_i(write_valid), .write_address_i(write_address), .write_data_i(write_data),
+    .op_i(op), .op_valid_i(op_valid), .op_ready_o(op_ready), .op_commit_o(op_commit), .op_done_o(op_done),
+    .op_status_o(op_status), .ready_o(table_ready), .used_o(table_used),
+    .group_index_i(group_index), .group_used_o(group_used)
+  );
+
+  sl_flow_registers #(.Groups(Groups), .GroupEntries(GroupEntries)) u_registers (
+    .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
+    .ofu_request_valid_o(ofu_request_valid), .ofu_request_ready_i(ofu_request_ready),
+    .ofu_response_i(ofu_response), .ofu_response_valid_i(ofu_response_valid),
+    .write_valid_o(write_valid), .write_address_o(write_address), .write_data_o(write_data),
+    .group_index_o(group_index), .group_used_i(group_used)
+  );
+
+  logic unused;
+  assign unused = &{1'b0, record};
+endmodule

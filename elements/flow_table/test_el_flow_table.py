@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: Apache-2.0
+"""el_flow_table: records find the rules of their keys as a model does, rules change under full traffic, counters are exact,
+and what has no key matches nothing."""
+
+import random
+
+import cocotb
+import sluice_layouts as layouts
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
+from sluice_layouts import TABLE_HASHED, TABLE_TERNARY, Fault, InstructionKind, L3Kind, L4Kind, Opcode, Status
+
+from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule, flow_key
+from testing.simulate import simulate
+
+SIZE = {"Groups": 4, "GroupEntries": 64, "TernaryEntries": 16, "EditEntries": 16}
+RULES = (SIZE["Groups"] * SIZE["GroupEntries"], SIZE["TernaryEntries"])
+HIT = 1 << layouts.TABLE_FLOW
+R = {name: getattr(layouts, name) for name in dir(layouts) if name.startswith(("OFU_REGISTERS_", "FLOW_REGISTERS_"))}
+FULL = (1 << KEY_BITS) - 1
+KNOWN = FULL ^ layouts.FlowKey(tcp_flags=0xF00, reserved=0x3FFF).to_int()  # what a rule may ask for
+
+
+def test_flow_table() -> None:
+    simulate("el_flow_table", __file__, SIZE)
+
+
+def mask_of(**fields: int) -> int:
+    return layouts.FlowKey(**fields).to_int()
+
+
+MASKS = (
+    mask_of(ingress_port=0xFF, eth_type=0xFFFF, has_vlan=1, ip_dst=0xFFFFFF00, fragment=3),
+    mask_of(ingress_port=0xFF, eth_type=0xFFFF, has_vlan=1, ip_src=0xFFFFFFFF, ip_protocol=0xFF, l4_dst=0xFFFF, l4_kind=7),
+    mask_of(eth_dst=(1 << 48) - 1, vlan_tci=0xFFF, has_vlan=1, vlan_tpid=0x1000),
+    KNOWN,
+)
+
+
+class Element:
+    """The element behind its channels and its window, with what it holds."""
+
+    def __init__(self, dut, stall: float = 0.2) -> None:
+        self.dut = dut
+        self.source, self.link = Source(dut, "in", stalls(stall)), Source(dut, "link", stalls(stall))
+        self.sink = Sink(dut, "out", stalls(stall))
+        self.model = FlowModel(SIZE["Groups"], SIZE["GroupEntries"], SIZE["TernaryEntries"])
+        self.marks: dict[tuple[int, int], int] = {}
+
+    async def begin(self) -> None:
+        self.dut.reg_request_valid_i.value = 0
+        self.dut.tick_i.value = 0
+        await start(self.dut)
+        while not await self.read(R["OFU_REGISTERS_STATUS"]) & 1:
+            await ClockCycles(self.dut.clk_i, 100)
+        await self.request(R["OFU_REGISTERS_CONTROL"], 1)
+        for n in range(30):
+            await self.request(R["OFU_REGISTERS_INSTRUCTION"] + 4 * n, 0)
+
+    async def access(self, address: int, data: int | None = None) -> layouts.RegisterResponse:
+        dut = self.dut
+        dut.reg_request_i.value = layouts.RegisterRequest(int(data is not None), address, data or 0).to_int()
+        dut.reg_request_valid_i.value = 1
+        for _ in range(1000):
+            await ReadOnly()
+            taken = dut.reg_request_ready_o.value == 1
+            answered = dut.reg_response_valid_o.value == 1
+            response = layouts.RegisterResponse.from_int(int(dut.reg_response_o.value)) if answered else None
+            await RisingEdge(dut.clk_i)
+            if taken:
+                dut.reg_request_valid_i.value = 0
+            if response is not None:
+                return response
+        raise AssertionError(f"no answer at {address:#x}")
+
+    async def request(self, address: int, data: int | None = None) -> int:
+        response = await self.access(address, data)
+        assert not response.error, f"error at {address:#x}"
+        return response.data
+
+    async def read(self, address: int) -> int:
+        return await self.request(address)
+
+    async def push(self, table: int, kind: InstructionKind, rule: FlowRule, mark: int, operand: int) -> None:
+        if kind in (POPULATE, UPDATE):
+            word = layouts.FlowOperand(mask=rule.mask, value=rule.value).to_int()
+            await self.request(R["FLOW_REGISTERS_OPERAND_INDEX"], operand)
+            for n in range(32):
+                await self.request(R["FLOW_REGISTERS_OPERAND"] + 4 * n, word >> 32 * n & 0xFFFFFFFF)
+        instruction = layouts.Instruction(
+            actions=layouts.ActionSet.from_int(Opcode.ACTION_MARK << 24 | mark),
+            value=layouts.FlowTarget(rule.group, operand).to_int(),
+            rule_id=rule.rule_id,
+            rule_priority=rule.rule_priority,
+            table_id=table,
+            kind=kind,
+        ).to_int()
+        for n in (0, 1, 2, 22):  # the rest is 0 since the start
+            await self.request(R["OFU_REGISTERS_INSTRUCTION"] + 4 * n, instruction >> 32 * n & 0xFFFFFFFF)
+        await self.request(R["OFU_REGISTERS_PUSH"], 0)
+
+    async def answer(self) -> layouts.Response:
+        for _ in range(500):
+            low, high = await self.read(R["OFU_REGISTERS_RESPONSE"]), await self.read(R["OFU_REGISTERS_RESPONSE"] + 4)
+            answer = layouts.Response.from_int(high << 32 | low)
+            if answer.kind:
+                return answer
+        raise AssertionError("no response")
+
+    async def execute(self, table: int, kind: InstructionKind, rule: FlowRule, mark: int = 0) -> Status:
+        """One instruction to its end; the model follows."""
+        expected = self.model.expect(table, kind, rule)
+        if rule.rule_id >= RULES[table]:
+            expected = Status.STATUS_EINVAL
+        await self.push(table, kind, rule, mark, random.randrange(layouts.FLOW_OPERANDS))
+        status = Status((await self.answer()).status)
+        assert status == expected, f"{rule}: {status.name}, not {expected.name}"
+        if status == Status.STATUS_OK:
+            self.model.commit(table, kind, rule)
+            self.marks[table, rule.rule_id] = mark
+        return status
+
+    async def counters(self, table: int, rule: int) -> layouts.RuleCounters:
+        await self.request(R["OFU_REGISTERS_COUNTER_INDEX"], table << 30 | rule)
+        words = [await self.read(R["OFU_REGISTERS_COUNTER_DATA"] + 4 * n) for n in range(4)]
+        return layouts.RuleCounters.from_int(sum(word << 32 * n for n, word in enumerate(words)))
+
+    def send(self, record: layouts.PhvRecord, link: layouts.LinkInfo) -> None:
+        self.source.send(record.to_int())
+        self.link.send(link.to_int())
+
+
+def some_packet(**changes: int) -> tuple[layouts.PhvRecord, layouts.LinkInfo]:
+    """A record as the parser makes them, of few different addresses and ports, and its link word."""
+    tags = changes.get("tags", random.choice([0, 0, 1, 1, 2]))
+    record = layouts.PhvRecord(length=random.randrange(60, 1500), ingress_port=random.randrange(3))
+    record.info.tags = tags
+    phv, info = record.phv, record.info
+    phv.eth_dst, phv.eth_src, phv.eth_type = random.choice([1, 2]), 3, 0x0800
+    phv.vlan0_tci = random.choice([5, 0x2005, 6]) if tags else 0
+    phv.vlan1_tci = random.getrandbits(16) if tags == 2 else 0
+    phv.ip_src, phv.ip_dst = random.choice([0x0A000001, 0x0A000002]), random.choice([0x0A000100, 0x0A000101, 0x0A000200])
+    phv.ip_protocol, phv.ip_tos, phv.ip_ttl = random.choice([6, 17]), random.choice([0, 4]), random.choice([1, 64])
+    phv.ip_fragment = changes.get("ip_fragment", random.choice([0, 0, 0, 0x2000, 0x2001, 0x2007, 7, 8, 0x1FFF, 0x2010]))
+    info.l3_kind, info.is_fragment = L3Kind.L3_IPV4, int(phv.ip_fragment != 0)
+    if not phv.ip_fragment & 0x1FFF:
+        info.l4_kind = L4Kind.L4_TCP if phv.ip_protocol == 6 else L4Kind.L4_UDP
+        phv.l4_src, phv.l4_dst = random.choice([80, 443]), random.choice([1000, 1001])
+        phv.tcp_flags = random.choice([2, 16]) if phv.ip_protocol == 6 else 0
+    record.fault = changes.get("fault", Fault.FAULT_NONE)
+    info.outer_length = changes.get("outer_length", 0)
+    types = [0x0800, 0x4500] if tags == 0 else [random.choice([0x8100, 0x88A8, 0x9100]), 0x8100 if tags == 2 else 0x0800]
+    return record, layouts.LinkInfo(*types, changes.get("is_snap", 0))
+
+
+def rule_for(packet: tuple[layouts.PhvRecord, layouts.LinkInfo], group: int, rule_id: int, ternary: bool) -> FlowRule:
+    """A rule that matches the packet, its bits outside the mask as they come."""
+    key = flow_key(*packet)
+    assert key is not None
+    mask = MASKS[group]
+    if ternary:
+        mask &= random.choice(MASKS) | random.getrandbits(KEY_BITS)
+    noise = random.getrandbits(KEY_BITS) & ~mask & FULL
+    return FlowRule(rule_id, (key.to_int() & mask) | noise, mask, random.randrange(3), group)
+
+
+@cocotb.test()
+async def finds_the_rule_of_each_key_and_counts_it(dut):
+    element = Element(dut)
+    await element.begin()
+    for n in range(60):
+        table = TABLE_TERNARY if n % 4 == 0 else TABLE_HASHED
+        rule_id = random.randrange(RULES[table])
+        rule = rule_for(some_packet(), random.randrange(4), rule_id, table == TABLE_TERNARY)
+        await element.execute(table, POPULATE, rule, 1 + n)
+    sent, expected, counts = [], [], {}
+    kinds = [{}] * 12 + [{"fault": Fault.FAULT_LENGTH}, {"outer_length": 50}, {"is_snap": 1}]
+    for _ in range(1500):
+        changes = random.choice(kinds)
+        record, link = some_packet(**changes)
+        key = flow_key(record, link)
+        assert (key is None) == bool(changes)
+        winners = element.model.winners(key.to_int()) if key is not None else []
+        element.send(record, link)
+        sent.append(record)
+        expected.append((key is not None, winners))
+    out = [layouts.PhvRecord.from_int(word) for word in await element.sink.wait_for(len(sent))]
+    for before, after, (usable, winners) in zip(sent, out, expected, strict=True):
+        assert after.eligible == usable and after.hits == (HIT if winners else 0)
+        winner = next((w for w in winners if element.marks[w] == after.mark), None)
+        assert winner is not None if winners else after.mark == 0, f"{after.mark}, not of {winners}"
+        if winner is not None:
+            count = counts.setdefault(winner, [0, 0])
+            count[0], count[1] = count[0] + 1, count[1] + before.length
+    hits = sum(count[0] for count in counts.values())
+    assert 300 < hits < 1200 and len(counts) > 20
+    for table, rules in enumerate(element.model.rules):
+        for rule in rules:
+            got = await element.counters(table, rule)
+            assert [got.packets, got.bytes] == counts.get((table, rule), [0, 0])
+
+
+@cocotb.test()
+async def rules_change_under_full_traffic_each_packet_old_or_new(dut):
+    element = Element(dut, stall=0)
+    await element.begin()
+    packets = [some_packet(tags=1, ip_fragment=0) for _ in range(3)]
+    for n, packet in enumerate(packets):
+        packet[0].phv.eth_dst, packet[0].phv.ip_dst, packet[0].length = 10 + n, 0x0B000000 + (n << 8), 100 + n
+    hashed, ternary, moving = (rule_for(packet, n, 7 + n, False) for n, packet in enumerate(packets))
+    ternary = FlowRule(3, ternary.value, ternary.mask, 1)
+    assert await element.execute(TABLE_HASHED, POPULATE, hashed, 1) == Status.STATUS_OK
+    assert await element.execute(TABLE_TERNARY, POPULATE, ternary, 1) == Status.STATUS_OK
+    assert await element.execute(TABLE_TERNARY, POPULATE, FlowRule(4, moving.value, moving.mask, 2), 1) == Status.STATUS_OK
+    entered = []
+
+    async def traffic() -> None:
+        while True:
+            if len(element.source.queue) < 4:
+                for packet in packets:
+                    element.send(*packet)
+            await RisingEdge(dut.clk_i)
+
+    async def watch() -> None:
+        cycle = 0
+        while True:
+            await ReadOnly()
+            if dut.in_valid_i.value == 1 and dut.in_ready_o.value == 1:
+                entered.append(cycle)
+            cycle += 1
+            await RisingEdge(dut.clk_i)
+
+    tasks = [cocotb.start_soon(traffic()), cocotb.start_soon(watch())]
+    for mark in range(2, 6):
+        await element.execute(TABLE_HASHED, UPDATE, hashed, mark)
+        await element.execute(TABLE_TERNARY, UPDATE, ternary, mark)
+        other = rule_for(some_packet(tags=0), mark % 3, 100 + mark, False)
+        await element.execute(TABLE_HASHED, POPULATE, FlowRule(other.rule_id, other.value, other.mask, 0, other.group), 99)
+    # A rule of the TCAM moves into a group: there first, then here no more; its packets hit all the while.
+    assert await element.execute(TABLE_HASHED, POPULATE, FlowRule(50, moving.value, moving.mask, 2, 2), 1) == Status.STATUS_OK
+    assert await element.execute(TABLE_TERNARY, DELETE, FlowRule(4, 0, 0), 0) == Status.STATUS_OK
+    tasks[0].cancel()
+    await element.source.drained()
+    await ClockCycles(dut.clk_i, 80)
+    assert len(entered) == entered[-1] - entered[0] + 1 > 1500, "a record every cycle, none held up"
+    out = [layouts.PhvRecord.from_int(word) for word in element.sink.received]
+    assert len(out) == len(entered) and all(record.hits == HIT for record in out), "none missed"
+    for n in range(2):
+        marks = [record.mark for record in out if record.length == 100 + n]
+        assert marks == sorted(marks) and set(marks) == set(range(1, 6)), "each version whole, in order"
+    assert {record.mark for record in out if record.length == 102} == {1}
+    for n, where in enumerate([(TABLE_HASHED, 7), (TABLE_TERNARY, 3)]):
+        got = await element.counters(*where)
+        sent = sum(record.length == 100 + n for record in out)
+        assert [got.packets, got.bytes] == [sent, sent * (100 + n)]
+    moved = [await element.counters(TABLE_HASHED, 50), await element.counters(TABLE_TERNARY, 4)]
+    assert sum(count.packets for count in moved) == sum(record.length == 102 for record in out), "old and new count together"
+    assert all(count.packets for count in moved)
+
+
+@cocotb.test()
+async def refuses_what_it_cannot_hold_and_goes_on(dut):
+    element = Element(dut)
+    await element.begin()
+    assert [await element.read(R["FLOW_REGISTERS_GROUPS"]), await element.read(R["FLOW_REGISTERS_GROUP_ENTRIES"])] == [4, 64]
+    assert [await element.read(R["OFU_REGISTERS_ENTRIES"] + 4 * n) for n in range(2)] == list(RULES)
+    assert [await element.read(R["OFU_REGISTERS_KEY_BITS"] + 4 * n) for n in range(2)] == [KEY_BITS, KEY_BITS]
+    assert await element.read(0) == layouts.ElementKind.ELEMENT_FLOW_TABLE
+    for address in (0x100, 0x104, 0x108, 0x114, 0x118, 0x17C, 0x200, 0x800, 0xFFC, 0x182, 0x10D):
+        assert (await element.access(address, 1)).error, f"a write of {address:#x}"
+    for address in (0x118, 0x17C, 0x180, 0x1FC, 0x200, 0xFFC, 0x102):
+        assert (await element.access(address)).error, f"a read of {address:#x}"
+    assert (await element.access(R["FLOW_REGISTERS_OPERAND_INDEX"], layouts.FLOW_OPERANDS)).error
+    assert (await element.access(R["FLOW_REGISTERS_GROUP_INDEX"], SIZE["Groups"])).error
+    rules = [FlowRule(n, n << 8, MASKS[0], 0, 1) for n in range(2)]
+    bad = [
+        (TABLE_HASHED, POPULATE, FlowRule(0, 5 << 8, MASKS[0], 0, 1), Status.STATUS_EEXIST),  # the id
+        (TABLE_HASHED, POPULATE, FlowRule(9, 1 << 8, MASKS[1], 0, 1), Status.STATUS_EINVAL),  # the mask
+        (TABLE_HASHED, POPULATE, FlowRule(9, rules[0].key, MASKS[0], 0, 1), Status.STATUS_EEXIST),  # the key
+        (TABLE_HASHED, POPULATE, FlowRule(9, 0, MASKS[0], 0, 4), Status.STATUS_EINVAL),  # the group
+        (TABLE_HASHED, POPULATE, FlowRule(9, 0, MASKS[0], 0, 255), Status.STATUS_EINVAL),
+        (TABLE_HASHED, POPULATE, FlowRule(RULES[0], 0, MASKS[0], 0, 1), Status.STATUS_EINVAL),
+        (TABLE_TERNARY, POPULATE, FlowRule(RULES[1], 0, MASKS[0]), Status.STATUS_EINVAL),
+        (TABLE_HASHED, UPDATE, FlowRule(0, 0, MASKS[0], 0, 2), Status.STATUS_EINVAL),  # another group
+        (TABLE_HASHED, DELETE, FlowRule(30, 0, 0), Status.STATUS_ENOENT),
+        (TABLE_TERNARY, DELETE, FlowRule(3, 0, 0), Status.STATUS_ENOENT),
+    ]
+    key = layouts.FlowKey(ip_dst=0x100).to_int() & MASKS[0]
+    rules = [FlowRule(0, 0, MASKS[0], 0, 1), FlowRule(1, key, MASKS[0], 0, 1)]
+    for rule in rules:
+        assert await element.execute(TABLE_HASHED, POPULATE, rule) == Status.STATUS_OK
+    for table, kind, rule, status in bad:
+        assert await element.execute(table, kind, rule) == status
+    await element.request(R["FLOW_REGISTERS_GROUP_INDEX"], 1)
+    assert await element.read(R["FLOW_REGISTERS_GROUP_USED"]) == 2
+    for n in range(RULES[1]):
+        assert await element.execute(TABLE_TERNARY, POPULATE, FlowRule(n, n, FULL >> n, n)) == Status.STATUS_OK
+    assert [await element.read(R["OFU_REGISTERS_USED"] + 4 * n) for n in range(2)] == [2, RULES[1]]
+    assert await element.execute(TABLE_HASHED, INITIALIZE, FlowRule(0, 0, 0)) == Status.STATUS_OK
+    assert await element.execute(TABLE_HASHED, POPULATE, FlowRule(0, 0, MASKS[1], 0, 1)) == Status.STATUS_OK, "empty again"
