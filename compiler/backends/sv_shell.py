@@ -34,7 +34,7 @@ def generate(graph: Graph) -> Top:
     from_host = tuple(e for e in graph.edges if e.end.instance and e.is_input)
     to_lanes = tuple(e for e in graph.edges if not e.end.instance and not e.is_input)
     read = tuple(e for e in graph.edges if not e.end.instance and e.is_input)
-    for edges, what in ((from_host, "channels from the host"), (to_lanes + to_host, "channels to lanes and to the host")):
+    for edges, what in ((from_host, "channels from the host"), (to_host, "channels to the host")):
         if len(edges) > CHANNELS:
             raise BackendError(f"the configuration has {len(edges)} {what}; the shell has room for {CHANNELS}")
     lanes = 1 + max([0, *(edge.end.port for edge in (*read, *to_lanes))])
@@ -70,6 +70,9 @@ def _header(graph: Graph, lanes: int) -> list[str]:
         "  output sluice_pkg::flit_t             out_data_o,",
         "  output logic                          out_valid_o,",
         "  input  logic                          out_ready_i,",
+        "  output sluice_pkg::flit_t             to_host_data_o,",
+        "  output logic                          to_host_valid_o,",
+        "  input  logic                          to_host_ready_i,",
         "  input  sluice_pkg::register_request_t reg_request_i,",
         "  input  logic [3:0]                    reg_request_valid_i,",
         "  output logic [3:0]                    reg_request_ready_o,",
@@ -142,21 +145,34 @@ def _from_host(edges: tuple[Edge, ...]) -> list[str]:
 
 
 def _stores(to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...]) -> list[str]:
-    count = len(to_lanes) + len(to_host)
-    lines = ["\n  // Out, whole packets", f"  logic [{max(count, 1) - 1}:0][2:0] drop;"]
-    if not count:
-        return [*lines, "  assign out_data_o = '0;", "  assign out_valid_o = 1'b0;", "  assign drop = '0;"]
-    lines += [
-        f"  flit_t [{count - 1}:0] leave_data, store_data;",
-        f"  logic [{count - 1}:0]  leave_valid, leave_ready, store_valid, store_ready;",
+    drops = [f"{way}_drop" for way, edges in (("host", to_host), ("lane", to_lanes)) if edges]
+    count = max(len(to_lanes) + len(to_host), 1)
+    return [
+        *_ways_out("lane", "out", to_lanes),
+        *_ways_out("host", "to_host", to_host),
+        f"  logic [{count - 1}:0][2:0] drop;",
+        f"  assign drop = {{{', '.join(drops)}}};" if drops else "  assign drop = '0;",
     ]
-    for number, edge in enumerate([*to_lanes, *to_host]):
-        aim = f".ToHost(1'b1), .Number({number - len(to_lanes)})" if edge.end.instance else f".Number({edge.end.port})"
+
+
+def _ways_out(way: str, port: str, edges: tuple[Edge, ...]) -> list[str]:
+    """Channels `WAY_leave` to a port of the graph."""
+    lines, count = [f"\n  // Out, whole packets: {way}"], len(edges)
+    if not count:
+        return [*lines, f"  assign {port}_data_o = '0;", f"  assign {port}_valid_o = 1'b0;"]
+    lines += [
+        f"  flit_t [{count - 1}:0] {way}_leave_data, {way}_store_data;",
+        f"  logic [{count - 1}:0]  {way}_leave_valid, {way}_leave_ready, {way}_store_valid, {way}_store_ready;",
+        f"  logic [{count - 1}:0][2:0] {way}_drop;",
+    ]
+    for number, edge in enumerate(edges):
+        aim = f".ToHost(1'b1), .Number({number})" if way == "host" else f".Number({edge.end.port})"
         lines += [
             f"  sh_graph_store #({aim}) u_store_{edge.name} (",
-            f"    .clk_i, .rst_i(graph_rst_i), .in_data_i(leave_data[{number}]), .in_valid_i(leave_valid[{number}]),",
-            f"    .in_ready_o(leave_ready[{number}]), .out_data_o(store_data[{number}]), .out_valid_o(store_valid[{number}]),",
-            f"    .out_ready_i(store_ready[{number}]), .drop_o(drop[{number}])",
+            f"    .clk_i, .rst_i(graph_rst_i), .in_data_i({way}_leave_data[{number}]), .in_valid_i({way}_leave_valid[{number}]),",
+            f"    .in_ready_o({way}_leave_ready[{number}]), .out_data_o({way}_store_data[{number}]),",
+            f"    .out_valid_o({way}_store_valid[{number}]), .out_ready_i({way}_store_ready[{number}]),",
+            f"    .drop_o({way}_drop[{number}])",
             "  );",
         ]
         if not edge.is_packet:
@@ -165,15 +181,16 @@ def _stores(to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...]) -> list[str]:
                 f"  logic {edge.name}_valid, {edge.name}_ready;",
                 f"  sh_graph_pack #(.Width({edge.width})) u_{edge.name} (",
                 f"    .clk_i, .rst_i(graph_rst_i), .in_data_i({edge.name}), .in_valid_i({edge.name}_valid),",
-                f"    .in_ready_o({edge.name}_ready), .out_data_o(leave_data[{number}]), .out_valid_o(leave_valid[{number}]),",
-                f"    .out_ready_i(leave_ready[{number}])",
+                f"    .in_ready_o({edge.name}_ready), .out_data_o({way}_leave_data[{number}]),",
+                f"    .out_valid_o({way}_leave_valid[{number}]), .out_ready_i({way}_leave_ready[{number}])",
                 "  );",
             ]
     return [
         *lines,
-        f"  sl_packet_arbiter #(.Ports({count})) u_join (",
-        "    .clk_i, .rst_i(graph_rst_i), .pause_i(1'b0), .in_data_i(store_data), .in_valid_i(store_valid),",
-        "    .in_ready_o(store_ready), .out_data_o, .out_valid_o, .out_ready_i",
+        f"  sl_packet_arbiter #(.Ports({count})) u_join_{way} (",
+        f"    .clk_i, .rst_i(graph_rst_i), .pause_i(1'b0), .in_data_i({way}_store_data), .in_valid_i({way}_store_valid),",
+        f"    .in_ready_o({way}_store_ready), .out_data_o({port}_data_o), .out_valid_o({port}_valid_o),",
+        f"    .out_ready_i({port}_ready_i)",
         "  );",
     ]
 
@@ -184,9 +201,11 @@ def _program(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...]
         if not edge.is_packet:
             data, valid, ready = edge.name, f"{edge.name}_valid", f"{edge.name}_ready"
         else:
-            wires, place = "leave", ([*to_lanes, *to_host].index(edge) if not edge.is_input else 0)
             if edge.is_input:
                 wires, place = ("from", from_host.index(edge)) if edge.end.instance else ("lane", edge.end.port)
+            else:
+                wires, edges = ("host_leave", to_host) if edge.end.instance else ("lane_leave", to_lanes)
+                place = edges.index(edge)
             data, valid, ready = (f"{wires}_{what}[{place}]" for what in ("data", "valid", "ready"))
         side, other = ("i", "o") if edge.is_input else ("o", "i")
         name = edge.name
@@ -211,8 +230,8 @@ def _program(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...]
 def _rest(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], from_host: tuple[Edge, ...]) -> list[str]:
     stores, quiet = len(to_lanes) + len(to_host), QUIET_CYCLES + graph.depth
     bits = quiet.bit_length()
-    visible = ["active", "out_valid_o", "host_valid_i", "lane_valid != '0"]
-    visible += ["store_valid != '0"] if stores else []
+    visible = ["active", "out_valid_o", "to_host_valid_o", "host_valid_i", "lane_valid != '0"]
+    visible += [f"{way}_store_valid != '0" for way, edges in (("lane", to_lanes), ("host", to_host)) if edges]
     visible += ["from_valid != '0"] if from_host else []
     return [
         "\n  // Registers",
@@ -226,11 +245,9 @@ def _rest(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], f
         "",
         "  // Packets that leave: counted at their first flit.",
         "  always_comb begin",
-        "    event_o = '0;",
-        "    if (out_valid_o && out_ready_i && out_data_o.sop) begin",
-        "      event_o.forwarded = out_data_o.meta.verdict == VERDICT_FORWARD;",
-        "      event_o.to_host   = out_data_o.meta.verdict == VERDICT_TO_HOST;",
-        "    end",
+        "    event_o           = '0;",
+        "    event_o.forwarded = out_valid_o && out_ready_i && out_data_o.sop;",
+        "    event_o.to_host   = to_host_valid_o && to_host_ready_i && to_host_data_o.sop;",
         "  end",
         "",
         "  // Nothing is in flight when no token was seen for longer than an element can have one inside.",
@@ -244,6 +261,6 @@ def _rest(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], f
         "  end",
         "",
         "  logic unused;",
-        "  assign unused = &{1'b0, tick_i, time_i, lane_data, lane_valid, host_data_i, host_valid_i, LpmEntries4, LpmEntries6,",
-        "    ExactEntries4, ExactEntries6};",
+        "  assign unused = &{1'b0, tick_i, time_i, lane_data, lane_valid, host_data_i, host_valid_i, out_ready_i, to_host_ready_i,",
+        "    LpmEntries4, LpmEntries6, ExactEntries4, ExactEntries6};",
     ]

@@ -86,7 +86,7 @@ CODES = {
     "E0802": "A program that is too large for hardware, or that has no end known before it runs.",
     "E0803": "No initiation interval fits the clock.",
     "E0804": "What the RTL back end cannot express yet.",
-    "E0805": "A host element that sends to the simulated device.",
+    "E0805": "A configuration that the shell cannot hold: too many channels between host and device.",
     "E0806": "A native body that does not fit its element.",
 }
 

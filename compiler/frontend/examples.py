@@ -138,7 +138,7 @@ NOTES = {
     "E0802": "Use smaller arrays and fewer rounds of loops, or run the program with `--target cpu`.",
     "E0803": "Ask for a slower clock: `./sluice build --clock 100`. `./sluice report --clock 100` says what is reached then.",
     "E0804": "Run it with `--target cpu`. The message names the part that is missing.",
-    "E0805": "Send packets in through a lane, or take `host` from the instance, or run it with `--target cpu`.",
+    "E0805": "The shell has 16 channels to the host and 16 from it. Join some by an element, or keep elements on one side.",
     "E0806": "The message names the port. What a native body must have: `docs/guide/language.md`.",
 }
 

@@ -77,8 +77,8 @@ module sh_core #(
   end
 
   // The graph.
-  flit_t          graph_data;
-  logic           graph_valid, graph_ready, graph_empty;
+  flit_t          graph_data, direct_data;
+  logic           graph_valid, graph_ready, graph_empty, direct_valid, direct_ready;
   deparse_event_t graph_event;
   flit_t          host_data;
   logic           host_valid, host_ready, host_enters, host_enters_q, takes_host, graph_host_ready;
@@ -96,6 +96,7 @@ module sh_core #(
     .takes_host_o(takes_host), .host_data_i(host_data), .host_valid_i(host_valid && host_enters && !graph_rst),
     .host_ready_o(graph_host_ready),
     .out_data_o(graph_data), .out_valid_o(graph_valid), .out_ready_i(graph_ready),
+    .to_host_data_o(direct_data), .to_host_valid_o(direct_valid), .to_host_ready_i(direct_ready),
     .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[GraphWindows:1]),
     .reg_request_ready_o(window_request_ready[GraphWindows:1]), .reg_response_o(window_response[GraphWindows:1]),
     .reg_response_valid_o(window_response_valid[GraphWindows:1]), .capability_o(graph_capability),
@@ -144,14 +145,17 @@ module sh_core #(
     if (rst_i) done_q <= '0;
   end
 
-  // To the host.
+  // To the host. A graph that has a way there of its own sends nothing there by the other.
   flit_t       stored_data;
+  logic        host_store_ready;
+  assign split_ready[1] = host_store_ready;
+  assign direct_ready   = host_store_ready;
   logic        stored_valid, stored_ready;
   logic        host_store_idle, to_host_stored, to_host_error, to_host_overflow, unused_oversize, unused_runt;
   logic [15:0] to_host_length;
   sl_packet_fifo #(.Flits(LaneFlits), .LargestPacket(EGRESS_BYTES)) u_to_host (
     .clk_i, .rst_i, .lossless_i(lossless),
-    .in_data_i(graph_data), .in_valid_i(split_valid[1]), .in_ready_o(split_ready[1]),
+    .in_data_i(direct_valid ? direct_data : graph_data), .in_valid_i(direct_valid || split_valid[1]), .in_ready_o(host_store_ready),
     .out_data_o(stored_data), .out_valid_o(stored_valid), .out_ready_i(stored_ready), .empty_o(host_store_idle),
     .stored_o(to_host_stored), .stored_length_o(to_host_length), .drop_error_o(to_host_error),
     .drop_oversize_o(unused_oversize), .drop_runt_o(unused_runt), .drop_overflow_o(to_host_overflow)

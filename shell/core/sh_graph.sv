@@ -24,6 +24,9 @@ module sh_graph #(
   output sluice_pkg::flit_t             out_data_o,         // packets; verdict and egress mask say where to
   output logic                          out_valid_o,
   input  logic                          out_ready_i,
+  output sluice_pkg::flit_t             to_host_data_o,     // a way to the host besides; then nothing goes there by the other
+  output logic                          to_host_valid_o,
+  input  logic                          to_host_ready_i,
   input  sluice_pkg::register_request_t reg_request_i,
   input  logic [3:0]                    reg_request_valid_i, // windows 1 to 4
   output logic [3:0]                    reg_request_ready_o,
@@ -60,6 +63,8 @@ module sh_graph #(
   };
   assign takes_host_o = 1'b0;
   assign host_ready_o = 1'b0;
+  assign to_host_data_o  = '0;
+  assign to_host_valid_o = 1'b0;
 
   // What is in flight: every packet that came in leaves, or is dropped with an event.
   always_comb begin
@@ -77,5 +82,5 @@ module sh_graph #(
   end
 
   logic unused;
-  assign unused = &{1'b0, time_i, host_data_i, host_valid_i};
+  assign unused = &{1'b0, time_i, host_data_i, host_valid_i, to_host_ready_i};
 endmodule

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -11,11 +12,15 @@ import typer
 
 from compiler.backends import cpp
 from compiler.certificate import parts
-from compiler.compile import Compiled, HardwareError, graph_of
+from compiler.compile import Compiled, HardwareError, graph_of, shell_of
 from compiler.frontend.source import Diagnostics
+from compiler.frontend.typed import Program
 from compiler.native import has_native
 from compiler.native import native as native_body
+from testing.simulate import ROOT, closure, module_folders
 from tools.cli.programs import fail, hardware, program_of, save
+
+LIST = "files.f"
 
 
 class Target(StrEnum):
@@ -35,28 +40,53 @@ def build(
     """Build a program: one SystemVerilog module an element and one for the configuration, with the parts they stand on
     and a list of the files in the order of compilation (`files.f`); or one C++ file. Nothing is written where there is an error.
 
-    `./sluice build my.sl --out rtl`, then for example `cd rtl && verilator --lint-only --top-module cfg_my -f files.f`."""
+    `./sluice build my.sl --out rtl`, then for example `cd rtl && verilator --lint-only --top-module cfg_my -f files.f`. In
+    `rtl/shell` is the whole device with the configuration as its graph, its top `sh_core`, and a list of its own."""
     texts = _rtl(file, clock, native) if target is Target.RTL else {"program.cc": cpp.generate(program_of(file))}
     for name, text in texts.items():
         save(out / name, text)
-    for name in sorted(texts):
+    for name in sorted(name for name in texts if "/" not in name):
         print(out / name)
+    if f"shell/{LIST}" in texts:
+        print(out / "shell")
 
 
 def _rtl(file: Path, clock: float, native: bool) -> dict[str, str]:
     program, compiled = hardware(file, clock)
     try:
         texts = _modules(compiled, native)
+        elements, shell = list(texts), {}
         if program.instances:
             graph = graph_of(file.stem, program, compiled)
             texts[f"{graph.module}.sv"] = graph.text
+            shell = _shell(file.stem, program, compiled)
     except HardwareError as error:
         diagnostics = Diagnostics()
         error.report(diagnostics)
         raise fail(diagnostics, False) from error
     used = parts("\n".join(texts.values()))
-    order = [*sorted(used, key=lambda name: (not name.endswith("_pkg.sv"), name)), *texts]
-    return {**used, **texts, "files.f": "".join(f"{name}\n" for name in order)}
+    whole = {**used, **texts, LIST: _list([*sorted(used), *texts])}
+    if shell:
+        shell = {name: text for name, text in shell.items() if name not in used}
+        shell[LIST] = _list([*(f"../{name}" for name in [*sorted(used), *elements]), *shell])
+    return whole | {f"shell/{name}": text for name, text in shell.items()}
+
+
+def _list(names: Sequence[str]) -> str:
+    """Files, packages first: the layouts', then those that use them."""
+    order = sorted(names, key=lambda name: (not name.endswith("_pkg.sv"), "sluice_pkg" not in name))
+    return "".join(f"{name}\n" for name in order)
+
+
+def _shell(name: str, program: Program, compiled: dict[str, Compiled]) -> dict[str, str]:
+    """The device around the configuration, by file name. Raises HardwareError."""
+    graph, top = shell_of(name, program, compiled)
+    core = ROOT / "shell" / "core" / "sh_core.sv"
+    known = {path.stem for folder in module_folders() for path in folder.glob("*.sv")}
+    used = {word for word in re.findall(r"\w+", core.read_text() + top.text) if word in known} - {"sh_core", "sh_graph"}
+    paths = {path for word in used for path in closure(word)}
+    texts = {path.name: path.read_text() for path in sorted({core, *paths})}
+    return {**texts, f"{graph.module}.sv": graph.text, "sh_graph.sv": top.text}
 
 
 def _modules(compiled: Mapping[str, Compiled], native: bool) -> dict[str, str]:

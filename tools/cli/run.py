@@ -212,10 +212,14 @@ def run(
     ),
     target: str = typer.Option(
         "cpu",
-        help="of a program: cpu (compiled C++), sim (its RTL, cycle by cycle), or interpreter (slow, and what it does is right)",
+        help="of a program: cpu (compiled C++), sim (its RTL in the simulated accelerator, host elements beside), or interpreter",
     ),
     seed: int = typer.Option(0, min=0, help="of a program: what timing decides is chosen from it; 0: the plain run"),
-    signals: list[str] = typer.Option([], "--signal", help="of a program: INSTANCE.NAME:ARGUMENT,... at the end of the run"),
+    signals: list[str] = typer.Option(
+        [],
+        "--signal",
+        help="of a program: INSTANCE.NAME:ARGUMENT,... at the end of the run; with @N behind it when N packets have been sent",
+    ),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
 ) -> None:
     """Send captures, or what comes to live interfaces, through the simulated accelerator.
@@ -224,7 +228,8 @@ def run(
     packet was sent and no output packet differs from the software forwarder's own. A live run compares nothing.
 
     `./sluice run my.sl --in a.pcap --out b.pcap --signal cnt.get_count` runs the configuration of a program instead, and asks an
-    instance at the end; `--target sim` as RTL. Exit status 1: the program has an error, or an assertion of it failed.
+    instance at the end; `--target sim` as RTL in the simulated accelerator. Exit status 1: the program has an error, or an
+    assertion of it failed.
     """
     live = bool(interfaces)
     if (program is None) == (rules is None):

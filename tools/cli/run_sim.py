@@ -33,7 +33,7 @@ from compiler.targets.rtl_outcome import outcome, signal_of
 from host.python.device import Device, Received
 from shell.sim.build import build
 
-STEP_CYCLES = 64
+STEP_CYCLES = 16  # so that a lane with 16 packets of one flit before it does not run dry
 REST_CYCLES = 1 << 22  # behind the last packet, after which an element is taken to write without end
 STUCK_CYCLES = 20_000  # without a packet in or out of a device that is not idle: its elements wait for each other
 HOST_ROUNDS = 4096  # of the host's instances, between two steps of the device

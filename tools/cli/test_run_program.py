@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice run FILE.sl`: the CPU and the interpreter send the same packets, count the same, and say what is wrong."""
+"""`sluice run FILE.sl`: every target sends the same packets, counts the same, and says what is wrong."""
 
 import json
 from pathlib import Path
@@ -28,22 +28,45 @@ PROGRAM = """
         set_signal(p);
     }
 }
-.element Split (packet in -> packet small, packet large) {
+struct note_t { uint<16> length; uint<600> wide; }
+.element Split (packet in -> packet small, packet large, note_t note) {
     .state { bool is_large; }
     .handler {
         flit x = read(in);
         if (x.sop) is_large = x.meta.length > 100;
         if (is_large) write(large, x);
         if (!is_large) write(small, x);
+        if (x.sop) {
+            note_t n;
+            n.length = x.meta.length;
+            n.wide = (uint<600>) x.meta.length << 550;
+            write(note, n);
+        }
         if (x.sop && x.meta.length == 65) print("{} bytes", x.meta.length);
     }
     .signal uint<9> add(uint<8> a, uint<8> b) { return (uint<9>) a + b; }
 }
+.element Sum (note_t in -> uint<40> out) {
+    .state { uint<40> sum; }
+    .handler {
+        note_t n = read(in);
+        sum += n.length;
+        write(out, (uint<40>) (n.wide >> 550));
+    }
+}
+.element Tally (uint<40> in ->) {
+    .state { uint<40> sum; }
+    .handler { sum += read(in); }
+    .signal uint<40> get_sum() { return sum; }
+}
 Count :: cnt @
 Split :: split @
-Tee :: tee
+Tally :: tally @
+host Sum :: sum
+host Tee :: tee
 host PktLogger :: logger
 from_tor -> cnt -> split [1] -> to_tor
+split [3] -> sum -> tally
 split [2] -> tee [1] -> to_lane[1]
 tee [2] -> logger
 from_lane[1] -> to_lane[2]
@@ -63,7 +86,8 @@ def test_runs_a_configuration_over_captures(target: str, tmp_path: Path) -> None
     lanes = [tmp_path / f"out{lane}.pcap" for lane in range(3)]
     outputs = [word for path in lanes for word in ("--out", str(path))]
     inputs = ["--in", str(tmp_path / "in.pcap")] * 2
-    signals = ["--signal", "cnt", "--signal", "split.add:200,0x64"]
+    signals = ["--signal", "cnt", "--signal", "split.add:200,0x64", "--signal", "tally.get_sum"]
+    signals += ["--signal", "logger.get_packets", "--signal", "cnt:0@12"]
     status, text, _ = invoke(tmp_path, "--target", target, *inputs, *outputs, *signals, "--json")
     assert status == 0
     assert [read_capture(path) for path in lanes] == [PACKETS[:4], PACKETS[4:], PACKETS]
@@ -71,7 +95,12 @@ def test_runs_a_configuration_over_captures(target: str, tmp_path: Path) -> None
     found = json.loads(text)
     assert found["lanes"] == [4, 4, 8]
     assert found["instances"]["cnt"]["state"] == {"count": "0x8"}
-    assert found["instances"]["cnt"]["answers"] == ["0x8"]
+    during, after = (int(answer, 16) for answer in found["instances"]["cnt"]["answers"])
+    assert after == 8 and (during == 6 or (target == "sim" and during < 6))  # there while packets are on their way
+    assert found["instances"]["logger"]["answers"] == ["0x4"]
+    lengths = hex(sum(len(packet.data) for packet in PACKETS))
+    assert found["instances"]["sum"]["state"] == {"sum": lengths}
+    assert found["instances"]["tally"]["answers"] == [lengths]
     assert found["instances"]["split"]["answers"] == ["0x12c"]
     assert found["instances"]["split"]["lines"] == ["65 bytes"]
 
@@ -81,5 +110,6 @@ def test_says_what_is_wrong(tmp_path: Path) -> None:
     given = ["--target", "interpreter", "--in", str(tmp_path / "in.pcap")]
     assert "no signal 'sub'" in invoke(tmp_path, *given, "--signal", "split.sub")[2]
     assert "takes 2 arguments" in invoke(tmp_path, *given, "--signal", "split.add:1")[2]
+    assert "number of packets" in invoke(tmp_path, *given, "--signal", "cnt@soon")[2]
     assert "no target 'gpu'" in invoke(tmp_path, "--target", "gpu", "--in", str(tmp_path / "in.pcap"))[2]
     assert "one of the two" in CliRunner().invoke(app, ["run", "--in", str(tmp_path / "in.pcap")]).stderr
