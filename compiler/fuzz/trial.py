@@ -104,21 +104,19 @@ def _cpp_runner(element: typed.Element, text: str) -> Runner:
 
 def simulated(compiled: Compiled) -> Runner:
     """The SystemVerilog that the compiler emits. Raises RtlError."""
-    name = compiled.element.name
-    return _runner(compiled, rtl.build({name: rtl_outcome.pipelined(compiled)}, options=rtl.QUICK))
+    return _simulator(compiled, {f"{compiled.module}.sv": compiled.text})
 
 
-def native(compiled: Compiled, wrong: tuple[str, str] = ("", "")) -> Runner:
-    """The native body in SystemVerilog. Raises RtlError, and HardwareError where it does not fit. `wrong`: a text in it, and what
-    is to stand there instead, to see that it would be found."""
+def native(compiled: Compiled) -> Runner:
+    """The native body in SystemVerilog. Raises RtlError, and HardwareError where it does not fit."""
+    return _simulator(compiled, native_texts(compiled))
+
+
+def _simulator(compiled: Compiled, texts: dict[str, str]) -> Runner:
+    """Of the element's module, by the texts of it and of what is inside."""
     name, ir = compiled.element.name, rtl_outcome.pipelined(compiled)
-    texts = {file: text.replace(*wrong) for file, text in native_texts(compiled).items()}
-    binary = rtl._binary(texts, {name: of_element(ir, has_now=False)}, rtl.QUICK)
-    return _runner(compiled, rtl.Built(binary, {name: ir}, {name: compiled.plan}))
-
-
-def _runner(compiled: Compiled, built: rtl.Built) -> Runner:
-    name = compiled.element.name
+    design = of_element(ir, rtl._has_now(compiled.plan))
+    built = rtl.Built(rtl._binary(texts, {name: design}, rtl.QUICK), {name: ir}, {name: compiled.plan})
 
     def run(given: Trial) -> Outcome:
         outcomes = rtl_outcome.run_built(built, {name: compiled}, {name: given.streams}, given.seed, {name: given.calls})
