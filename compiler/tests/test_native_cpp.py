@@ -4,12 +4,14 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from compiler.compile import HardwareError
 from compiler.frontend import typed
 from compiler.fuzz import trial
 from compiler.tests.differential import elements
 from testing.simulate import ROOT
+from tools.cli.main import app
 
 BODY = ROOT / "elements" / "count" / "count_native.h"
 SCALED = """
@@ -85,3 +87,21 @@ def test_what_does_not_fit_is_an_error(tmp_path: Path, right: str, instead: str,
     with pytest.raises(HardwareError) as error:
         trial.native_body_cpp(changed(tmp_path, count(), text.replace(right, instead)))
     assert error.value.code == "E0806" and said in error.value.text, error.value.text
+
+
+def test_build_takes_native_bodies_where_it_is_told_to(tmp_path: Path) -> None:
+    (tmp_path / "one.sl").write_text("from_tor -> Count :: c @ -> to_tor\n")
+    for folder, options in (("generated", []), ("native", ["--native"])):
+        words = ["build", str(tmp_path / "one.sl"), "--target", "cpu", "--out", str(tmp_path / folder), *options]
+        assert CliRunner().invoke(app, words).exit_code == 0
+        assert ("count_native<Parameters> native;" in (tmp_path / folder / "program.cc").read_text()) == bool(options)
+
+
+def test_build_says_what_does_not_fit(tmp_path: Path) -> None:
+    for path in BODY.parent.iterdir():
+        (tmp_path / path.name).write_text(path.read_text().replace("x.sop ?", "x.begins ?"))
+    done = CliRunner().invoke(
+        app, ["build", str(tmp_path / "count.sl"), "--target", "cpu", "--native", "--out", str(tmp_path / "out")]
+    )
+    assert done.exit_code == 1 and "error[E0806]: count_native.h: line 9" in done.stderr
+    assert not (tmp_path / "out").exists()

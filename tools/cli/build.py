@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from compiler import native_cpp
 from compiler.backends import cpp
 from compiler.certificate import parts
 from compiler.compile import Compiled, HardwareError, graph_of, shell_of
@@ -35,14 +36,21 @@ def build(
     target: Target = typer.Option(Target.RTL, help="rtl: SystemVerilog; cpu: C++20"),
     out: Path = typer.Option(..., "-o", "--out", help="folder for the files; made when it is not there"),
     clock: float = typer.Option(200.0, "--clock", help="MHz to schedule for (rtl)"),
-    native: bool = typer.Option(False, "--native", help="take native bodies, where elements have one (rtl)"),
+    native: bool = typer.Option(
+        False, "--native", help="take native bodies, where elements have one in the language of the target"
+    ),
 ) -> None:
     """Build a program: one SystemVerilog module an element and one for the configuration, with the parts they stand on
     and a list of the files in the order of compilation (`files.f`); or one C++ file. Nothing is written where there is an error.
 
     `./sluice build my.sl --out rtl`, then for example `cd rtl && verilator --lint-only --top-module cfg_my -f files.f`. In
     `rtl/shell` is the whole device with the configuration as its graph, its top `sh_core`, and a list of its own."""
-    texts = _rtl(file, clock, native) if target is Target.RTL else {"program.cc": cpp.generate(program_of(file))}
+    try:
+        texts = _rtl(file, clock, native) if target is Target.RTL else {"program.cc": _cpp(program_of(file), native)}
+    except HardwareError as error:
+        diagnostics = Diagnostics()
+        error.report(diagnostics)
+        raise fail(diagnostics, False) from error
     for name, text in texts.items():
         save(out / name, text)
     for name in sorted(name for name in texts if "/" not in name):
@@ -51,19 +59,20 @@ def build(
         print(out / "shell")
 
 
+def _cpp(program: Program, native: bool) -> str:
+    """The C++. Raises HardwareError where a native body does not fit."""
+    return native_cpp.generate(program) if native else cpp.generate(program)
+
+
 def _rtl(file: Path, clock: float, native: bool) -> dict[str, str]:
+    """The files by name. Raises HardwareError."""
     program, compiled = hardware(file, clock)
-    try:
-        texts = _modules(compiled, native)
-        elements, shell = list(texts), {}
-        if program.instances:
-            graph = graph_of(file.stem, program, compiled)
-            texts[f"{graph.module}.sv"] = graph.text
-            shell = _shell(file.stem, program, compiled)
-    except HardwareError as error:
-        diagnostics = Diagnostics()
-        error.report(diagnostics)
-        raise fail(diagnostics, False) from error
+    texts = _modules(compiled, native)
+    elements, shell = list(texts), {}
+    if program.instances:
+        graph = graph_of(file.stem, program, compiled)
+        texts[f"{graph.module}.sv"] = graph.text
+        shell = _shell(file.stem, program, compiled)
     used = parts("\n".join(texts.values()))
     whole = {**used, **texts, LIST: _list([*sorted(used), *texts])}
     if shell:
