@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The flow table as software answers and finds what `testing/models/flow.py` does, as the RTL does cycle by cycle."""
+
+import ctypes as c
+import random
+from collections import Counter
+
+import sluice_layouts as L
+
+from host.lib.test_flow_rules import Manager, Operation, key_bytes, marked
+from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
+
+GROUPS, ENTRIES, TERNARY = 3, 6, 5
+
+
+def test_model_agrees_with_the_model_of_the_rtl() -> None:
+    random.seed(5)
+    manager, model = Manager(GROUPS, ENTRIES, ENTRIES, TERNARY), FlowModel(GROUPS, ENTRIES, TERNARY)
+    masks, values = [random.getrandbits(KEY_BITS) for _ in range(4)], [random.getrandbits(KEY_BITS) for _ in range(3)]
+    statuses: Counter[tuple[int, int, int]] = Counter()
+    marks: dict[tuple[int, int], int] = {}
+    hits = 0
+    for step in range(1, 4000):
+        table = random.choice([L.TABLE_HASHED, L.TABLE_TERNARY])
+        kind = random.choice(
+            [POPULATE] * 5 + [DELETE] * (1 if step % 400 < 300 else 5) + [UPDATE] * 2 + [INITIALIZE] * (step % 101 == 0)
+        )
+        group = random.randrange(GROUPS + (random.random() < 0.1))
+        mask = masks[group] if random.random() < 0.8 else random.choice(masks)
+        value = random.choice(values) ^ (1 << random.randrange(KEY_BITS)) * random.randrange(2)
+        limit = GROUPS * ENTRIES if table == L.TABLE_HASHED else TERNARY
+        rule = FlowRule(random.randrange(limit + 1), value, mask, random.randrange(3), group)
+        if rule.rule_id in model.rules[table] and random.random() < 0.5:
+            old = model.rules[table][rule.rule_id]
+            rule = FlowRule(
+                old.rule_id, old.value ^ random.getrandbits(KEY_BITS) & ~old.mask, old.mask, rule.rule_priority, old.group
+            )
+        expected = model.expect(table, kind, rule)
+        there = model.keys[rule.group] if rule.group < GROUPS else {}
+        if table == L.TABLE_HASHED and kind == POPULATE and expected == 0 and len(there) == ENTRIES:
+            expected = L.Status.STATUS_ENOSPC
+        operation = Operation(kind, table, rule.group, rule.rule_priority, rule.rule_id, actions=marked(step))
+        operation.value, operation.mask = key_bytes(rule.value), key_bytes(rule.mask)
+        assert manager.table.execute(manager.table.context, c.byref(operation)) == -expected, rule
+        statuses[table, kind, expected] += 1
+        if expected == L.Status.STATUS_OK:
+            model.commit(table, kind, rule)
+            marks[table, rule.rule_id] = step
+        for _ in range(3):
+            key = random.choice(values) ^ (1 << random.randrange(KEY_BITS)) * random.randrange(2)
+            winners = model.winners(key)
+            found = manager.find(key)
+            assert found in [marks[winner] for winner in winners] if winners else found == 0
+            hits += bool(winners)
+    manager.close()
+    assert hits > 1000 and len(statuses) >= 14, statuses
