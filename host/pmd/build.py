@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compiles the driver for DPDK, `build/pmd/librte_net_sluice.so.NN`, with all of the host library in it, when a source changed.
+
+`python -m host.pmd.build` prints its path, which `-d` of a DPDK program takes. Debian's DPDK refuses drivers under folders that
+everyone may write to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from host.build import FLAGS, HOST, INCLUDES, BuildError, build_program
+from testing.simulate import ROOT
+from tools.setup.dpdk import HEADERS
+
+BUILD = ROOT / "build" / "pmd"
+HERE = Path(__file__).parent
+NAME = "librte_net_sluice.so"
+FOLDERS = (HOST / "lib", HOST / "lanes", HERE)
+SWITCH = ("template.c",)  # of the software switch: what a header template is
+NEEDED = ["ethdev", "bus_vdev", "eal", "mbuf", "mempool", "ring", "kvargs", "net"]
+DEFINES = ("-DALLOW_INTERNAL_API", "-DALLOW_EXPERIMENTAL_API")
+
+
+def dpdk_flags() -> list[str]:
+    """The compiler's flags for DPDK's own headers, whose warnings are not ours."""
+    if not HEADERS.exists():
+        raise BuildError("DPDK's driver headers are missing: run `make dpdk`")
+    told = subprocess.run(["pkg-config", "--cflags", "libdpdk"], capture_output=True, text=True, check=True).stdout.split()
+    return [flag.replace("-I", "-isystem", 1) if flag.startswith("-I") else flag for flag in told] + ["-isystem", str(HEADERS)]
+
+
+def build() -> Path:
+    """The driver; made when it is not there. Raises BuildError with the compiler's words."""
+    sources = sorted([*(path for folder in FOLDERS for path in folder.glob("*.c")), *(HOST / "switch" / name for name in SWITCH)])
+    headers = sorted(path for folder in (*INCLUDES, HERE) for path in folder.glob("*.h"))
+    flags = [*FLAGS, "-O3", "-fPIC", "-shared", "-fvisibility=hidden", *DEFINES, *dpdk_flags()]
+    flags.append(f'-DSLUICE_DEVICE_PROGRAM="{build_program()}"')
+    state = hashlib.sha256(repr(flags).encode())
+    for path in [*sources, *headers, HEADERS.parent / "done"]:
+        state.update(path.name.encode() + path.read_bytes())
+    target = BUILD / state.hexdigest()[:16] / NAME
+    if not target.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = target.with_suffix(f".{os.getpid()}")
+        includes = [f"-I{path}" for path in (*INCLUDES, HERE)]
+        libraries = [*(f"-lrte_{name}" for name in NEEDED), "-lpcap", "-lpthread", "-ldl", "-lm", "-Wl,--no-undefined"]
+        command = ["gcc", *flags, *includes, "-o", str(unfinished), *map(str, sources), *libraries]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise BuildError(done.stderr[-6000:])
+        unfinished.rename(target)
+    return target
+
+
+def main() -> int:
+    """The command; its exit status."""
+    try:
+        print(build())
+    except BuildError as error:
+        print(f"pmd: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of rte_flow. Any thread may make them at any time, on any port of a device: one lock a device.
+#include "flow_ops.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "flow_tables.h"
+#include "pmd.h"
+
+enum { COUNTER_BITS = 48 };
+
+struct rte_flow {
+    struct rte_flow *next, **at;
+    uint8_t lane; // of the port that it was asked of
+    struct flow_rule rule;
+    struct flow_place place;
+    uint64_t packets, bytes; // counters at the last reset
+};
+
+struct pmd_flows {
+    pthread_mutex_t lock;
+    struct pmd_device *device;
+    struct flow_tables *tables;
+    struct rte_flow *first;
+};
+
+static struct pmd_port *port_of(const struct rte_eth_dev *ethdev) {
+    return ethdev->data->dev_private;
+}
+
+static void begin(struct pmd_flows *flows) {
+    pthread_mutex_lock(&flows->lock);
+    service_begin(flows->device->service);
+}
+
+static void end(struct pmd_flows *flows) {
+    service_end(flows->device->service);
+    pthread_mutex_unlock(&flows->lock);
+}
+
+int pmd_flows_new(struct pmd_flows **out, struct pmd_device *device) {
+    struct pmd_flows *flows = calloc(1, sizeof *flows);
+    if (!flows)
+        return sluice_fail(-ENOMEM, "out of memory");
+    pthread_mutex_init(&flows->lock, NULL);
+    flows->device = device;
+    *out = flows;
+    return flow_tables_new(&flows->tables, device->sluice);
+}
+
+static int forget(struct pmd_flows *flows, struct rte_flow *flow) {
+    int result = flow_tables_remove(flows->tables, &flow->place);
+    *flow->at = flow->next;
+    if (flow->next)
+        flow->next->at = flow->at;
+    free(flow);
+    return result;
+}
+
+static int forget_port(struct pmd_flows *flows, uint8_t lane) {
+    int result = 0;
+    for (struct rte_flow *flow = flows->first, *next; flow; flow = next) {
+        next = flow->next;
+        int removed = flow->lane == lane ? forget(flows, flow) : 0;
+        result = removed ? removed : result;
+    }
+    return result;
+}
+
+void pmd_flows_forget_port(struct pmd_flows *flows, uint8_t lane) {
+    begin(flows);
+    forget_port(flows, lane);
+    end(flows);
+}
+
+void pmd_flows_free(struct pmd_flows *flows) {
+    if (!flows)
+        return;
+    flow_tables_free(flows->tables);
+    pthread_mutex_destroy(&flows->lock);
+    free(flows);
+}
+
+static int lane_of(void *device, uint32_t port_id) {
+    if (port_id > UINT16_MAX || !rte_eth_dev_is_valid_port((uint16_t)port_id))
+        return -1;
+    const struct rte_eth_dev *ethdev = &rte_eth_devices[port_id];
+    return ethdev->dev_ops == &pmd_ops && port_of(ethdev)->device == device ? port_of(ethdev)->lane : -1;
+}
+
+static int parse(struct rte_eth_dev *ethdev, const struct rte_flow_attr *attributes,
+                 const struct rte_flow_item *pattern, const struct rte_flow_action *actions, struct flow_rule *rule,
+                 struct rte_flow_error *error) {
+    struct pmd_port *port = port_of(ethdev);
+    struct flow_context context = {.lane = port->lane, .queue_count = 1, .lane_of = lane_of, .device = port->device};
+    char text[FLOW_TEXT];
+    int result = flow_parse(&context, attributes, pattern, actions, rule, error);
+    if (result == 0 && rte_log_can_log((uint32_t)pmd_log, RTE_LOG_DEBUG)) {
+        flow_text(rule, text);
+        PMD_LOG(DEBUG, "flow %s\n", text);
+    }
+    return result;
+}
+
+static int flow_validate(struct rte_eth_dev *ethdev, const struct rte_flow_attr *attributes,
+                         const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
+                         struct rte_flow_error *error) {
+    struct pmd_flows *flows = port_of(ethdev)->device->flows;
+    struct flow_rule rule;
+    int result = parse(ethdev, attributes, pattern, actions, &rule, error);
+    if (result)
+        return result;
+    pthread_mutex_lock(&flows->lock);
+    result = flow_tables_check(flows->tables, &rule, error);
+    pthread_mutex_unlock(&flows->lock);
+    return result;
+}
+
+static struct rte_flow *flow_create(struct rte_eth_dev *ethdev, const struct rte_flow_attr *attributes,
+                                    const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
+                                    struct rte_flow_error *error) {
+    struct pmd_flows *flows = port_of(ethdev)->device->flows;
+    struct rte_flow *flow = calloc(1, sizeof *flow);
+    if (!flow) {
+        flow_error(error, -ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, "out of memory");
+        return NULL;
+    }
+    int result = parse(ethdev, attributes, pattern, actions, &flow->rule, error);
+    struct sluice_rule_counters counters = {0};
+    begin(flows);
+    if (result == 0 && (result = flow_tables_add(flows->tables, &flow->rule, &flow->place, error)) == 0) {
+        flow->lane = port_of(ethdev)->lane;
+        flow->next = flows->first;
+        flow->at = &flows->first;
+        if (flow->next)
+            flow->next->at = &flow->next;
+        flows->first = flow;
+        if (flow_tables_counters(flows->tables, &flow->place, &counters) == 0) { // of the rule's number before
+            flow->packets = counters.packets;
+            flow->bytes = counters.bytes;
+        }
+    }
+    end(flows);
+    if (result)
+        free(flow);
+    return result ? NULL : flow;
+}
+
+static int flow_destroy(struct rte_eth_dev *ethdev, struct rte_flow *flow, struct rte_flow_error *error) {
+    struct pmd_flows *flows = port_of(ethdev)->device->flows;
+    begin(flows);
+    int result = forget(flows, flow);
+    end(flows);
+    return result ? flow_error(error, result, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, "%s", sluice_error_text()) : 0;
+}
+
+static int flow_flush(struct rte_eth_dev *ethdev, struct rte_flow_error *error) {
+    struct pmd_flows *flows = port_of(ethdev)->device->flows;
+    begin(flows);
+    int result = forget_port(flows, port_of(ethdev)->lane);
+    end(flows);
+    return result ? flow_error(error, result, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, "%s", sluice_error_text()) : 0;
+}
+
+static int count(struct pmd_flows *flows, struct rte_flow *flow, struct rte_flow_query_count *query) {
+    const uint64_t all = (1ULL << COUNTER_BITS) - 1;
+    struct sluice_rule_counters counters;
+    int result = flow_tables_counters(flows->tables, &flow->place, &counters);
+    if (result)
+        return result;
+    query->hits = (counters.packets - flow->packets) & all;
+    query->bytes = (counters.bytes - flow->bytes) & all;
+    query->hits_set = query->bytes_set = 1;
+    if (query->reset) {
+        flow->packets = counters.packets;
+        flow->bytes = counters.bytes;
+    }
+    return 0;
+}
+
+static int flow_query(struct rte_eth_dev *ethdev, struct rte_flow *flow, const struct rte_flow_action *actions,
+                      void *data, struct rte_flow_error *error) {
+    struct pmd_flows *flows = port_of(ethdev)->device->flows;
+    int result = 0;
+    for (; actions->type != RTE_FLOW_ACTION_TYPE_END && result == 0; actions++) {
+        if (actions->type == RTE_FLOW_ACTION_TYPE_VOID)
+            continue;
+        if (actions->type != RTE_FLOW_ACTION_TYPE_COUNT)
+            return flow_refuse(error, actions, "a query of anything but COUNT");
+        begin(flows);
+        result = count(flows, flow, data);
+        end(flows);
+    }
+    return result ? flow_error(error, result, RTE_FLOW_ERROR_TYPE_HANDLE, flow, "%s", sluice_error_text()) : 0;
+}
+
+static int flow_isolate(struct rte_eth_dev *ethdev, int on, struct rte_flow_error *error) {
+    (void)ethdev;
+    return on ? flow_error(error, -ENOTSUP, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL,
+                           "isolated mode: what no rule matches goes to the host, always")
+              : 0;
+}
+
+static int flow_dump(struct rte_eth_dev *ethdev, struct rte_flow *flow, FILE *file, struct rte_flow_error *error) {
+    struct pmd_flows *flows = port_of(ethdev)->device->flows;
+    char text[FLOW_TEXT];
+    (void)error;
+    begin(flows);
+    for (struct rte_flow *one = flows->first; one; one = one->next) {
+        struct sluice_rule_counters counters = {0};
+        if ((flow && one != flow) || (!flow && one->lane != port_of(ethdev)->lane))
+            continue;
+        flow_tables_counters(flows->tables, &one->place, &counters);
+        flow_text(&one->rule, text);
+        fprintf(file, "%s table %u, rule %u, %llu packets: %s\n",
+                one->place.ofu == SLUICE_ELEMENT_EXACT ? "exact" : "lpm", one->place.table, one->place.id,
+                (unsigned long long)(counters.packets - one->packets), text);
+    }
+    end(flows);
+    return 0;
+}
+
+const struct rte_flow_ops pmd_flow_ops = {
+    .validate = flow_validate,
+    .create = flow_create,
+    .destroy = flow_destroy,
+    .flush = flow_flush,
+    .dev_dump = flow_dump,
+    .query = flow_query,
+    .isolate = flow_isolate,
+};

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of a port but for bursts, counters and flows. What the device cannot do is refused here or declared
+// absent in pmd_info, never ignored.
+#include "pmd.h"
+
+#include <errno.h>
+#include <rte_malloc.h>
+#include <stdio.h>
+
+#include "flow_ops.h"
+
+static struct pmd_port *port_of(const struct rte_eth_dev *ethdev) {
+    return ethdev->data->dev_private;
+}
+
+static int pmd_configure(struct rte_eth_dev *ethdev) {
+    const struct rte_eth_conf *wanted = &ethdev->data->dev_conf;
+    if (wanted->lpbk_mode || wanted->intr_conf.rxq || wanted->dcb_capability_en) {
+        PMD_LOG(ERR, "%s: loopback, receive interrupts and DCB are not there\n", ethdev->data->name);
+        return -ENOTSUP;
+    }
+    return 0;
+}
+
+static int pmd_link_update(struct rte_eth_dev *ethdev, int wait) {
+    struct pmd_port *port = port_of(ethdev);
+    bool up = ethdev->data->dev_started && port->receives && !service_status(port->device->service);
+    struct rte_eth_link link = {.link_speed = RTE_ETH_SPEED_NUM_UNKNOWN,
+                                .link_duplex = RTE_ETH_LINK_FULL_DUPLEX,
+                                .link_status = up ? RTE_ETH_LINK_UP : RTE_ETH_LINK_DOWN};
+    (void)wait;
+    return rte_eth_linkstatus_set(ethdev, &link);
+}
+
+static void set_receiving(struct pmd_port *port, bool on) {
+    rte_spinlock_lock(&port->device->receive_lock);
+    port->receives = on;
+    rte_spinlock_unlock(&port->device->receive_lock);
+    service_lane_set(port->device->service, port->lane, on);
+}
+
+static void drop_waiting(struct pmd_port *port) {
+    void *mbuf;
+    while (port->waiting && rte_ring_sc_dequeue(port->waiting, &mbuf) == 0)
+        rte_pktmbuf_free(mbuf);
+}
+
+static int pmd_start(struct rte_eth_dev *ethdev) {
+    struct pmd_port *port = port_of(ethdev);
+    uint32_t frame = (uint32_t)ethdev->data->mtu + PMD_OVERHEAD;
+    bool scatter = ethdev->data->dev_conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_SCATTER;
+    if (service_status(port->device->service))
+        return -EIO;
+    if (port->pool && frame + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(port->pool) && !scatter) {
+        PMD_LOG(ERR, "%s: frames of %u bytes do not fit into a buffer of its pool; ask for the offload SCATTER\n",
+                ethdev->data->name, frame);
+        return -EINVAL;
+    }
+    ethdev->data->scattered_rx = scatter;
+    set_receiving(port, port->pool != NULL);
+    ethdev->data->dev_started = 1; // for the link
+    pmd_link_update(ethdev, 0);
+    for (uint16_t i = 0; i < ethdev->data->nb_rx_queues; i++)
+        ethdev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STARTED;
+    for (uint16_t i = 0; i < ethdev->data->nb_tx_queues; i++)
+        ethdev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STARTED;
+    return 0;
+}
+
+// Rules stay (RTE_ETH_DEV_CAPA_FLOW_RULE_KEEP).
+static int pmd_stop(struct rte_eth_dev *ethdev) {
+    struct pmd_port *port = port_of(ethdev);
+    set_receiving(port, false);
+    drop_waiting(port);
+    ethdev->data->dev_started = 0;
+    pmd_link_update(ethdev, 0);
+    for (uint16_t i = 0; i < ethdev->data->nb_rx_queues; i++)
+        ethdev->data->rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
+    for (uint16_t i = 0; i < ethdev->data->nb_tx_queues; i++)
+        ethdev->data->tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
+    return 0;
+}
+
+static int pmd_link_up(struct rte_eth_dev *ethdev) {
+    set_receiving(port_of(ethdev), port_of(ethdev)->pool != NULL);
+    pmd_link_update(ethdev, 0);
+    return 0;
+}
+
+static int pmd_link_down(struct rte_eth_dev *ethdev) {
+    set_receiving(port_of(ethdev), false);
+    pmd_link_update(ethdev, 0);
+    return 0;
+}
+
+static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
+    const struct rte_eth_desc_lim limits = {.nb_max = 4096, .nb_min = 1, .nb_align = 1};
+    (void)ethdev;
+    info->min_rx_bufsize = RTE_ETHER_MIN_LEN;
+    info->max_rx_pktlen = SLUICE_MTU_BYTES;
+    info->min_mtu = RTE_ETHER_MIN_MTU;
+    info->max_mtu = SLUICE_MTU_BYTES - PMD_OVERHEAD;
+    info->max_rx_queues = 1;
+    info->max_tx_queues = PMD_TX_QUEUES;
+    info->max_mac_addrs = PMD_MACS;
+    info->rx_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER;
+    info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    info->flow_type_rss_offloads = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP; // onto one queue
+    info->rx_desc_lim = info->tx_desc_lim = limits;
+    info->default_rxportconf = info->default_txportconf =
+        (struct rte_eth_dev_portconf){.burst_size = 32, .ring_size = 512, .nb_queues = 1};
+    info->dev_capa = RTE_ETH_DEV_CAPA_FLOW_RULE_KEEP;
+    return 0;
+}
+
+static int pmd_rx_setup(struct rte_eth_dev *ethdev, uint16_t queue, uint16_t count, unsigned node,
+                        const struct rte_eth_rxconf *wanted, struct rte_mempool *pool) {
+    struct pmd_port *port = port_of(ethdev);
+    char name[RTE_RING_NAMESIZE];
+    (void)count, (void)node;
+    if (wanted->rx_deferred_start)
+        return -ENOTSUP;
+    snprintf(name, sizeof name, "sluice_rx_%u", ethdev->data->port_id);
+    if (!port->waiting)
+        port->waiting = rte_ring_create(name, 1024, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
+    if (!port->waiting)
+        return -ENOMEM;
+    rte_spinlock_lock(&port->device->receive_lock);
+    port->pool = pool;
+    rte_spinlock_unlock(&port->device->receive_lock);
+    ethdev->data->rx_queues[queue] = port;
+    return 0;
+}
+
+static void pmd_rx_release(struct rte_eth_dev *ethdev, uint16_t queue) {
+    struct pmd_port *port = port_of(ethdev);
+    (void)queue;
+    rte_spinlock_lock(&port->device->receive_lock);
+    port->receives = false;
+    port->pool = NULL;
+    rte_spinlock_unlock(&port->device->receive_lock);
+    drop_waiting(port);
+    rte_ring_free(port->waiting);
+    port->waiting = NULL;
+}
+
+static int pmd_tx_setup(struct rte_eth_dev *ethdev, uint16_t queue, uint16_t count, unsigned node,
+                        const struct rte_eth_txconf *wanted) {
+    struct pmd_port *port = port_of(ethdev);
+    (void)count;
+    if (wanted->tx_deferred_start)
+        return -ENOTSUP;
+    if (!port->tx[queue])
+        port->tx[queue] = rte_zmalloc_socket("sluice_tx", sizeof *port->tx[queue], RTE_CACHE_LINE_SIZE, (int)node);
+    if (!port->tx[queue])
+        return -ENOMEM;
+    port->tx[queue]->port = port;
+    ethdev->data->tx_queues[queue] = port->tx[queue];
+    return 0;
+}
+
+// The queue's counters are the port's and stay until it is closed.
+static void pmd_tx_release(struct rte_eth_dev *ethdev, uint16_t queue) {
+    (void)ethdev, (void)queue;
+}
+
+static void pmd_rx_info(struct rte_eth_dev *ethdev, uint16_t queue, struct rte_eth_rxq_info *info) {
+    (void)queue;
+    info->mp = port_of(ethdev)->pool;
+    info->scattered_rx = ethdev->data->scattered_rx;
+    info->nb_desc = PMD_RING;
+}
+
+// The ethdev layer keeps the flag, MTU, addresses; bursts read them there.
+static int pmd_accept(struct rte_eth_dev *ethdev) {
+    (void)ethdev;
+    return 0;
+}
+
+static int pmd_mtu_set(struct rte_eth_dev *ethdev, uint16_t mtu) {
+    struct pmd_port *port = port_of(ethdev);
+    uint32_t frame = (uint32_t)mtu + PMD_OVERHEAD;
+    if (port->pool && ethdev->data->dev_started && !ethdev->data->scattered_rx &&
+        frame + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(port->pool))
+        return -EINVAL;
+    return 0;
+}
+
+static int pmd_mac_set(struct rte_eth_dev *ethdev, struct rte_ether_addr *address) {
+    (void)ethdev, (void)address;
+    return 0;
+}
+
+static int pmd_mac_add(struct rte_eth_dev *ethdev, struct rte_ether_addr *address, uint32_t index, uint32_t pool) {
+    (void)ethdev, (void)address, (void)index, (void)pool;
+    return 0;
+}
+
+static void pmd_mac_remove(struct rte_eth_dev *ethdev, uint32_t index) {
+    (void)ethdev, (void)index;
+}
+
+static int pmd_multicasts_set(struct rte_eth_dev *ethdev, struct rte_ether_addr *addresses, uint32_t count) {
+    struct pmd_port *port = port_of(ethdev);
+    if (count > PMD_MULTICASTS)
+        return -ENOSPC;
+    rte_spinlock_lock(&port->device->receive_lock);
+    for (uint32_t i = 0; i < count; i++)
+        port->multicasts[i] = addresses[i];
+    port->multicast_count = count;
+    rte_spinlock_unlock(&port->device->receive_lock);
+    return 0;
+}
+
+static int pmd_firmware(struct rte_eth_dev *ethdev, char *text, size_t size) {
+    struct pmd_port *port = port_of(ethdev);
+    int needed = snprintf(text, size, "layouts %#x, %u lanes, %u kHz", SLUICE_LAYOUT_HASH,
+                          sluice_device_lanes(port->device->sluice), sluice_device_clock_khz(port->device->sluice));
+    return (size_t)needed < size ? 0 : needed + 1;
+}
+
+static int pmd_flow_ops_get(struct rte_eth_dev *ethdev, const struct rte_flow_ops **ops) {
+    (void)ethdev;
+    *ops = &pmd_flow_ops;
+    return 0;
+}
+
+int pmd_port_close(struct rte_eth_dev *ethdev) {
+    struct pmd_port *port = port_of(ethdev);
+    struct pmd_device *device = port->device;
+    if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+        return 0;
+    pmd_stop(ethdev);
+    pmd_flows_forget_port(device->flows, port->lane);
+    rte_spinlock_lock(&device->receive_lock);
+    device->ports[port->lane] = NULL;
+    rte_spinlock_unlock(&device->receive_lock);
+    rte_ring_free(port->waiting);
+    for (unsigned i = 0; i < PMD_TX_QUEUES; i++)
+        rte_free(port->tx[i]);
+    rte_free(port->base);
+    pthread_mutex_destroy(&port->statistics);
+    if (--device->open_ports == 0)
+        pmd_device_close(device);
+    return 0;
+}
+
+const struct eth_dev_ops pmd_ops = {
+    .dev_configure = pmd_configure,
+    .dev_start = pmd_start,
+    .dev_stop = pmd_stop,
+    .dev_close = pmd_port_close,
+    .dev_set_link_up = pmd_link_up,
+    .dev_set_link_down = pmd_link_down,
+    .dev_infos_get = pmd_info,
+    .fw_version_get = pmd_firmware,
+    .link_update = pmd_link_update,
+    .rx_queue_setup = pmd_rx_setup,
+    .rx_queue_release = pmd_rx_release,
+    .tx_queue_setup = pmd_tx_setup,
+    .tx_queue_release = pmd_tx_release,
+    .rxq_info_get = pmd_rx_info,
+    .mtu_set = pmd_mtu_set,
+    .mac_addr_set = pmd_mac_set,
+    .mac_addr_add = pmd_mac_add,
+    .mac_addr_remove = pmd_mac_remove,
+    .set_mc_addr_list = pmd_multicasts_set,
+    .promiscuous_enable = pmd_accept,
+    .promiscuous_disable = pmd_accept,
+    .allmulticast_enable = pmd_accept,
+    .allmulticast_disable = pmd_accept,
+    .stats_get = pmd_stats_get,
+    .stats_reset = pmd_stats_reset,
+    .xstats_get = pmd_xstats_get,
+    .xstats_get_names = pmd_xstats_names,
+    .xstats_reset = pmd_stats_reset,
+    .flow_ops_get = pmd_flow_ops_get,
+};

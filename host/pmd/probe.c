@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// A vdev `net_sluiceN` becomes a device with a port for each of its lanes:
+//   device=KIND[:LIB]  which device: `sim` in this process, `sim-process` in one of its own; without LIB the library
+//   that
+//                      the environment's SLUICE_SIM_LIB names
+//   lanes=[A,B]        what its lanes are connected to (lane.h), one port each; without it, all lanes, to nothing
+//   lossless=1         full FIFOs press back instead of dropping, for captures
+// The first port has the name of the vdev, the others `net_sluiceN_laneM`. A simulated device runs in a control thread.
+#include "pmd.h"
+
+#include <bus_vdev_driver.h>
+#include <errno.h>
+#include <rte_kvargs.h>
+#include <rte_malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "flow_ops.h"
+
+#define KEY_DEVICE "device"
+#define KEY_LANES "lanes"
+#define KEY_LOSSLESS "lossless"
+
+RTE_LOG_REGISTER(pmd_log, pmd.net.sluice, NOTICE);
+
+struct arguments {
+    char device[512], text[1024]; // text: the lanes, cut
+    const char *lanes[SERVICE_LANES];
+    unsigned count;
+    bool lossless;
+};
+
+static struct pmd_device *devices;
+static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
+
+// `sim`, `sim:PATH`, `sim-process:PATH`: DPDK's arguments have no second `=` for the lib=PATH of the library's URI.
+static int read_device(const char *key, const char *value, void *context) {
+    struct arguments *arguments = context;
+    const char *path = strchr(value, ':');
+    int kind = path ? (int)(path - value) : (int)strlen(value);
+    int size = snprintf(arguments->device, sizeof arguments->device, "%.*s:%s%s", kind, value,
+                        path && path[1] ? "lib=" : "", path ? path + 1 : "");
+    (void)key;
+    return size < (int)sizeof arguments->device ? 0 : -EINVAL;
+}
+
+static int read_lanes(const char *key, const char *value, void *context) {
+    struct arguments *arguments = context;
+    size_t size = strlen(value);
+    (void)key;
+    if (size >= sizeof arguments->text)
+        return -EINVAL;
+    bool is_list = *value == '[' && value[size - 1] == ']';
+    snprintf(arguments->text, sizeof arguments->text, "%.*s", (int)(is_list ? size - 2 : size), value + is_list);
+    for (char *rest = arguments->text, *one; (one = strsep(&rest, ","));) {
+        if (arguments->count == SERVICE_LANES) {
+            PMD_LOG(ERR, "lanes: more than %d\n", SERVICE_LANES);
+            return -EINVAL;
+        }
+        arguments->lanes[arguments->count++] = one;
+    }
+    return 0;
+}
+
+static int read_lossless(const char *key, const char *value, void *context) {
+    (void)key;
+    ((struct arguments *)context)->lossless = value[0] == '1' && value[1] == 0;
+    return strcmp(value, "0") && strcmp(value, "1") ? -EINVAL : 0;
+}
+
+static int read_arguments(const char *text, struct arguments *arguments) {
+    static const char *const keys[] = {KEY_DEVICE, KEY_LANES, KEY_LOSSLESS, NULL};
+    struct rte_kvargs *list = rte_kvargs_parse(text ? text : "", keys);
+    int result = list ? 0 : -EINVAL;
+    strcpy(arguments->device, "sim:");
+    if (result || (result = rte_kvargs_process(list, KEY_DEVICE, read_device, arguments)) ||
+        (result = rte_kvargs_process(list, KEY_LANES, read_lanes, arguments)) ||
+        (result = rte_kvargs_process(list, KEY_LOSSLESS, read_lossless, arguments)))
+        PMD_LOG(ERR, "'%s': the arguments are device=KIND[:LIB], lanes=[LANE,...] and lossless=0 or 1\n",
+                text ? text : "");
+    rte_kvargs_free(list);
+    return result ? -EINVAL : 0;
+}
+
+static void note(void *context, const char *line) {
+    (void)context;
+    PMD_LOG(NOTICE, "%s", line);
+}
+
+static void *run(void *device) {
+    struct service *service = ((struct pmd_device *)device)->service;
+    int result = service_run(service);
+    if (result)
+        PMD_LOG(ERR, "the device has failed: %s\n", sluice_error_text());
+    return NULL;
+}
+
+static void free_device(struct pmd_device *device) {
+    if (device->service && service_free(device->service))
+        PMD_LOG(ERR, "%s\n", sluice_error_text());
+    pmd_flows_free(device->flows);
+    sluice_device_close(device->sluice);
+    free(device);
+}
+
+void pmd_device_close(struct pmd_device *device) {
+    pthread_mutex_lock(&devices_lock);
+    for (struct pmd_device **at = &devices; *at; at = &(*at)->next)
+        if (*at == device) {
+            *at = device->next;
+            break;
+        }
+    pthread_mutex_unlock(&devices_lock);
+    service_stop(device->service);
+    pthread_join(device->thread, NULL);
+    free_device(device);
+}
+
+static int open_device(struct pmd_device *device, const struct arguments *arguments) {
+    int result = sluice_device_open(arguments->device, &device->sluice);
+    if (result)
+        return result;
+    device->lanes = arguments->count ? arguments->count : sluice_device_lanes(device->sluice);
+    if (sluice_device_host_lanes(device->sluice))
+        return sluice_fail(-ENOTSUP, "the host's side of this device is lanes to a NIC");
+    if ((result = sluice_device_set_lossless(device->sluice, arguments->lossless)) ||
+        (result = service_new(&device->service, device->sluice, arguments->lanes, device->lanes, note, NULL)) ||
+        (result = pmd_flows_new(&device->flows, device)))
+        return result;
+    result = rte_ctrl_thread_create(&device->thread, "sluice-device", NULL, run, device);
+    return result ? sluice_fail(result, "no thread for the device") : 0;
+}
+
+static void set_address(struct rte_ether_addr *address, const char *name, uint8_t lane) {
+    uint32_t hash = 2166136261U;
+    for (; *name; name++)
+        hash = (hash ^ (uint8_t)*name) * 16777619U;
+    // Locally administered; the same each time for the same name.
+    *address = (struct rte_ether_addr){{0x02, 0x53, (uint8_t)(hash >> 16), (uint8_t)(hash >> 8), (uint8_t)hash, lane}};
+}
+
+static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, uint8_t lane) {
+    char name[RTE_ETH_NAME_MAX_LEN];
+    const char *own = rte_vdev_device_name(vdev);
+    if (lane == 0)
+        snprintf(name, sizeof name, "%s", own);
+    else
+        snprintf(name, sizeof name, "%s_lane%u", own, lane);
+    struct rte_eth_dev *ethdev = rte_eth_dev_allocate(name);
+    if (!ethdev)
+        return sluice_fail(-ENOMEM, "%s: no room for a port", name);
+    struct pmd_port *port = rte_zmalloc(name, sizeof *port, RTE_CACHE_LINE_SIZE);
+    ethdev->data->dev_private = port;
+    ethdev->data->mac_addrs = rte_zmalloc(name, PMD_MACS * sizeof(struct rte_ether_addr), 0);
+    if (!port || !ethdev->data->mac_addrs) {
+        rte_eth_dev_release_port(ethdev);
+        return sluice_fail(-ENOMEM, "%s: out of memory", name);
+    }
+    *port = (struct pmd_port){.device = device, .ethdev = ethdev, .lane = lane};
+    pthread_mutex_init(&port->statistics, NULL);
+    set_address(&ethdev->data->mac_addrs[0], own, lane);
+    ethdev->device = &vdev->device;
+    ethdev->data->numa_node = vdev->device.numa_node;
+    ethdev->data->dev_flags |= RTE_ETH_DEV_FLOW_OPS_THREAD_SAFE | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
+    ethdev->data->dev_link.link_duplex = RTE_ETH_LINK_FULL_DUPLEX;
+    ethdev->dev_ops = &pmd_ops;
+    ethdev->rx_pkt_burst = pmd_rx_burst;
+    ethdev->tx_pkt_burst = pmd_tx_burst;
+    device->ports[lane] = port;
+    device->open_ports++;
+    return 0;
+}
+
+static void remove_ports(struct pmd_device *device) {
+    unsigned lanes = device->lanes, left = device->open_ports;
+    for (unsigned lane = 0; lane < lanes && left > 0; lane++)
+        if (device->ports[lane]) {
+            struct rte_eth_dev *ethdev = device->ports[lane]->ethdev;
+            left--; // the last takes the device with it
+            pmd_port_close(ethdev);
+            rte_eth_dev_release_port(ethdev);
+        }
+}
+
+static int pmd_probe(struct rte_vdev_device *vdev) {
+    struct arguments arguments = {.count = 0};
+    const char *name = rte_vdev_device_name(vdev);
+    int result = 0;
+    if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+        return -ENOTSUP; // the rings are the primary process's
+    if (read_arguments(rte_vdev_device_args(vdev), &arguments))
+        return -EINVAL;
+    struct pmd_device *device = calloc(1, sizeof *device);
+    if (!device)
+        return -ENOMEM;
+    if (arguments.count == 0)
+        for (unsigned lane = 0; lane < SERVICE_LANES; lane++)
+            arguments.lanes[lane] = "none";
+    device->vdev = &vdev->device;
+    rte_spinlock_init(&device->receive_lock);
+    if ((result = open_device(device, &arguments))) {
+        PMD_LOG(ERR, "%s: %s\n", name, sluice_error_text());
+        free_device(device);
+        return result;
+    }
+    pthread_mutex_lock(&devices_lock);
+    device->next = devices;
+    devices = device;
+    pthread_mutex_unlock(&devices_lock);
+    for (uint8_t lane = 0; lane < device->lanes && result == 0; lane++)
+        result = make_port(device, vdev, lane);
+    if (result) {
+        PMD_LOG(ERR, "%s: %s\n", name, sluice_error_text());
+        if (device->open_ports)
+            remove_ports(device);
+        else
+            pmd_device_close(device);
+        return result;
+    }
+    for (unsigned lane = 0; lane < device->lanes; lane++)
+        rte_eth_dev_probing_finish(device->ports[lane]->ethdev);
+    return 0;
+}
+
+static int pmd_remove(struct rte_vdev_device *vdev) {
+    struct pmd_device *device = devices;
+    while (device && device->vdev != &vdev->device)
+        device = device->next;
+    if (device) // or else its ports were closed one by one
+        remove_ports(device);
+    return 0;
+}
+
+static struct rte_vdev_driver pmd_driver = {.probe = pmd_probe, .remove = pmd_remove};
+
+RTE_PMD_REGISTER_VDEV(net_sluice, pmd_driver);
+RTE_PMD_REGISTER_PARAM_STRING(net_sluice,
+                              KEY_DEVICE "=<string> " KEY_LANES "=[<string>,<string>] " KEY_LOSSLESS "=<0|1>");

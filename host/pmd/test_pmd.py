@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver under DPDK's own testpmd: packets through the ports of a simulated device, counters, life cycle, bad surroundings."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.utils import rdpcap, wrpcap
+
+from testing.device import HOST, ROUTER, noise
+from testing.testpmd import Testpmd
+
+JUMBO = ["--max-pkt-len=9000", "--rx-offloads=0x2000", "--tx-offloads=0x8000"]
+RUNTS = 3
+
+
+def packets(seed: int, count: int, largest: int) -> list[bytes]:
+    """Frames of every size, most of them of no protocol, some malformed, in random order."""
+    random_ = random.Random(seed)
+    sizes = [14, 15, 59, 60, 64, 1514, 1518, 1919, 1920, 1921, 3840, largest]
+    sizes += [random_.randrange(14, 1519) for _ in range(count - len(sizes))]
+    found = [noise(random_, size) for size in sizes if size <= largest]
+    for number in range(20):
+        whole = bytes(Ether(dst=ROUTER, src=HOST) / IP(src="10.0.0.1", dst="10.1.0.1") / UDP(sport=number, dport=53) / bytes(40))
+        broken = bytearray(whole)
+        broken[14 + random_.randrange(20)] ^= 1 << random_.randrange(8)
+        found += [bytes(broken), whole[: random_.randrange(14, len(whole))]]
+    random_.shuffle(found)
+    return found
+
+
+def read(path: Path) -> list[bytes]:
+    return [bytes(packet) for packet in rdpcap(str(path))]
+
+
+def test_forwards_every_packet_between_two_lanes_unchanged_and_in_order(tmp_path: Path) -> None:
+    sent = [packets(lane, 100, 8000) for lane in range(2)]
+    for lane in range(2):
+        wrpcap(str(tmp_path / f"in{lane}"), [noise(random.Random(9), 13)] * RUNTS + sent[lane], linktype=1)
+    lanes = ",".join(f"pcap:{tmp_path}/in{lane}:{tmp_path}/out{lane}" for lane in range(2))
+    with Testpmd(tmp_path, [f"net_sluice0,lanes=[{lanes}],lossless=1"], options=JUMBO) as testpmd:
+        for lane in range(2):
+            testpmd.wait(lane, "tx_good_lane_packets", len(sent[1 - lane]))
+        counters = [testpmd.ask(f"/ethdev/xstats,{lane}") for lane in range(2)]
+        testpmd.quit()
+    for lane in range(2):
+        assert read(tmp_path / f"out{lane}") == sent[1 - lane]
+        size = sum(map(len, sent[lane]))
+        assert counters[lane]["rx_good_lane_packets"] == counters[lane]["rx_host_packets"] == len(sent[lane])
+        assert counters[lane]["rx_good_lane_bytes"] == counters[1 - lane]["tx_good_lane_bytes"] == size
+        assert counters[lane]["rx_undersize_errors"] == RUNTS
+        lost = [name for name, value in counters[lane].items() if value and ("dropped" in name or "_mbuf" in name)]
+        assert not lost
+
+
+def test_counts_what_a_port_does_not_take(tmp_path: Path) -> None:
+    own = "02:00:00:00:00:77"
+    frames = {
+        name: bytes(Ether(dst=address, src=HOST) / bytes(size))
+        for name, address, size in [
+            ("wanted", own, 100),
+            ("other", ROUTER, 100),
+            ("group", "01:00:5e:00:00:09", 90),
+            ("all", "ff:ff:ff:ff:ff:ff", 80),
+            ("long", own, 1600),
+        ]
+    }
+    wrpcap(str(tmp_path / "in"), list(frames.values()), linktype=1)
+    commands = ["set promisc 0 off", "set allmulti 0 off", f"mac_addr set 0 {own}"]
+    vdev = f"net_sluice0,lanes=[pcap:{tmp_path}/in:,pcap::{tmp_path}/out],lossless=1"
+    with Testpmd(tmp_path, [vdev], commands) as testpmd:
+        testpmd.wait(0, "rx_above_mtu_errors", 1)
+        testpmd.wait(1, "tx_good_lane_packets", 2)
+        counters = testpmd.ask("/ethdev/xstats,0")
+        testpmd.quit()
+    assert read(tmp_path / "out") == [frames["wanted"], frames["all"]]
+    assert (counters["rx_filtered"], counters["rx_above_mtu_errors"], counters["rx_errors"]) == (2, 1, 1)
+
+
+def test_lanes_of_datagram_sockets(tmp_path: Path) -> None:
+    folder = Path(f"/tmp/sl-{os.getpid()}")
+    folder.mkdir()
+    ends = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2)]
+    try:
+        for number, end in enumerate(ends):
+            end.bind(str(folder / f"end{number}"))
+            end.settimeout(100)
+        vdev = f"net_sluice0,lanes=[unix:{folder}/lane0,unix:{folder}/lane1:{folder}/end1]"
+        with Testpmd(tmp_path, [vdev]) as testpmd:
+            testpmd.wait_link(1, "UP")
+            for sender, receiver, size in [(0, 1, 60), (1, 0, 1500), (0, 1, 14)]:
+                frame = noise(random.Random(size), size)
+                ends[sender].sendto(frame, str(folder / f"lane{sender}"))
+                assert ends[receiver].recv(2000) == frame
+            testpmd.quit()
+    finally:
+        for end in ends:
+            end.close()
+        subprocess.run(["rm", "-rf", str(folder)], check=True)
+
+
+@pytest.fixture
+def space() -> Iterator[str]:
+    """A network namespace with a pair of interfaces, va and vb."""
+    name = f"sluice-pmd-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        for text in ("link add va type veth peer name vb", "link set va up", "link set vb up"):
+            subprocess.run(["ip", "-n", name, *text.split()], check=True)
+        yield name
+    finally:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
+
+
+EXCHANGE = """
+import socket, sys, time
+def end(name):
+    it = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88b5))
+    it.bind((name, 0x88b5))
+    it.settimeout(100)
+    return it
+one, other = end("vb"), end("tap0")
+for sender, receiver in (one, other), (other, one):
+    frame = bytes(range(12)) + b"\\x88\\xb5" + sender.getsockname()[0].encode() + bytes(200)
+    sender.send(frame)
+    assert receiver.recv(2000) == frame
+print("equal")
+"""
+
+
+def test_lanes_of_a_tap_and_of_an_interface(tmp_path: Path, space: str) -> None:
+    inside = ["ip", "netns", "exec", space]
+    with Testpmd(tmp_path, ["net_sluice0,lanes=[af_packet:va,tap:tap0]"], prefix=inside) as testpmd:
+        testpmd.wait_link(1, "UP")
+        done = subprocess.run([*inside, "python3", "-c", EXCHANGE], capture_output=True, text=True, timeout=120, check=False)
+        assert done.stdout == "equal\n", done.stderr
+        testpmd.quit()
+
+
+def test_is_closed_and_probed_again(tmp_path: Path) -> None:
+    sent = packets(5, 40, 1500)
+    wrpcap(str(tmp_path / "in"), sent, linktype=1)
+    lanes = f"[pcap:{tmp_path}/in:,pcap::{tmp_path}/out]"
+    with Testpmd(tmp_path, [f"net_sluice0,lanes={lanes},lossless=1"]) as testpmd:
+        testpmd.wait(1, "tx_good_lane_packets", len(sent))
+        command = testpmd.process.args
+        assert isinstance(command, list)
+        argument = command[command.index("--vdev") + 1]
+        testpmd.tell("stop", "port stop all", "port close all", "device detach net_sluice0")
+        for name in ("net_sluice0", "net_sluice1"):  # again, and a second beside it
+            testpmd.tell("port attach " + argument.replace("net_sluice0", name).replace("/out", f"/{name}"))
+        testpmd.tell("port start all", "start")
+        for port in (1, 3):
+            testpmd.wait(port, "tx_good_lane_packets", len(sent))
+        testpmd.quit()
+    for name in ("out", "net_sluice0", "net_sluice1"):
+        assert read(tmp_path / name) == sent
+
+
+@pytest.mark.parametrize(
+    ("vdev", "message"),
+    [
+        ("net_sluice0,lanes=[wire:x]", "lane 0: 'wire' is no kind of connection"),
+        ("net_sluice0,lanes=[none,tap]", "lane 1: 'tap': write none, tap:NAME"),
+        ("net_sluice0,lanes=[pcap:/nowhere:]", "/nowhere"),
+        ("net_sluice0,lanes=[none,none,none,none,none]", "5 lanes; the device has 4"),
+        ("net_sluice0,lossless=2", "the arguments are device=KIND"),
+        ("net_sluice0,speed=9", "the arguments are device=KIND"),
+    ],
+)
+def test_says_what_is_wrong_with_its_arguments(tmp_path: Path, vdev: str, message: str) -> None:
+    with Testpmd(tmp_path, [vdev]) as testpmd:
+        testpmd.wait_text("failed to initialize")
+        assert message in testpmd.text(testpmd.errors)
+
+
+def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path) -> None:
+    wrpcap(str(tmp_path / "in"), packets(3, 50, 1500), linktype=1)
+    vdev = f"net_sluice0,lanes=[pcap:{tmp_path}/in:,pcap::{tmp_path}/out],lossless=1"
+    with Testpmd(tmp_path, [vdev], device="sim-process") as testpmd:
+        testpmd.wait(1, "tx_good_lane_packets", 1)
+        children = Path(f"/proc/{testpmd.process.pid}/task").glob("*/children")
+        pids = [int(pid) for path in children for pid in path.read_text().split()]
+        (device,) = [pid for pid in pids if b"sluice-device" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+        os.kill(device, signal.SIGKILL)
+        testpmd.wait_text("the device has failed")
+        testpmd.wait_link(0, "DOWN")
+        testpmd.quit()
