@@ -6,9 +6,12 @@ import random
 
 import cocotb
 import sluice_layouts as layouts
+from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from sluice_layouts import TABLE_HASHED, TABLE_TERNARY, Fault, InstructionKind, L3Kind, L4Kind, Opcode, Status
 
+from host.python.device import CAction, CActionSet
+from host.python.flow_table import DeviceTable, Rules
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule, flow_key
 from testing.simulate import simulate
@@ -298,3 +301,53 @@ async def refuses_what_it_cannot_hold_and_goes_on(dut):
     assert [await element.read(R["OFU_REGISTERS_USED"] + 4 * n) for n in range(2)] == [2, RULES[1]]
     assert await element.execute(TABLE_HASHED, INITIALIZE, FlowRule(0, 0, 0)) == Status.STATUS_OK
     assert await element.execute(TABLE_HASHED, POPULATE, FlowRule(0, 0, MASKS[1], 0, 1)) == Status.STATUS_OK, "empty again"
+
+
+@cocotb.test()
+async def the_rule_manager_moves_rules_under_traffic_and_no_packet_misses(dut):
+    element = Element(dut, stall=0)
+    await element.begin()
+    device = await bridge(DeviceTable)(resume(element.request), resume(element.request))
+    rules = Rules(device.table())
+    assert (device.table().groups, device.table().ternary_entries) == (SIZE["Groups"], SIZE["TernaryEntries"])
+    installed: list[tuple[layouts.PhvRecord, layouts.LinkInfo, int]] = []
+    handles, sent = [], []
+
+    async def traffic() -> None:
+        while True:
+            if len(element.source.queue) < 4 and installed:
+                record, link, mark = random.choice(installed)
+                element.send(record, link)
+                sent.append(mark)
+            await RisingEdge(dut.clk_i)
+
+    async def add(ip_dst: int, mask: int) -> None:
+        record, link = some_packet(tags=1, ip_fragment=0)
+        record.phv.ip_dst, record.length, mark = ip_dst, 64 + len(handles), 1 + len(handles)
+        key = flow_key(record, link)
+        actions = CActionSet((CAction * layouts.ACTION_SLOTS)(CAction(Opcode.ACTION_MARK, mark)))
+        handles.append(await bridge(rules.add)(key.to_int(), mask, 5, actions))
+        assert handles[-1] >= 0
+        installed.append((record, link, mark))
+
+    running = cocotb.start_soon(traffic())
+    for n in range(SIZE["Groups"]):
+        await add(0x0C000000 + (n << 8), mask_of(ip_dst=0xFFFFFF00, eth_type=1 << n))
+    large = mask_of(ip_dst=0xFFFFFFFF, has_vlan=1)
+    for n in range(SIZE["TernaryEntries"] - 2):
+        await add(0x0B000000 + n, large)
+    places = [rules.place(handle).table_id for handle in handles]
+    assert places[: SIZE["Groups"]].count(TABLE_TERNARY) == 1, "a small group made room"
+    assert places[SIZE["Groups"] :].count(TABLE_HASHED) > 10, "a large mask took it"
+    running.cancel()
+    await element.source.drained()
+    await ClockCycles(dut.clk_i, 80)
+    out = [layouts.PhvRecord.from_int(word) for word in element.sink.received]
+    assert [record.mark for record in out] == sent and len(sent) > 3000, "each packet found its rule wherever it was"
+    for mark, handle in enumerate(handles, 1):
+        got = await bridge(rules.counters)(handle)
+        assert [got.packets, got.bytes] == [sent.count(mark), sent.count(mark) * (63 + mark)]
+    assert await bridge(rules.flush)() == 0
+    assert [await element.read(R["OFU_REGISTERS_USED"] + 4 * n) for n in range(2)] == [0, 0]
+    rules.close()
+    device.close()

@@ -75,6 +75,21 @@ void sluice_flow_model_table(struct sluice_flow_model *model, struct sluice_flow
 bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key, uint32_t length, uint32_t tick,
                             struct sluice_flow_found *found);
 
+// The table of a device, behind its window.
+struct sluice_flow_device;
+
+// Register accesses; addresses are offsets in the window of the flow table. Both return 0 or a negative errno.
+struct sluice_flow_bus {
+    void *context;
+    int (*read)(void *context, uint32_t address, uint32_t *value);
+    int (*write)(void *context, uint32_t address, uint32_t value);
+};
+
+// Waits until the element is ready and switches it on. -ENODEV: the window is not of a flow table.
+int sluice_flow_device_new(const struct sluice_flow_bus *bus, struct sluice_flow_device **device);
+void sluice_flow_device_free(struct sluice_flow_device *device);
+void sluice_flow_device_table(struct sluice_flow_device *device, struct sluice_flow_table *table);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,7 +7,8 @@ from collections import Counter
 
 import sluice_layouts as L
 
-from host.lib.test_flow_rules import Manager, Operation, key_bytes, marked
+from host.lib.test_flow_rules import Manager, marked
+from host.python.flow_table import Operation, key_bytes
 from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 
 GROUPS, ENTRIES, TERNARY = 3, 6, 5

@@ -13,87 +13,33 @@ from collections.abc import Callable, Iterator
 import pytest
 import sluice_layouts as L
 
-from host.python.device import load
+from host.python.device import CAction, CActionSet
+from host.python.flow_table import EXECUTE, KEY_BYTES, Model, Operation, Rules, error_text
 
-BYTES = len(L.FlowKey().pack())
-BITS = 8 * BYTES
+BITS = 8 * KEY_BYTES
 FULL = (1 << BITS) - 1 ^ L.FlowKey(tcp_flags=0xF00, reserved=0x3FFF).to_int()
 
 
-class Action(c.Structure):
-    _fields_ = [("opcode", c.c_uint8), ("operand", c.c_uint32)]
-
-
-class ActionSet(c.Structure):
-    _fields_ = [("slots", Action * 8)]
-
-
-class Counters(c.Structure):
-    _fields_ = [("last_hit", c.c_uint32), ("bytes", c.c_uint64), ("packets", c.c_uint64)]
-
-
-class Operation(c.Structure):
-    _fields_ = [
-        ("kind", c.c_uint8),
-        ("table_id", c.c_uint8),
-        ("group", c.c_uint8),
-        ("rule_priority", c.c_uint16),
-        ("rule_id", c.c_uint32),
-        ("value", c.c_uint8 * BYTES),
-        ("mask", c.c_uint8 * BYTES),
-        ("actions", ActionSet),
-    ]
-
-
-class Found(c.Structure):
-    _fields_ = [("table_id", c.c_uint8), ("rule_id", c.c_uint32), ("actions", ActionSet)]
-
-
-EXECUTE = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Operation))
-COUNTERS = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint8, c.c_uint32, c.POINTER(Counters))
-
-
-class Table(c.Structure):
-    _fields_ = [
-        ("context", c.c_void_p),
-        ("groups", c.c_uint32),
-        ("group_entries", c.c_uint32),
-        ("ternary_entries", c.c_uint32),
-        ("execute", EXECUTE),
-        ("counters", COUNTERS),
-    ]
-
-
-def key_bytes(key: int) -> c.Array[c.c_uint8]:
-    return (c.c_uint8 * BYTES)(*key.to_bytes(BYTES, "little"))
-
-
-def marked(mark: int) -> ActionSet:
-    return ActionSet((Action * 8)(Action(L.ACTION_MARK, mark)))
+def marked(mark: int) -> CActionSet:
+    return CActionSet((CAction * 8)(CAction(L.ACTION_MARK, mark)))
 
 
 class Manager:
     """A manager on a model, and every rule that it took: handle to (value, mask, priority, mark, earlier marks)."""
 
     def __init__(self, groups: int = 4, entries: int = 16, fill: int = 12, ternary: int = 16) -> None:
-        self.library = load()
-        for name in ("sluice_flow_model_new", "sluice_flow_rules_new", "sluice_error_text"):
-            getattr(self.library, name).restype = c.c_void_p
-        self.library.sluice_flow_model_find.restype = c.c_bool
-        self.model = c.c_void_p(self.library.sluice_flow_model_new(groups, entries, fill, ternary))
-        self.table, self.watched = Table(), Table()
-        self.library.sluice_flow_model_table(self.model, c.byref(self.table))
-        self.library.sluice_flow_model_table(self.model, c.byref(self.watched))
+        self.model = Model(groups, entries, fill, ternary)
+        self.table, self.watched = self.model.table(), self.model.table()
         self.after: Callable[[], None] = lambda: None
         self.operations = 0
         self.failures: list[AssertionError] = []
         self.watched.execute = EXECUTE(self._execute)
-        self.rules = c.c_void_p(self.library.sluice_flow_rules_new(c.byref(self.watched)))
+        self.rules = Rules(self.watched)
         self.known: dict[int, tuple[int, int, int, int, list[int]]] = {}
 
     def close(self) -> None:
-        self.library.sluice_flow_rules_free(self.rules)
-        self.library.sluice_flow_model_free(self.model)
+        self.rules.close()
+        self.model.close()
 
     def _execute(self, context: int, operation: c._Pointer[Operation]) -> int:
         status: int = self.table.execute(context, operation)
@@ -105,47 +51,38 @@ class Manager:
         return status
 
     def add(self, value: int, mask: int, priority: int, mark: int) -> int:
-        actions = marked(mark)
-        handle: int = self.library.sluice_flow_rule_add(
-            self.rules, key_bytes(value), key_bytes(mask), c.c_uint16(priority), c.byref(actions)
-        )
+        handle = self.rules.add(value, mask, priority, marked(mark))
         if handle >= 0:
             self.known[handle] = (value & mask, mask, priority, mark, [])
         return handle
 
     def delete(self, handle: int) -> int:
-        status: int = self.library.sluice_flow_rule_delete(self.rules, handle)
+        status = self.rules.delete(handle)
         if status == 0:
             del self.known[handle]
         return status
 
     def update(self, handle: int, mark: int) -> int:
-        actions = marked(mark)
-        status: int = self.library.sluice_flow_rule_update(self.rules, handle, c.byref(actions))
+        status = self.rules.update(handle, marked(mark))
         if status == 0:
             value, mask, priority, old, earlier = self.known[handle]
             self.known[handle] = (value, mask, priority, mark, [*earlier, old])
         return status
 
     def place(self, handle: int) -> tuple[int, int]:
-        place = Operation()
-        assert self.library.sluice_flow_rule_place(self.rules, handle, c.byref(place)) == 0
+        place = self.rules.place(handle)
         return place.table_id, place.group
 
     def find(self, key: int, length: int = 0) -> int:
         """The mark of the rule that a packet finds, 0 where there is none."""
-        found = Found()
-        hit = self.library.sluice_flow_model_find(self.model, key_bytes(key), length, 7, c.byref(found))
-        return found.actions.slots[0].operand if hit else 0
+        found = self.model.find(key, length, 7)
+        return found.actions.slots[0].operand if found is not None else 0
 
     def best(self, key: int) -> dict[int, int]:
         """Mark to handle of the rules that may win."""
         found = [(rule[2], rule[3], handle) for handle, rule in self.known.items() if key & rule[1] == rule[0]]
         top = max((priority for priority, _, _ in found), default=0)
         return {mark: handle for priority, mark, handle in found if priority == top}
-
-    def text(self) -> str:
-        return c.string_at(self.library.sluice_error_text()).decode()
 
 
 @pytest.fixture
@@ -222,12 +159,11 @@ def test_every_packet_finds_its_rule_at_every_step_of_random_changes(manager: Ma
         places = now
     assert statuses == {0, -errno.EEXIST, -errno.ENOSPC} and moved > 20
     for handle, rule in list(manager.known.items()):
-        counters = Counters()
-        assert manager.library.sluice_flow_rule_counters(manager.rules, handle, c.byref(counters)) == 0
+        counters = manager.rules.counters(handle)
         packets = sum(counts[mark] for mark in (rule[3], *rule[4]))
         assert [counters.packets, counters.bytes] == [packets, 100 * packets], "what it counted in all its places"
     manager.after = lambda: None
-    assert manager.library.sluice_flow_rules_flush(manager.rules) == 0
+    assert manager.rules.flush() == 0
     manager.known.clear()
     assert all(manager.find(some_key()) == 0 for _ in range(50))
     assert manager.add(0, FULL, 0, 1) >= 0
@@ -249,7 +185,7 @@ def test_groups_fill_first_then_the_tcam_and_a_large_mask_takes_the_place_of_a_s
 
 def test_what_has_no_room_or_cannot_be_enforced_is_refused_with_the_reason(manager: Manager) -> None:
     assert manager.add(0, L.FlowKey(tcp_flags=0x100).to_int(), 0, 1) == -errno.ENOTSUP
-    assert "TCP flags" in manager.text()
+    assert "TCP flags" in error_text()
     assert manager.add(0, 0, 0, 1) >= 0
     assert manager.add(5, 0, 0, 2) == -errno.EEXIST, "bits outside the mask do not count"
     assert manager.add(5, 0, 1, 2) >= 0, "the same match with another priority is another rule"
@@ -258,7 +194,7 @@ def test_what_has_no_room_or_cannot_be_enforced_is_refused_with_the_reason(manag
         assert manager.add(0, 1 << 100 + n, 0, 3) >= 0
     operations = manager.operations
     assert manager.add(0, 1 << 130, 0, 3) == -errno.ENOSPC
-    assert "4 mask groups" in manager.text() and "TCAM is full (16" in manager.text()
+    assert "4 mask groups" in error_text() and "TCAM is full (16" in error_text()
     assert manager.operations == operations, "refused without asking the table"
     assert manager.delete(77) == -errno.ENOENT and manager.update(-1, 1) == -errno.ENOENT
     assert manager.delete(next(iter(manager.known))) == 0
