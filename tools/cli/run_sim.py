@@ -34,9 +34,10 @@ from host.python.device import Device, Received
 from shell.sim.build import build
 
 STEP_CYCLES = 16  # so that a lane with 16 packets of one flit before it does not run dry
-REST_CYCLES = 1 << 22  # behind the last packet, after which an element is taken to write without end
+REST_CYCLES = 1 << 20  # behind the last packet, after which an element is taken to write without end
 STUCK_CYCLES = 20_000  # without a packet in or out of a device that is not idle: its elements wait for each other
 HOST_ROUNDS = 4096  # of the host's instances, between two steps of the device
+HOST_TOKENS = 4096  # on their way to the device, with which the host's instances wait
 SMALLEST = 14  # bytes of a packet
 WINDOW = layouts.WINDOW_SIZE
 PROGRAM = "u_graph.u_program.u_"  # where instances stand in the device
@@ -70,6 +71,8 @@ class Ran:
     errors: int
     lost: int
     drops: dict[str, int]
+    unsent: int  # packets that no lane took
+    is_stuck: bool  # tokens are left in the device
     is_quiet: bool
     time_of: Callable[[Packet], Packet]
 
@@ -189,6 +192,7 @@ class _Run:
         self.choices: dict[str, Signals] = {}
         self.answers: dict[str, list[int]] = {instance.name: [] for instance in made.graph.instances}
         self.last = 0  # cycle of the last movement
+        self.is_stuck = False
         on_host = tuple(instance for instance in made.program.instances if instance.on_host)
         names = {instance.name for instance in on_host}
         into = {edge.end: number for number, edge in enumerate(made.top.to_host)}
@@ -222,7 +226,7 @@ class _Run:
         start = self.last = self.device.cycles
         during = deque(sorted((call for call in calls if call.after is not None), key=lambda call: call.after or 0))
         late = [call for call in calls if call.after is None]
-        while any(self.lanes):
+        while any(self.lanes) and self.device.cycles - self.last <= self.stuck:
             self._feed(during)
             self._step()
         is_quiet = self._rest()
@@ -261,7 +265,8 @@ class _Run:
                 self.host.send(received.queue, _tokens(channel, received))
             has_moved = True
         if self.host.instances:
-            self.host.run(HOST_ROUNDS)
+            if sum(len(there.waiting) + len(there.queue) for there in self.to_device) < HOST_TOKENS:
+                self.host.run(HOST_ROUNDS)
             for number, there in enumerate(self.to_device):
                 has_moved |= self._send(number, there)
         if has_moved:
@@ -275,6 +280,7 @@ class _Run:
             waits = any(there.waiting or there.queue for there in self.to_device)
             if not self._step():
                 is_idle = bool(self.device.library.sluice_device_idle(self.device.handle)) and not waits
+                self.is_stuck = not is_idle
                 if is_idle or self.device.cycles - max(self.last, start) > self.stuck:
                     return True
         return False
@@ -366,7 +372,19 @@ class _Run:
         instances = {**found.instances, **{name: Outcome({}, {}, [], 0, answers) for name, answers in self.answers.items()}}
         errors = read["DROP_ERROR"] + self.errors
         shown = {name: count for name, count in drops.items() if count}
-        return Ran(self.left, tokens, instances, cycles, errors, self.lost + read["LOST"], shown, is_quiet, lambda packet: packet)
+        return Ran(
+            left=self.left,
+            tokens=tokens,
+            instances=instances,
+            cycles=cycles,
+            errors=errors,
+            lost=self.lost + read["LOST"],
+            drops=shown,
+            unsent=sum(map(len, self.lanes)),
+            is_stuck=self.is_stuck,
+            is_quiet=is_quiet,
+            time_of=lambda packet: packet,
+        )
 
 
 def _flits(packet: Received) -> int:
