@@ -30,23 +30,28 @@ class Design:
     has_signals: bool
     has_now: bool
     is_element: bool  # its number on the signal chain is a parameter; 1 here
+    search: int = 0  # cycles in which an update of a table looks for its rule, and nothing moves
 
 
 def of_element(element: ElementIr, has_now: bool) -> Design:
     """An element alone."""
     inputs = tuple((port.name, port.width, True) for port in element.inputs)
     outputs = tuple((port.name, port.width, False) for port in element.outputs)
-    return Design(module_name(element), inputs + outputs, bool(element.signals), has_now, True)
+    search = max((table.entries for table in element.tables.values()), default=0)
+    return Design(module_name(element), inputs + outputs, bool(element.signals), has_now, True, search)
 
 
 def of_graph(graph: Graph) -> Design:
     """A configuration."""
     channels = tuple((edge.name, edge.width, edge.is_input) for edge in graph.edges)
-    return Design(graph.module, channels, graph.has_signals, graph.has_now, False)
+    search = max((table.entries for instance in graph.instances for table in instance.element.tables), default=0)
+    return Design(graph.module, channels, graph.has_signals, graph.has_now, False, search)
 
 
 def testbench(designs: Mapping[str, Design]) -> str:
     """The module `tb` with all of them, each under its name."""
+    search = max((design.search for design in designs.values()), default=0)
+    idle = IDLE_CYCLES + search
     lines = [
         "// SPDX-License-Identifier: Apache-2.0",
         "// Generated: every design with a source or sink on each of its channels.",
@@ -80,7 +85,7 @@ def testbench(designs: Mapping[str, Design]) -> str:
         "    rst   <= cycle < 4;",
         f"    if (inputs_done && idle > {QUIET_CYCLES}) signals_wait <= 1'b0;",
         "    idle  <= rst || moved ? 0 : idle + 1;",
-        f"    if (!stop && ((all_done && idle > {IDLE_CYCLES}) || idle > {STUCK_CYCLES} + sweep || cycle > limit)) begin",
+        f"    if (!stop && ((all_done && idle > {idle}) || idle > {STUCK_CYCLES + search} + sweep || cycle > limit)) begin",
         "      stop    <= 1'b1;",
         "      stopped <= cycle;",
         "    end",

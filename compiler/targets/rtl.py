@@ -238,8 +238,9 @@ def run_program(
 
 
 def sweep(elements: Mapping[str, ElementIr]) -> int:
-    """Cycles behind a reset in which memories are swept and elements take nothing."""
-    return max((memory.entries for element in elements.values() for memory in element.memories.values()), default=0)
+    """Cycles behind a reset in which memories are swept and elements take nothing; of tables, at most."""
+    memories = [memory.entries for element in elements.values() for memory in element.memories.values()]
+    return max([*memories, *(2 * table.entries for element in elements.values() for table in element.tables.values())], default=0)
 
 
 def _simulate(

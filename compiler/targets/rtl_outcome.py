@@ -42,8 +42,14 @@ def run_built(
 ) -> dict[str, Outcome]:
     """Every element of a simulator; `seed` is for pauses of what surrounds them."""
     calls = {name: [signal_of(compiled[name].ir, call) for call in given] for name, given in signals.items() if name in compiled}
-    runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], LIMIT + rtl.sweep(built.elements))
+    limit = LIMIT + rtl.sweep(built.elements) + max((_searches(compiled[name], calls[name]) for name in calls), default=0)
+    runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], limit)
     return {name: outcome(runs[name], found.ir, found.layout) for name, found in compiled.items()}
+
+
+def _searches(compiled: Compiled, calls: Sequence[rtl.Signal]) -> int:
+    """Cycles in which updates of tables look for their rules, at most."""
+    return len(calls) * max((table.entries for table in compiled.ir.tables.values()), default=0)
 
 
 def signal_of(element: ElementIr, call: SignalCall) -> rtl.Signal:

@@ -25,7 +25,7 @@ SEEDS = range(1, 13)
 @cache
 def lowered(path: Path) -> list[tuple[object, ElementIr, Layout]]:
     found = elements(path.read_text(), str(path)).values()
-    return [(element, *lower_states(element)) for element in found if not element.tables]
+    return [(element, *lower_states(element)) for element in found]
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

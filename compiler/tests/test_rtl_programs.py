@@ -19,6 +19,7 @@ from compiler.tests.differential import random_streams
 ROOT = rtl.ROOT
 FOLDERS = (ROOT / "elements", ROOT / "tests" / "programs", Path(__file__).parent / "programs")
 MOST_STATE = 1 << 16  # bits; what is larger is in `library.sl` with fewer entries
+MOST_RULES = 64  # of a table, for the same reason
 PROGRAMS = [path for folder in FOLDERS for path in sorted(folder.rglob("*.sl"))]
 
 
@@ -30,7 +31,7 @@ def all_elements() -> dict[str, typed.Element]:
         assert program is not None, "\n".join(error.render() for error in diagnostics.sorted())
         for element in program.elements:
             is_small = sum(state.type.bits for state in element.states) <= MOST_STATE
-            if is_small and not element.tables:  # rule tables have no hardware from this compiler yet
+            if is_small and all(table.entries <= MOST_RULES for table in element.tables):
                 found.setdefault(element.name, element)
     return found
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native body of ExactRules (`compiler/native.py`): sl_lookup_table between credits and a FIFO, so that neither an update nor a full
-// output ever stops the table. An update costs one cycle, in which no key enters.
+// The native body of ExactRules (`compiler/native.py`): sl_lookup_table between credits and a FIFO, so that neither an
+// update nor a full output ever stops the table. An update costs one cycle, in which no key enters.
 module el_exactrules_native #(
   parameter int unsigned K       = 104,  // bits of a key
   parameter int unsigned V       = 32,   // bits of a value

@@ -10,8 +10,8 @@ package sl_lookup_pkg;
     return KeyBits < 4 ? 4 : KeyBits;
   endfunction
 
-  // Rules of the match table inside. A hash table gets twice the slots, in ways of a power of two, so that every set of keys fits but
-  // those that collide in all ways at once.
+  // Rules of the match table inside. A hash table gets twice the slots, in ways of a power of two, so that every set of
+  // keys fits but those that collide in all ways at once.
   function automatic int unsigned part_entries(int unsigned Kind, int unsigned Entries);
     if (Kind == EXACT) return Entries < 32 ? 64 : 4 * 2 ** $clog2((Entries + 1) / 2);
     return Entries < 4 ? 4 : (Entries + 3) / 4 * 4;

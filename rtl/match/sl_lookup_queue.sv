@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between a table, which never stops, and a pipeline that stands still as a whole while an output has no room: keeps the answers until the
-// pipeline comes for them. The pipeline takes an answer (`take_i`) in the stage in front of the one that reads it, which its token reaches
-// Latency + 1 cycles after its key entered, or later. So an answer is always there, and there are never more than Depth.
+// Between a table, which never stops, and a pipeline that stands still as a whole while an output has no room: keeps the
+// answers until the pipeline comes for them. The pipeline takes an answer (`take_i`) in the stage in front of the one that
+// reads it, which its token reaches Latency + 1 cycles after its key entered, or later. So an answer is always there, and
+// there are never more than Depth.
 module sl_lookup_queue #(
   parameter int unsigned Width   = 33,  // bits of an answer, 1 or more
   parameter int unsigned Latency = 18   // cycles of the table

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of rules with values, as the element language has it (docs/design/compiler.md, "Tables"): a match table, the values of its
-// rules, and updates that name a rule by its key, its prefix, or its priority. One lookup a cycle, never stalled; the answer comes
-// sl_lookup_pkg::lookup_latency cycles later.
+// A table of rules with values, as the element language has it (docs/design/compiler.md, "Tables"): a match table, the
+// values of its rules, and updates that name a rule by its key, its prefix, or its priority. One lookup a cycle, never
+// stalled; the answer comes sl_lookup_pkg::lookup_latency cycles later.
 //
-// An update is searched for among the rules, one a cycle, beside the lookups. Then `want_o` rises and it waits for `go_i`. Keys that enter
-// behind the cycle of `take_o` see it, those in front do not, and in that cycle no key may enter. Its answer is an errno: STATUS_OK,
-// STATUS_EINVAL (prefix longer than the key), STATUS_ENOENT (no such rule to remove), STATUS_ENOSPC (as many rules as Entries; or
-// the hash table finds no place, which random keys do not bring about). A rule that is there already is replaced.
+// An update is searched for among the rules, one a cycle, beside the lookups. Then `want_o` rises and it waits for `go_i`.
+// Keys that enter behind the cycle of `take_o` see it, those in front do not, and in that cycle no key may enter. Its answer
+// is an errno: STATUS_OK, STATUS_EINVAL (prefix longer than the key), STATUS_ENOENT (no such rule to remove), STATUS_ENOSPC
+// (as many rules as Entries; or the hash table finds no place, which random keys do not bring about). A rule that is there
+// already is replaced.
 module sl_lookup_table #(
   parameter int unsigned Kind      = 0,    // of sl_lookup_pkg: EXACT, LPM, TERNARY
   parameter int unsigned KeyBits   = 32,   // 1 to sluice_pkg::KEY_BITS
   parameter int unsigned ValueBits = 32,   // 1 or more
   parameter int unsigned Entries   = 512,  // rules, 1 or more
-  parameter int unsigned Latency   = sl_lookup_pkg::lookup_latency(Kind, KeyBits, Entries)  // what whoever instantiates it believes
+  parameter int unsigned Latency   = sl_lookup_pkg::lookup_latency(Kind, KeyBits, Entries)  // as its user believes
 ) (
   input  logic                 clk_i,
   input  logic                 rst_i,            // synchronous, active high
@@ -85,8 +86,8 @@ module sl_lookup_table #(
     sl_hash_table #(.KeyBits(PartBits), .Entries(PartEntries)) u_match (
       .clk_i, .rst_i, .key_valid_i, .key_i(PartBits'(key_i)),
       .result_valid_o(match_valid), .result_hit_o(match_hit), .result_id_o(match_id),
-      .op_i(op), .op_valid_i(op_valid), .op_ready_o(op_ready), .op_commit_o(op_commit), .op_done_o(op_done), .op_status_o(op_status),
-      .ready_o(part_ready), .used_o(unused_used)
+      .op_i(op), .op_valid_i(op_valid), .op_ready_o(op_ready), .op_commit_o(op_commit), .op_done_o(op_done),
+      .op_status_o(op_status), .ready_o(part_ready), .used_o(unused_used)
     );
   end else begin : gen_ternary
     logic [31:0] unused_used;
@@ -95,8 +96,8 @@ module sl_lookup_table #(
     ) u_match (
       .clk_i, .rst_i, .key_valid_i, .key_i(PartBits'(key_i)),
       .result_valid_o(match_valid), .result_hit_o(match_hit), .result_id_o(match_id),
-      .op_i(op), .op_valid_i(op_valid), .op_ready_o(op_ready), .op_commit_o(op_commit), .op_done_o(op_done), .op_status_o(op_status),
-      .ready_o(part_ready), .used_o(unused_used)
+      .op_i(op), .op_valid_i(op_valid), .op_ready_o(op_ready), .op_commit_o(op_commit), .op_done_o(op_done),
+      .op_status_o(op_status), .ready_o(part_ready), .used_o(unused_used)
     );
   end
 
@@ -109,8 +110,8 @@ module sl_lookup_table #(
     if (rst_i) op_busy_q <= 1'b0;
   end
 
-  // The values. One is written just when the key that would have entered with `take_o` would read it, so that every key finds the value
-  // of its rule as the rule was when it entered; and in that cycle nobody reads.
+  // The values. One is written just when the key that would have entered with `take_o` would read it, so that every key
+  // finds the value of its rule as the rule was when it entered; and in that cycle nobody reads.
   logic [ValueBits-1:0] value;
   logic [1:0]           result_valid_q, result_hit_q;
   logic                 value_write;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formal only: stands in for rtl/match/sl_lookup_table.sv where it does not matter which rules there are. Any answer at its time, and any
-// update at any time.
+// Formal only: stands in for rtl/match/sl_lookup_table.sv where it does not matter which rules there are. Any answer at its
+// time, and any update at any time.
 module fv_any_table #(
   parameter int unsigned Kind      = 0,
   parameter int unsigned KeyBits   = 32,
@@ -45,5 +45,6 @@ module fv_any_table #(
   assign status_o       = status;
 
   logic unused;
-  assign unused = &{1'b0, key_i, update_insert_i, update_key_i, update_mask_i, update_number_i, update_value_i, 32'(Kind), 32'(Entries)};
+  assign unused = &{1'b0, key_i, update_insert_i, update_key_i, update_mask_i, update_number_i, update_value_i,
+                    32'(Kind), 32'(Entries)};
 endmodule

@@ -56,7 +56,7 @@ void nothing() {}
     .signal void poke(uint a, bool b) { small = a; flag = b; }
 }
 .element Routes (packet in -> packet out) {
-    table lpm<uint<32>, pair_t> routes[512];
+    table lpm<uint<32>, pair_t> routes[16];
     .handler {
         flit x = read(in);
         pair_t found;
