@@ -22,6 +22,7 @@ from testing.device import SMALL
 
 PATIENCE = 60.0  # seconds until a test gives up; a loaded machine is slow
 MEMORY = ["--no-huge", "--legacy-mem", "-m", "256", "--no-pci"]
+CORES = "(" + ",".join(map(str, sorted(os.sched_getaffinity(0)))) + ")"  # threads that float: others compute here too
 
 
 class Testpmd:
@@ -47,7 +48,7 @@ class Testpmd:
         # A Unix socket's name is short: the run folder is not below the test's.
         self.run_folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"sl-{os.getpid()}-{time.monotonic_ns() % 1000000}"
         self.run_folder.mkdir()
-        eal = ["dpdk-testpmd", *MEMORY, "--file-prefix", self.prefix, "--lcores", "0@0,1@0-1", "-d", str(build_driver())]
+        eal = ["dpdk-testpmd", *MEMORY, "--file-prefix", self.prefix, "--lcores", f"0@{CORES},1@{CORES}", "-d", str(build_driver())]
         for vdev in vdevs:
             eal += ["--vdev", vdev.replace(",", f",device={device}:{library},", 1)]
         own = [

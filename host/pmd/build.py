@@ -13,7 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from host.build import FLAGS, HOST, INCLUDES, BuildError, build_program
+from host.build import FLAGS, HOST, INCLUDES, BuildError
+from host.build import build_program as build_device_program
 from testing.simulate import ROOT
 from tools.setup.dpdk import HEADERS
 
@@ -39,7 +40,7 @@ def build() -> Path:
     sources = sorted([*(path for folder in FOLDERS for path in folder.glob("*.c")), *(HOST / "switch" / name for name in SWITCH)])
     headers = sorted(path for folder in (*INCLUDES, HERE) for path in folder.glob("*.h"))
     flags = [*FLAGS, "-O3", "-fPIC", "-shared", "-fvisibility=hidden", *DEFINES, *dpdk_flags()]
-    flags.append(f'-DSLUICE_DEVICE_PROGRAM="{build_program()}"')
+    flags.append(f'-DSLUICE_DEVICE_PROGRAM="{build_device_program()}"')
     state = hashlib.sha256(repr(flags).encode())
     for path in [*sources, *headers, HEADERS.parent / "done"]:
         state.update(path.name.encode() + path.read_bytes())
@@ -51,6 +52,21 @@ def build() -> Path:
         libraries = [*(f"-lrte_{name}" for name in NEEDED), "-lpcap", "-lpthread", "-ldl", "-lm", "-Wl,--no-undefined"]
         command = ["gcc", *flags, *includes, "-o", str(unfinished), *map(str, sources), *libraries]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise BuildError(done.stderr[-6000:])
+        unfinished.rename(target)
+    return target
+
+
+def build_program(source: Path) -> Path:
+    """A DPDK program of one C file; made when it is not there. Raises BuildError."""
+    libraries = [f"-lrte_{name}" for name in NEEDED]
+    command = [*FLAGS, "-O2", *dpdk_flags(), str(source), *libraries, "-lpthread"]
+    target = BUILD / f"{source.stem}-{hashlib.sha256(repr(command).encode() + source.read_bytes()).hexdigest()[:16]}"
+    if not target.exists():
+        BUILD.mkdir(parents=True, exist_ok=True)
+        unfinished = target.with_suffix(f".{os.getpid()}")
+        done = subprocess.run(["gcc", *command, "-o", str(unfinished)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
             raise BuildError(done.stderr[-6000:])
         unfinished.rename(target)

@@ -16,8 +16,11 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap, wrpcap
 
-from testing.device import HOST, ROUTER, noise
-from testing.testpmd import Testpmd
+from host.pmd.build import build, build_program
+from host.pmd.features import differences
+from shell.sim.build import build as build_device
+from testing.device import HOST, ROUTER, SMALL, noise
+from testing.testpmd import CORES, MEMORY, Testpmd
 
 JUMBO = ["--max-pkt-len=9000", "--rx-offloads=0x2000", "--tx-offloads=0x8000"]
 RUNTS = 3
@@ -195,3 +198,32 @@ def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path)
         testpmd.wait_text("the device has failed")
         testpmd.wait_link(0, "DOWN")
         testpmd.quit()
+
+
+def bare(folder: Path, mode: str, lanes: str, *also: str) -> str:
+    """What the bare DPDK program prints, see testing/bare.c."""
+    program = build_program(Path(__file__).parent / "testing" / "bare.c")
+    vdev = f"net_sluice0,device=sim:{build_device(SMALL)},lanes=[{lanes}]"
+    eal = [*MEMORY, "--file-prefix", f"bare{os.getpid()}", "--lcores", f"0@{CORES}", "-d", str(build()), "--vdev", vdev]
+    environment = {**os.environ, "RUNTIME_DIRECTORY": str(folder)}
+    command = [*also, str(program), *eal, "--", mode]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.splitlines()[-1]
+
+
+def test_ten_threads_make_query_and_delete_rules(tmp_path: Path) -> None:
+    assert bare(tmp_path, "threads", "none,none").startswith("ok")
+
+
+def test_rules_and_their_handles_survive_a_restart_of_the_port(tmp_path: Path) -> None:
+    assert bare(tmp_path, "restart", "none,none").startswith("ok")
+
+
+def test_bursts_of_a_program_go_round(tmp_path: Path, space: str) -> None:
+    line = bare(tmp_path, "loop", "af_packet:va,af_packet:vb", "ip", "netns", "exec", space)
+    assert line.startswith("ok: cycles a packet"), line
+
+
+def test_the_features_file_says_what_the_code_does() -> None:
+    assert differences() == []
