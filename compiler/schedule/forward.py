@@ -67,6 +67,7 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     needs = Piecewise(b, states, states[0], mask(states[0].width))
     updates = [_split(b, needs, states, *update) for update in _updates(pipeline, name)]
     functions = [update.value for update in updates]
+    _no_circle(states, functions)
     used = {node for node in order(functions) if node in states}
     if any(node.op == "lookup" and needs.is_late(node) for node in order(functions)):
         raise NotPiecewise("a table is looked up by what the state says")
