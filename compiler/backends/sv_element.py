@@ -208,7 +208,7 @@ class Module:
         conditions = [*memories, *self.tables.ready()]
         if any(self._asked(node) < 0 for _, node in self._read_ports()):
             lines += [
-                "  logic [1:0] settled_q;  // what is read before it is known who begins has been read since the memories are ready",
+                "  logic [1:0] settled_q;  // what is read before it is known who begins was read from ready memories",
                 "  always_ff @(posedge clk_i) begin",
                 f"    if (advance) settled_q <= {{settled_q[0], {' && '.join(memories)}}};",
                 "    if (rst_i) settled_q <= '0;",
@@ -376,7 +376,7 @@ class Module:
         return [(f"u_{self.names[node]}", node) for node in self.pipeline.nodes if node.op == "read"]
 
     def _asked(self, node: Node) -> int:
-        """The stage in which a read is asked for: below 0 where the index is known, and whether an iteration begins depends on it."""
+        """The stage in which a read is asked for: below 0 where the index is known, and who begins depends on it."""
         return self.stage[node] - READ_LATENCY
 
     def _memories(self) -> None:
@@ -385,6 +385,7 @@ class Module:
 
     def _memory(self, instance: str, node: Node, memory: Memory) -> None:
         name, index, asked = self.names[node], node.args[0], self._asked(node)
+        enable = ONE if asked < 0 else f"valid[{asked}]"
         write = self._write_port(memory, index.width)
         address = max(1, (memory.entries - 1).bit_length())
         self.lines += [
@@ -392,7 +393,7 @@ class Module:
             f"  sl_forward_ram #(.Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})) {instance} (",
             f"    .clk_i, .rst_i, .ready_o({instance}_ready), .reset_address_o({instance}_reset_address),",
             f"    .reset_data_i({self._reset_word(memory, instance)}), .advance_i(advance),",
-            f"    .read_valid_i({ONE if asked < 0 else f'valid[{asked}]'}), .read_index_i({_widen(self.ref(index, asked), index.width, write[3])}),",
+            f"    .read_valid_i({enable}), .read_index_i({_widen(self.ref(index, asked), index.width, write[3])}),",
             f"    .read_data_o({name}),",
             f"    .write_valid_i({write[0]}), .write_index_i({write[1]}), .write_data_i({write[2]})",
             "  );",
