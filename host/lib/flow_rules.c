@@ -199,22 +199,29 @@ static void gather(struct sluice_flow_rules *rules, int32_t mask, uint8_t group)
     }
 }
 
+// The group of another mask that has the fewest rules, and no more than `limit`.
+static int smallest_group(const struct sluice_flow_rules *rules, int32_t mask, uint32_t limit) {
+    int smallest = NONE;
+    for (uint32_t g = 0; g < rules->table.groups; g++) {
+        const struct place *place = &rules->places[g];
+        if (place->mask != mask && place->rules <= limit &&
+            (smallest == NONE || place->rules < rules->places[smallest].rules))
+            smallest = (int)g;
+    }
+    return smallest;
+}
+
 static void grow(struct sluice_flow_rules *rules) {
     uint32_t count, room = rules->ids[SLUICE_TABLE_TERNARY].count;
     int32_t mask = largest_ternary(rules, &count);
     int group = free_group(rules);
     if (mask == NONE)
         return;
-    for (uint32_t g = 0; group == NONE && room < rules->table.ternary_entries / LITTLE_ROOM && g < rules->table.groups;
-         g++) {
-        struct place *victim = &rules->places[g];
-        if (victim->mask == mask || victim->rules > room || victim->rules * WORTHWHILE > count)
-            continue;
-        while (victim->rules && move(rules, victim->first, SLUICE_TABLE_TERNARY, 0) == 0)
-            ;
-        if (victim->rules == 0)
-            group = (int)g;
-        room = 0;
+    if (group == NONE && room < rules->table.ternary_entries / LITTLE_ROOM) {
+        group = smallest_group(rules, mask, count / WORTHWHILE < room ? count / WORTHWHILE : room);
+        while (group != NONE && rules->places[group].rules)
+            if (move(rules, rules->places[group].first, SLUICE_TABLE_TERNARY, 0))
+                return;
     }
     if (group != NONE)
         gather(rules, mask, (uint8_t)group);
