@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,7 +18,7 @@ struct lane {
     bool is_interface;
     int socket; // -1: none
     struct sockaddr_un peer;
-    bool has_peer, peer_is_fixed;
+    bool is_bound, has_peer, peer_is_fixed;
     struct capture input;
     uint64_t next; // packet of the capture
     struct capture_file *output;
@@ -26,6 +27,7 @@ struct lane {
 
 static int open_socket(struct lane *lane, const char *path) {
     struct sockaddr_un own = {.sun_family = AF_UNIX};
+    struct stat there;
     if (strlen(path) >= sizeof own.sun_path || strlen(lane->second) >= sizeof own.sun_path || !*path)
         return sluice_fail(-EINVAL, "unix:%s: a path has 1 to %zu characters", path, sizeof own.sun_path - 1);
     strcpy(own.sun_path, path);
@@ -33,9 +35,11 @@ static int open_socket(struct lane *lane, const char *path) {
     strcpy(lane->peer.sun_path, lane->second);
     lane->has_peer = lane->peer_is_fixed = *lane->second != 0;
     lane->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    unlink(path); // of a run that did not end well
+    if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
+        unlink(path); // of a run that did not end well
     if (lane->socket < 0 || bind(lane->socket, (struct sockaddr *)&own, sizeof own))
         return sluice_fail(-errno, "unix:%s: %s", path, strerror(errno));
+    lane->is_bound = true;
     return 0;
 }
 
@@ -45,8 +49,10 @@ static int open_captures(struct lane *lane, const char *input, port_note note, v
         int result = capture_read(&lane->input, input, text, sizeof text);
         if (result < 0)
             return sluice_fail(result, "%s", text);
-        if (result > 0)
+        if (result > 0) {
             note(context, text);
+            note(context, "\n");
+        }
     }
     if (*lane->second && !(lane->output = capture_create(lane->second, text, sizeof text)))
         return sluice_fail(-EIO, "%s", text);
@@ -104,10 +110,10 @@ int lane_close(struct lane *lane) {
         return 0;
     if (lane->is_interface)
         port_close(&lane->port);
-    if (lane->socket >= 0) {
-        close(lane->socket);
+    if (lane->is_bound)
         unlink(lane->text + sizeof "unix");
-    }
+    if (lane->socket >= 0)
+        close(lane->socket);
     capture_free(&lane->input);
     if (lane->output && (result = capture_finish(lane->output, text, sizeof text)))
         sluice_fail(result, "%s", text);

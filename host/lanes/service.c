@@ -22,6 +22,7 @@ struct service {
     struct lane *lane[SERVICE_LANES];
     atomic_bool on[SERVICE_LANES];
     atomic_ulong lost[SERVICE_LANES]; // while the lane was off
+    bool gone[SERVICE_LANES];         // what was at the other end
     uint32_t held[SERVICE_LANES];     // size of the frame that the device has not taken yet; 0: none
     uint8_t frames[SERVICE_LANES][PORT_FRAME], packet[PORT_FRAME];
 };
@@ -68,9 +69,10 @@ static int feed(struct service *it, unsigned lane) {
         return 0;
     for (unsigned i = 0; i < STEP; i++) {
         if (!it->held[lane]) {
-            int size = lane_receive(it->lane[lane], it->frames[lane]);
+            int size = it->gone[lane] ? 0 : lane_receive(it->lane[lane], it->frames[lane]);
+            it->gone[lane] |= size < 0; // from now on it is silent
             if (size <= 0)
-                return size < 0 ? 0 : moved; // an interface that is gone is as one that is silent
+                return moved;
             if (!on) {
                 atomic_fetch_add_explicit(&it->lost[lane], 1, memory_order_relaxed);
                 continue;
@@ -126,19 +128,23 @@ static bool has_work(struct service *it) {
     return !sluice_device_idle(it->device);
 }
 
-static void sleep_until_work(struct service *it) {
+// 0, or a negative errno: a device that is asked nothing does not tell that it is gone.
+static int sleep_until_work(struct service *it) {
     struct pollfd waits[SERVICE_LANES + 1] = {{.fd = it->event, .events = POLLIN}};
     nfds_t count = 1;
     uint64_t ignored;
+    uint32_t value;
+    int woken = 1;
     for (unsigned lane = 0; lane < it->lanes; lane++)
-        if (lane_fd(it->lane[lane]) >= 0)
+        if (lane_fd(it->lane[lane]) >= 0 && !it->gone[lane])
             waits[count++] = (struct pollfd){.fd = lane_fd(it->lane[lane]), .events = POLLIN};
     atomic_store(&it->sleeping, true);
     if (!has_work(it) && !atomic_load(&it->stop))
-        poll(waits, count, SLEEP_MILLISECONDS);
+        woken = poll(waits, count, SLEEP_MILLISECONDS);
     atomic_store(&it->sleeping, false);
-    if (read(it->event, &ignored, sizeof ignored) < 0)
-        return; // nobody woke it
+    if (read(it->event, &ignored, sizeof ignored) > 0 || woken)
+        return 0;
+    return sluice_register_read(it->device, SLUICE_SHELL_REGISTERS_MAGIC, &value);
 }
 
 int service_run(struct service *service) {
@@ -149,8 +155,8 @@ int service_run(struct service *service) {
         pthread_mutex_unlock(&service->turn);
         if ((result = step(service)) < 0)
             break;
-        if (result == 0)
-            sleep_until_work(service);
+        if (result == 0 && (result = sleep_until_work(service)) < 0)
+            break;
     }
     atomic_store(&service->status, result < 0 ? result : 0);
     return result < 0 ? result : 0;

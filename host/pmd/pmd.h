@@ -25,6 +25,7 @@ struct pmd_flows; // flow_ops.c
 struct pmd_tx_queue {
     struct pmd_port *port;
     uint64_t packets, bytes, errors;
+    uint64_t base_packets, base_bytes;  // at the last reset
     uint8_t whole[SLUICE_EGRESS_BYTES]; // a packet of several segments
 };
 

@@ -5,6 +5,7 @@
 //                      the environment's SLUICE_SIM_LIB names
 //   lanes=[A,B]        what its lanes are connected to (lane.h), one port each; without it, all lanes, to nothing
 //   lossless=1         full FIFOs press back instead of dropping, for captures
+//   mac=ADDRESS        MAC address of the first port; port n has it with n added to its last byte
 // The first port has the name of the vdev, the others `net_sluiceN_laneM`. A simulated device runs in a control thread.
 #include "pmd.h"
 
@@ -20,6 +21,7 @@
 #define KEY_DEVICE "device"
 #define KEY_LANES "lanes"
 #define KEY_LOSSLESS "lossless"
+#define KEY_MAC "mac"
 
 RTE_LOG_REGISTER(pmd_log, pmd.net.sluice, NOTICE);
 
@@ -27,7 +29,8 @@ struct arguments {
     char device[512], text[1024]; // text: the lanes, cut
     const char *lanes[SERVICE_LANES];
     unsigned count;
-    bool lossless;
+    bool lossless, has_mac;
+    struct rte_ether_addr mac;
 };
 
 static struct pmd_device *devices;
@@ -68,15 +71,28 @@ static int read_lossless(const char *key, const char *value, void *context) {
     return strcmp(value, "0") && strcmp(value, "1") ? -EINVAL : 0;
 }
 
+static int read_mac(const char *key, const char *value, void *context) {
+    struct arguments *arguments = context;
+    (void)key;
+    arguments->has_mac = true;
+    if (rte_ether_unformat_addr(value, &arguments->mac) || !rte_is_valid_assigned_ether_addr(&arguments->mac) ||
+        arguments->mac.addr_bytes[5] > UINT8_MAX - SERVICE_LANES)
+        return -EINVAL;
+    return 0;
+}
+
 static int read_arguments(const char *text, struct arguments *arguments) {
-    static const char *const keys[] = {KEY_DEVICE, KEY_LANES, KEY_LOSSLESS, NULL};
+    static const char *const keys[] = {KEY_DEVICE, KEY_LANES, KEY_LOSSLESS, KEY_MAC, NULL};
     struct rte_kvargs *list = rte_kvargs_parse(text ? text : "", keys);
     int result = list ? 0 : -EINVAL;
     strcpy(arguments->device, "sim:");
     if (result || (result = rte_kvargs_process(list, KEY_DEVICE, read_device, arguments)) ||
         (result = rte_kvargs_process(list, KEY_LANES, read_lanes, arguments)) ||
-        (result = rte_kvargs_process(list, KEY_LOSSLESS, read_lossless, arguments)))
-        PMD_LOG(ERR, "'%s': the arguments are device=KIND[:LIB], lanes=[LANE,...] and lossless=0 or 1\n",
+        (result = rte_kvargs_process(list, KEY_LOSSLESS, read_lossless, arguments)) ||
+        (result = rte_kvargs_process(list, KEY_MAC, read_mac, arguments)))
+        PMD_LOG(ERR,
+                "'%s': the arguments are device=KIND[:LIB], lanes=[LANE,...], lossless=0 or 1, mac=ADDRESS (of a "
+                "station, its last byte below 0xf8)\n",
                 text ? text : "");
     rte_kvargs_free(list);
     return result ? -EINVAL : 0;
@@ -131,15 +147,20 @@ static int open_device(struct pmd_device *device, const struct arguments *argume
     return result ? sluice_fail(result, "no thread for the device") : 0;
 }
 
-static void set_address(struct rte_ether_addr *address, const char *name, uint8_t lane) {
+static void set_address(struct rte_ether_addr *address, const struct arguments *arguments, const char *name,
+                        uint8_t lane) {
     uint32_t hash = 2166136261U;
     for (; *name; name++)
         hash = (hash ^ (uint8_t)*name) * 16777619U;
     // Locally administered; the same each time for the same name.
-    *address = (struct rte_ether_addr){{0x02, 0x53, (uint8_t)(hash >> 16), (uint8_t)(hash >> 8), (uint8_t)hash, lane}};
+    *address = (struct rte_ether_addr){{0x02, 0x53, (uint8_t)(hash >> 16), (uint8_t)(hash >> 8), (uint8_t)hash, 0}};
+    if (arguments->has_mac)
+        *address = arguments->mac;
+    address->addr_bytes[5] = (uint8_t)(address->addr_bytes[5] + lane);
 }
 
-static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, uint8_t lane) {
+static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, const struct arguments *arguments,
+                     uint8_t lane) {
     char name[RTE_ETH_NAME_MAX_LEN];
     const char *own = rte_vdev_device_name(vdev);
     if (lane == 0)
@@ -158,7 +179,7 @@ static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, ui
     }
     *port = (struct pmd_port){.device = device, .ethdev = ethdev, .lane = lane};
     pthread_mutex_init(&port->statistics, NULL);
-    set_address(&ethdev->data->mac_addrs[0], own, lane);
+    set_address(&ethdev->data->mac_addrs[0], arguments, own, lane);
     ethdev->device = &vdev->device;
     ethdev->data->numa_node = vdev->device.numa_node;
     ethdev->data->dev_flags |= RTE_ETH_DEV_FLOW_OPS_THREAD_SAFE | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
@@ -208,7 +229,7 @@ static int pmd_probe(struct rte_vdev_device *vdev) {
     devices = device;
     pthread_mutex_unlock(&devices_lock);
     for (uint8_t lane = 0; lane < device->lanes && result == 0; lane++)
-        result = make_port(device, vdev, lane);
+        result = make_port(device, vdev, &arguments, lane);
     if (result) {
         PMD_LOG(ERR, "%s: %s\n", name, sluice_error_text());
         if (device->open_ports)
@@ -234,5 +255,5 @@ static int pmd_remove(struct rte_vdev_device *vdev) {
 static struct rte_vdev_driver pmd_driver = {.probe = pmd_probe, .remove = pmd_remove};
 
 RTE_PMD_REGISTER_VDEV(net_sluice, pmd_driver);
-RTE_PMD_REGISTER_PARAM_STRING(net_sluice,
-                              KEY_DEVICE "=<string> " KEY_LANES "=[<string>,<string>] " KEY_LOSSLESS "=<0|1>");
+RTE_PMD_REGISTER_PARAM_STRING(net_sluice, KEY_DEVICE "=<string> " KEY_LANES "=[<string>,<string>] " KEY_LOSSLESS
+                                                     "=<0|1> " KEY_MAC "=<address>");

@@ -142,8 +142,9 @@ int pmd_stats_get(struct rte_eth_dev *ethdev, struct rte_eth_stats *stats) {
     stats->q_ibytes[0] = values[HOST_BYTES];
     const struct pmd_port *port = ethdev->data->dev_private;
     for (unsigned i = 0; i < RTE_ETHDEV_QUEUE_STAT_CNTRS && i < PMD_TX_QUEUES; i++) {
-        stats->q_opackets[i] = port->tx[i] ? port->tx[i]->packets : 0;
-        stats->q_obytes[i] = port->tx[i] ? port->tx[i]->bytes : 0;
+        const struct pmd_tx_queue *queue = port->tx[i];
+        stats->q_opackets[i] = queue ? queue->packets - queue->base_packets : 0;
+        stats->q_obytes[i] = queue ? queue->bytes - queue->base_bytes : 0;
     }
     return 0;
 }
@@ -157,6 +158,11 @@ int pmd_stats_reset(struct rte_eth_dev *ethdev) {
         result = -ENOMEM;
     if (result == 0)
         memcpy(port->base, values, sizeof values);
+    for (unsigned i = 0; i < PMD_TX_QUEUES && result == 0; i++)
+        if (port->tx[i]) {
+            port->tx[i]->base_packets = port->tx[i]->packets;
+            port->tx[i]->base_bytes = port->tx[i]->bytes;
+        }
     pthread_mutex_unlock(&port->statistics);
     return result;
 }

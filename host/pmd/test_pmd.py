@@ -78,8 +78,8 @@ def test_counts_what_a_port_does_not_take(tmp_path: Path) -> None:
         ]
     }
     wrpcap(str(tmp_path / "in"), list(frames.values()), linktype=1)
-    commands = ["set promisc 0 off", "set allmulti 0 off", f"mac_addr set 0 {own}"]
-    vdev = f"net_sluice0,lanes=[pcap:{tmp_path}/in:,pcap::{tmp_path}/out],lossless=1"
+    commands = ["set promisc 0 off", "set allmulti 0 off"]
+    vdev = f"net_sluice0,mac={own},lanes=[pcap:{tmp_path}/in:,pcap::{tmp_path}/out],lossless=1"
     with Testpmd(tmp_path, [vdev], commands) as testpmd:
         testpmd.wait(0, "rx_above_mtu_errors", 1)
         testpmd.wait(1, "tx_good_lane_packets", 2)
@@ -177,6 +177,7 @@ def test_is_closed_and_probed_again(tmp_path: Path) -> None:
         ("net_sluice0,lanes=[pcap:/nowhere:]", "/nowhere"),
         ("net_sluice0,lanes=[none,none,none,none,none]", "5 lanes; the device has 4"),
         ("net_sluice0,lossless=2", "the arguments are device=KIND"),
+        ("net_sluice0,mac=ff:00:00:00:00:01", "the arguments are device=KIND"),
         ("net_sluice0,speed=9", "the arguments are device=KIND"),
     ],
 )
@@ -186,11 +187,13 @@ def test_says_what_is_wrong_with_its_arguments(tmp_path: Path, vdev: str, messag
         assert message in testpmd.text(testpmd.errors)
 
 
-def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path) -> None:
-    wrpcap(str(tmp_path / "in"), packets(3, 50, 1500), linktype=1)
+@pytest.mark.parametrize("busy", [True, False])
+def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path, busy: bool) -> None:
+    sent = packets(3, 50, 1500)
+    wrpcap(str(tmp_path / "in"), sent, linktype=1)
     vdev = f"net_sluice0,lanes=[pcap:{tmp_path}/in:,pcap::{tmp_path}/out],lossless=1"
     with Testpmd(tmp_path, [vdev], device="sim-process") as testpmd:
-        testpmd.wait(1, "tx_good_lane_packets", 1)
+        testpmd.wait(1, "tx_good_lane_packets", 1 if busy else len(sent))
         children = Path(f"/proc/{testpmd.process.pid}/task").glob("*/children")
         pids = [int(pid) for path in children for pid in path.read_text().split()]
         (device,) = [pid for pid in pids if b"sluice-device" in Path(f"/proc/{pid}/cmdline").read_bytes()]
