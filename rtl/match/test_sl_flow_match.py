@@ -50,6 +50,7 @@ class Bench:
         self.pending: tuple[int, int, FlowRule] | None = None
         self.operand = 0
         self.written: dict[int, int] = {}  # words of operands
+        self.longest: dict[Status, int] = {}  # cycles of an operation
         self.values = [random.getrandbits(KEY_BITS) for _ in range(3)]
         self.expected: list[tuple[int, int, list[tuple[int, int]]]] = []
         self.lookups = self.hits = self.contested = self.commits = 0
@@ -134,7 +135,9 @@ class Bench:
         ).to_int()
         self.pending, commits = (table, kind, rule), self.commits
         dut.op_valid_i.value = 1 << table
+        cycles = 0
         while True:
+            cycles += 1
             await ReadOnly()
             taken = int(dut.op_ready_o.value) >> table & 1
             done = int(dut.op_done_o.value)
@@ -147,6 +150,7 @@ class Bench:
         status = Status(int(dut.op_status_o.value) >> 8 * table & 0xFF)
         if not (table == TABLE_HASHED and kind == POPULATE and expected == Status.STATUS_OK and status == Status.STATUS_ENOSPC):
             assert status == expected, f"table {table}, kind {kind}, {rule}: {status.name}, not {expected.name}"
+        self.longest[status] = max(self.longest.get(status, 0), cycles)
         assert self.commits - commits == (status == Status.STATUS_OK)
         used = int(dut.used_o.value)
         assert [used & 0xFFFFFFFF, used >> 32] == [len(rules) for rules in self.model.rules]
@@ -214,3 +218,4 @@ async def fills_a_group_moving_rules_under_lookups_and_answers_when_it_is_full(d
         assert await bench.operate(TABLE_HASHED, DELETE, rule) == Status.STATUS_OK
     assert await bench.operate(TABLE_HASHED, POPULATE, other) == Status.STATUS_OK, "an empty group takes any mask"
     assert bench.hits > 1000
+    dut._log.info(f"longest operations: { {status.name: cycles for status, cycles in bench.longest.items()} } cycles")
