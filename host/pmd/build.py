@@ -2,13 +2,14 @@
 """Compiles the driver for DPDK, `build/pmd/librte_net_sluice.so.NN`, with all of the host library in it, when a source changed.
 
 `python -m host.pmd.build` prints its path, which `-d` of a DPDK program takes. Debian's DPDK refuses drivers under folders that
-everyone may write to.
+everyone may write to; where the checkout is in such a one, the driver goes to `~/.cache/sluice/pmd` instead.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,15 @@ def dpdk_flags() -> list[str]:
     return [flag.replace("-I", "-isystem", 1) if flag.startswith("-I") else flag for flag in told] + ["-isystem", str(HEADERS)]
 
 
+def _folder() -> Path:
+    """Where DPDK loads a driver from: neither the folder nor one above it is everyone's to write to. Raises BuildError."""
+    for folder in (BUILD, Path.home() / ".cache" / "sluice" / "pmd"):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not any(above.stat().st_mode & stat.S_IWOTH for above in (folder.resolve(), *folder.resolve().parents)):
+            return folder
+    raise BuildError(f"DPDK loads no driver from {BUILD}: everyone may write to a folder above it; move the checkout")
+
+
 def build() -> Path:
     """The driver; made when it is not there. Raises BuildError with the compiler's words."""
     sources = sorted([*(path for folder in FOLDERS for path in folder.glob("*.c")), *(HOST / "switch" / name for name in SWITCH)])
@@ -44,7 +54,7 @@ def build() -> Path:
     state = hashlib.sha256(repr(flags).encode())
     for path in [*sources, *headers, HEADERS.parent / "done"]:
         state.update(path.name.encode() + path.read_bytes())
-    target = BUILD / state.hexdigest()[:16] / NAME
+    target = _folder() / state.hexdigest()[:16] / NAME
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         unfinished = target.with_suffix(f".{os.getpid()}")
