@@ -145,7 +145,7 @@ class Formatter:
             return before.text in ("->", "=>") or token.text in ("->", "=>")
         if self._in("layout") or self._in("values"):
             return before.text not in (",", "{", ";", "}")
-        if before.text in (";", "{", "}", "else") or token.text == "{":
+        if before.text in (";", "{", "}", "else") or token.text == "{" or not self.head:
             return False
         return not (before.text == ":" and not self.ternaries)
 
@@ -204,6 +204,9 @@ class Formatter:
             for _ in token.text:
                 if self.stack and self.stack[-1].text == "<":
                     self.stack.pop()
+        if token.kind is Kind.STRING and self.head[:2] == [".", "native"]:  # ends without a mark
+            self.head = []
+            return
         starts = token.kind is Kind.PUNCTUATION and token.text in (";", "{", "}")
         if starts and not (self.stack and self.stack[-1].text == "("):
             if not (self.stack and self.stack[-1].kind == "values") and not (token.text == "}" and "=" in self.head):
