@@ -30,7 +30,9 @@ PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "e
               "lane_clocks": "LaneClocks", "host_lanes": "HostLanes"}  # fmt: skip
 DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024, "lane_clocks": 0, "host_lanes": 0}
 SPEED = "-O3 --x-assign fast --x-initial fast --no-assert --no-timing --output-split 20000 --output-split-cfuncs 2000"
-MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1"
+# For this processor: a tenth more packets a second.
+MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1 -CFLAGS -march=native"
+CPU = Path("/proc/cpuinfo")  # what it can do is part of what a build is known by
 ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")
 FLAGS = f"--cc --build -j 2 -Wno-fatal {SPEED} {MAKE}".split()
 # Of a compiled configuration: its elements print what happens, and it is soon built rather than fast.
@@ -49,7 +51,8 @@ def _run(command: list[str], log: Path) -> None:
 
 
 def _digest(sizes: Mapping[str, int], graph: Sequence[Path], *files: Path) -> str:
-    state = hashlib.sha256(repr(sorted(sizes.items())).encode())
+    can = next((line for line in CPU.read_text().splitlines() if line.startswith("flags")), "") if CPU.exists() else ""
+    state = hashlib.sha256(repr((sorted(sizes.items()), can)).encode())
     for path in [TOOLCHAIN, Path(__file__), *closure("sh_sim", graph), *files]:
         state.update(path.name.encode() + path.read_bytes())
     return state.hexdigest()[:16]
