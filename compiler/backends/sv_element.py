@@ -580,7 +580,7 @@ class Module:
         for message in self.pipeline.messages:
             text = _escaped(message.text).replace("{}", "%0d")
             shown = [
-                f"$signed({self.ref(node, stage)})" if is_signed else self.ref(node, stage)
+                _shown_signed(self.ref(node, stage), node.width) if is_signed else self.ref(node, stage)
                 for node, is_signed in zip(message.arguments, message.signed, strict=True)
             ]
             given = "".join(f", {name}" for name in shown)
@@ -626,3 +626,8 @@ def _names(schedule: Schedule) -> dict[Node, str]:
         taken.add(name)
         names[node] = name
     return names
+
+
+def _shown_signed(text: str, width: int) -> str:
+    """As an argument of $display: Verilator prints bits above a signed value that does not fill its words."""
+    return f"$signed({-(-width // 32) * 32}'($signed({text})))"
