@@ -5,10 +5,11 @@ import random
 
 import cocotb
 import sluice_layouts as layouts
-from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
+from cocotb.triggers import ClockCycles, RisingEdge
 from sluice_layouts import InstructionKind, L3Kind, L4Kind, Opcode, Status
 
 from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.cocotb.registers import Registers
 from testing.simulate import simulate
 
 CONTROL, STATUS, ENTRIES, USED, PUSH, RESPONSE, INSTRUCTION = 0x004, 0x008, 0x010, 0x018, 0x040, 0x044, 0x080
@@ -31,40 +32,19 @@ def test_exact_with_slots_for_131072_rules() -> None:
     simulate("el_exact", __file__, {"Entries4": LARGE[0], "Entries6": LARGE[1]}, testcase=case)
 
 
-class Element:
+class Element(Registers):
     """The element behind its channels and its register window."""
 
     def __init__(self, dut, stall: float = 0.2) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.source, self.sink = Source(dut, "in", stalls(stall)), Sink(dut, "out", stalls(stall))
 
     async def begin(self) -> None:
-        self.dut.reg_request_valid_i.value = 0
         self.dut.tick_i.value = 0
         await start(self.dut)
         while not await self.read(STATUS) & 1:
             await ClockCycles(self.dut.clk_i, 100)
         await self.request(CONTROL, 1)
-
-    async def request(self, address: int, data: int | None = None) -> int:
-        dut = self.dut
-        dut.reg_request_i.value = layouts.RegisterRequest(int(data is not None), address, data or 0).to_int()
-        dut.reg_request_valid_i.value = 1
-        for _ in range(1000):
-            await ReadOnly()
-            taken = dut.reg_request_ready_o.value == 1
-            answered = dut.reg_response_valid_o.value == 1
-            response = layouts.RegisterResponse.from_int(int(dut.reg_response_o.value)) if answered else None
-            await RisingEdge(dut.clk_i)
-            if taken:
-                dut.reg_request_valid_i.value = 0
-            if response is not None:
-                assert not response.error, f"error at {address:#x}"
-                return response.data
-        raise AssertionError(f"no answer at {address:#x}")
-
-    async def read(self, address: int) -> int:
-        return await self.request(address)
 
     async def execute(self, kind: InstructionKind, rule: int, key, mark: int = 0) -> Status:
         action = Opcode.ACTION_MARK << 24 | mark

@@ -13,6 +13,7 @@ from sluice_layouts import TABLE_HASHED, TABLE_TERNARY, Fault, InstructionKind, 
 from host.python.device import CAction, CActionSet
 from host.python.flow_table import DeviceTable, Rules
 from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.cocotb.registers import Registers
 from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule, flow_key
 from testing.simulate import simulate
 
@@ -40,11 +41,11 @@ MASKS = (
 )
 
 
-class Element:
+class Element(Registers):
     """The element behind its channels and its window, with what it holds."""
 
     def __init__(self, dut, stall: float = 0.2) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.source, self.link = Source(dut, "in", stalls(stall)), Source(dut, "link", stalls(stall))
         self.sink = Sink(dut, "out", stalls(stall))
         self.model = FlowModel(SIZE["Groups"], SIZE["GroupEntries"], SIZE["TernaryEntries"])
@@ -52,7 +53,6 @@ class Element:
         self.cycles: list[set[int]] = [set(), set()]  # that a populate took, in each table
 
     async def begin(self) -> None:
-        self.dut.reg_request_valid_i.value = 0
         self.dut.tick_i.value = 0
         await start(self.dut)
         while not await self.read(R["OFU_REGISTERS_STATUS"]) & 1:
@@ -60,30 +60,6 @@ class Element:
         await self.request(R["OFU_REGISTERS_CONTROL"], 1)
         for n in range(30):
             await self.request(R["OFU_REGISTERS_INSTRUCTION"] + 4 * n, 0)
-
-    async def access(self, address: int, data: int | None = None) -> layouts.RegisterResponse:
-        dut = self.dut
-        dut.reg_request_i.value = layouts.RegisterRequest(int(data is not None), address, data or 0).to_int()
-        dut.reg_request_valid_i.value = 1
-        for _ in range(1000):
-            await ReadOnly()
-            taken = dut.reg_request_ready_o.value == 1
-            answered = dut.reg_response_valid_o.value == 1
-            response = layouts.RegisterResponse.from_int(int(dut.reg_response_o.value)) if answered else None
-            await RisingEdge(dut.clk_i)
-            if taken:
-                dut.reg_request_valid_i.value = 0
-            if response is not None:
-                return response
-        raise AssertionError(f"no answer at {address:#x}")
-
-    async def request(self, address: int, data: int | None = None) -> int:
-        response = await self.access(address, data)
-        assert not response.error, f"error at {address:#x}"
-        return response.data
-
-    async def read(self, address: int) -> int:
-        return await self.request(address)
 
     async def push(self, table: int, kind: InstructionKind, rule: FlowRule, mark: int, operand: int) -> None:
         if kind in (POPULATE, UPDATE):

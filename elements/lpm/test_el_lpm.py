@@ -5,10 +5,11 @@ import random
 
 import cocotb
 import sluice_layouts as layouts
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import RisingEdge
 from sluice_layouts import InstructionKind, L3Kind, Opcode, Status
 
 from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.cocotb.registers import Registers
 from testing.models.lpm import Rule, TernaryModel, prefix_rule
 from testing.simulate import simulate
 
@@ -25,37 +26,19 @@ def test_lpm() -> None:
     simulate("el_lpm", __file__, parameters)
 
 
-class Element:
+class Element(Registers):
     """The element behind its channels and its register window."""
 
     def __init__(self, dut, stall: float = 0.2) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.source, self.sink = Source(dut, "in", stalls(stall)), Sink(dut, "out", stalls(stall))
 
     async def begin(self) -> None:
-        self.dut.reg_request_valid_i.value = 0
         self.dut.tick_i.value = 0
         await start(self.dut)
         while not await self.request(STATUS) & 1:
             pass
         await self.request(CONTROL, 1)
-
-    async def request(self, address: int, data: int | None = None) -> int:
-        dut = self.dut
-        dut.reg_request_i.value = layouts.RegisterRequest(int(data is not None), address, data or 0).to_int()
-        dut.reg_request_valid_i.value = 1
-        for _ in range(1000):
-            await ReadOnly()
-            taken = dut.reg_request_ready_o.value == 1
-            answered = dut.reg_response_valid_o.value == 1
-            response = layouts.RegisterResponse.from_int(int(dut.reg_response_o.value)) if answered else None
-            await RisingEdge(dut.clk_i)
-            if taken:
-                dut.reg_request_valid_i.value = 0
-            if response is not None:
-                assert not response.error, f"error at {address:#x}"
-                return response.data
-        raise AssertionError(f"no answer at {address:#x}")
 
     async def execute(self, kind: InstructionKind, version: L3Kind, rule_id: int, rule: Rule, mark: int = 0) -> Status:
         word = layouts.Instruction(

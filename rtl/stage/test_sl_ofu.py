@@ -16,6 +16,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import InstructionKind, Opcode, Status, Table, Verdict
 
 from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.cocotb.registers import Registers
 from testing.models import actions
 from testing.simulate import simulate
 
@@ -41,11 +42,11 @@ def key_of(record: layouts.PhvRecord) -> tuple[int, int]:
     return int(record.info.l3_kind == layouts.L3Kind.L3_IPV6), record.phv.ip_dst & 0xFF
 
 
-class Ofu:
+class Ofu(Registers):
     """The device under test, its two tables, and what must come out of it."""
 
     def __init__(self, dut, stall: float = 0.0) -> None:
-        self.dut = dut
+        super().__init__(dut)
         self.source, self.sink = Source(dut, "in", stalls(stall)), Sink(dut, "out", stalls(stall))
         self.tables: tuple[dict[int, int], dict[int, int]] = ({}, {})  # key -> rule id
         self.actions: dict[tuple[int, int], layouts.ActionSet] = {}  # as a lookup that enters now will find them
@@ -64,7 +65,7 @@ class Ofu:
 
     async def begin(self) -> None:
         dut = self.dut
-        for name in ("reg_request_i", "reg_request_valid_i", "tick_i", "lookup_hit_i", "lookup_table_i", "lookup_id_i"):
+        for name in ("reg_request_i", "tick_i", "lookup_hit_i", "lookup_table_i", "lookup_id_i"):
             getattr(dut, name).value = 0
         for name in ("op_ready_i", "op_commit_i", "op_done_i", "op_status_i", "table_used_i"):
             getattr(dut, name).value = 0
@@ -163,31 +164,6 @@ class Ofu:
             count[0], count[1], count[2] = count[0] + 1, count[1] + record.length, self.cycle + LOOKUP + 3
         self.expected.append(record.to_int())
 
-    async def request(self, address: int, data: int | None = None) -> layouts.RegisterResponse:
-        dut = self.dut
-        dut.reg_request_i.value = layouts.RegisterRequest(int(data is not None), address, data or 0).to_int()
-        dut.reg_request_valid_i.value = 1
-        taken = False
-        for _ in range(1000):
-            await ReadOnly()
-            taken = taken or dut.reg_request_ready_o.value == 1
-            answered = dut.reg_response_valid_o.value == 1
-            response = layouts.RegisterResponse.from_int(int(dut.reg_response_o.value)) if answered else None
-            await RisingEdge(dut.clk_i)
-            if taken:
-                dut.reg_request_valid_i.value = 0
-            if response is not None:
-                return response
-        raise AssertionError(f"no answer to the request at {address:#x}")
-
-    async def read(self, address: int) -> int:
-        response = await self.request(address)
-        assert not response.error, f"error on reading {address:#x}"
-        return response.data
-
-    async def write(self, address: int, data: int) -> None:
-        assert not (await self.request(address, data)).error, f"error on writing {address:#x}"
-
     async def enable(self, on: int = 1) -> None:
         await self.write(CONTROL, on)
         self.enabled = on
@@ -200,7 +176,7 @@ class Ofu:
         words = {n: instruction >> 32 * n & 0xFFFFFFFF for n in range(30)}
         for n in (0, 1, 2, *range(22, 30)):  # the keys of this test have 8 bits: the other words stay 0
             await self.write(INSTRUCTION + 4 * n, words[n])
-        return not (await self.request(PUSH, 0)).error
+        return not (await self.access(PUSH, 0)).error
 
     async def response(self) -> layouts.Response:
         for _ in range(500):
@@ -431,12 +407,12 @@ async def the_window_answers_what_it_does_not_know_with_an_error(dut):
     assert [await ofu.read(0x020), await ofu.read(0x024)] == [32, 128]
     known = {0, 4, 8, *range(0x10, 0x2C, 4), *range(0x44, 0x4C, 4), *range(0x4C, 0x74, 4), *range(0x80, 0xF8, 4)}
     for address in [*range(0, 0x120, 4), 0x800, 0xFFC, 0x002]:
-        assert (await ofu.request(address)).error == int(address not in known), hex(address)
+        assert (await ofu.access(address)).error == int(address not in known), hex(address)
     writable = {4, 0x4C, *range(0x50, 0x64, 4), *range(0x80, 0xF8, 4)} - {0x60}
     for address in [n for n in range(0, 0x120, 4) if n not in writable | {PUSH, COUNTER_INDEX}]:
-        assert (await ofu.request(address, 1)).error == 1, hex(address)
+        assert (await ofu.access(address, 1)).error == 1, hex(address)
     for index in (ENTRIES[0], 1 << 30 | ENTRIES[1], 1 << 31):
-        assert (await ofu.request(COUNTER_INDEX, index)).error == 1
+        assert (await ofu.access(COUNTER_INDEX, index)).error == 1
     for n in range(30):
         await ofu.write(INSTRUCTION + 4 * n, 0x1000 + n)
     assert [await ofu.read(INSTRUCTION + 4 * n) for n in range(30)] == [0x1000 + n for n in range(30)]
