@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 
+from testing.lock import locked
 from testing.simulate import ROOT, TOOLCHAIN
 from tools.synth import flow
 
@@ -17,14 +19,16 @@ Ports = Mapping[str, tuple[str, int]]  # "input" or "output", and bits
 
 def area_of(top: str, files: Mapping[str, str], target: str, timeout: float = 1800) -> flow.Area:
     """Synthesise the module `top` of texts by file name for `target`; kept by content. Raises SynthesisError."""
-    folder = _folder(top, files, target)
-    result = folder / "area.json"
-    if not result.exists():
+    with _folder(top, files, target) as folder:
+        result = folder / "area.json"
+        if result.exists():
+            return flow.Area(**json.loads(result.read_text()))
         report = f"tee -q -o {_inside(folder / 'stat.json')} stat -json"
         flow._yosys([_read(top, files, folder), flow._synth_command(target), report], folder, timeout)
         cells = json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]
-        result.write_text(json.dumps(asdict(flow._area(target, cells))))
-    return flow.Area(**json.loads(result.read_text()))
+        area = flow._area(target, cells)
+        result.write_text(json.dumps(asdict(area)))
+        return area
 
 
 def ports_of(
@@ -32,39 +36,47 @@ def ports_of(
 ) -> dict[str, tuple[str, int]]:
     """The ports of the module `top` of texts by file name; kept by content. Raises SynthesisError."""
     generics = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
-    folder = _folder(top, files, f"ports{generics}")
-    result = folder / "ports.json"
-    if not result.exists():
-        made = folder / "unfinished.json"
-        flow._yosys([_read(top, files, folder) + generics, f"write_json {_inside(made)}"], folder, timeout)
-        made.rename(result)
-    modules = json.loads(result.read_text())["modules"]
+    with _folder(top, files, f"ports{generics}") as folder:
+        result = folder / "ports.json"
+        if not result.exists():
+            made = folder / "unfinished.json"
+            flow._yosys([_read(top, files, folder) + generics, f"write_json {_inside(made)}"], folder, timeout)
+            made.rename(result)
+        modules = json.loads(result.read_text())["modules"]
     found = next(module for module in modules.values() if "top" in module["attributes"])
     return {name: (port["direction"], len(port["bits"])) for name, port in found["ports"].items()}
 
 
 def fmax_of(top: str, files: Mapping[str, str], seed: int = 1, goal_mhz: float = 250, timeout: float = 7200) -> float:
     """MHz on the ECP5-5G 85k with every port of `top` behind a flip-flop; kept by content. Raises SynthesisError."""
-    folder = _folder(top, files, "timing")
-    netlist = folder / "netlist.json"
-    if not netlist.exists():
-        ports = ports_of(top, files)
-        read = _read("timing_wrapper", {**files, "timing_wrapper.sv": _wrapper(top, ports)}, folder)
-        made = folder / "unfinished.json"
-        flow._yosys([read, flow._synth_command("ecp5"), f"write_json {_inside(made)}"], folder, timeout)
-        made.rename(netlist)
-    return flow._place(folder, netlist, seed, goal_mhz, timeout)
+    with _folder(top, files, "timing") as folder:
+        netlist = folder / "netlist.json"
+        if not netlist.exists():
+            ports = ports_of(top, files)
+            read = _read("timing_wrapper", {**files, "timing_wrapper.sv": _wrapper(top, ports)}, folder)
+            made = folder / "unfinished.json"
+            flow._yosys([read, flow._synth_command("ecp5"), f"write_json {_inside(made)}"], folder, timeout)
+            made.rename(netlist)
+        return flow._place(folder, netlist, seed, goal_mhz, timeout)
 
 
 def has_fmax(top: str, files: Mapping[str, str], seed: int = 1) -> bool:
     """Whether `fmax_of` has its answer already."""
-    return (_folder(top, files, "timing") / f"report-{seed}.json").exists()
+    return (_place_of(top, files, "timing") / f"report-{seed}.json").exists()
 
 
-def _folder(top: str, files: Mapping[str, str], what: str) -> Path:
+def _place_of(top: str, files: Mapping[str, str], what: str) -> Path:
     made_by = [path.read_text() for path in (TOOLCHAIN, Path(flow.__file__), Path(__file__))]
     state = hashlib.sha256(repr((top, sorted(files.items()), what, made_by)).encode())
     return flow.BUILD / f"{top}-{what.split()[0]}-{state.hexdigest()[:16]}"
+
+
+@contextlib.contextmanager
+def _folder(top: str, files: Mapping[str, str], what: str) -> Iterator[Path]:
+    """Where the work is done; whoever wants the same waits."""
+    folder = _place_of(top, files, what)
+    with locked(folder.with_suffix(".lock")):
+        yield folder
 
 
 def _inside(path: Path) -> Path:
