@@ -74,7 +74,7 @@ def flits(element: typed.Element, frames: Sequence[bytes]) -> list[int]:
 
 def rates(compiled: Mapping[str, Compiled], streams: Mapping[str, Streams]) -> dict[str, Rate]:
     """By name, each element over its streams; all of them in one simulator. An element needs two iterations or more."""
-    built = rtl.build({name: one.plan.pipeline.element for name, one in compiled.items()}, _clock(compiled))
+    built = rtl.build(rtl_outcome.plans(compiled))
     short = {name: {port: tokens[:1] for port, tokens in given.items()} for name, given in streams.items()}
     first = rtl.run(built, short, pauses=(0, 0), limit=LIMIT)
     runs = rtl.run(built, streams, pauses=(0, 0), limit=LIMIT)
@@ -86,10 +86,3 @@ def rates(compiled: Mapping[str, Compiled], streams: Mapping[str, Streams]) -> d
         wrong = disagreement(one.element, streams[name], rtl_outcome.outcome(run, one.ir, one.layout))
         found[name] = Rate(round(cycles, 4), counted, wrong)
     return found
-
-
-def _clock(compiled: Mapping[str, Compiled]) -> float:
-    clocks = {one.plan.clock for one in compiled.values()}
-    if len(clocks) != 1:
-        raise ValueError(f"one simulator is for one clock, not for {len(clocks)}")
-    return clocks.pop()

@@ -52,7 +52,10 @@ def _header(graph: Graph, lanes: int) -> list[str]:
         "  parameter int unsigned LpmEntries4 = 0,  // of the rule tables, which are not here",
         "  parameter int unsigned LpmEntries6 = 0,",
         "  parameter int unsigned ExactEntries4 = 0,",
-        "  parameter int unsigned ExactEntries6 = 0",
+        "  parameter int unsigned ExactEntries6 = 0,",
+        "  parameter int unsigned FlowGroups = 0,",
+        "  parameter int unsigned FlowGroupEntries = 0,",
+        "  parameter int unsigned FlowTernaryEntries = 0",
         ") (",
         "  input  logic                          clk_i,",
         "  input  logic                          rst_i,",
@@ -262,5 +265,5 @@ def _rest(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], f
         "",
         "  logic unused;",
         "  assign unused = &{1'b0, tick_i, time_i, lane_data, lane_valid, host_data_i, host_valid_i, out_ready_i, to_host_ready_i,",
-        "    LpmEntries4, LpmEntries6, ExactEntries4, ExactEntries6};",
+        "    LpmEntries4, LpmEntries6, ExactEntries4, ExactEntries6, FlowGroups, FlowGroupEntries, FlowTernaryEntries};",
     ]

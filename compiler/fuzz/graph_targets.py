@@ -126,8 +126,7 @@ def rtl_simulation(jobs: Sequence[Job], seeds: Sequence[int]) -> GraphRan:
     whole = joined(jobs, refused)
     jobs = [job for job in jobs if job.name not in refused]
     compiled, _ = hardware(whole, {element.name: None for element in whole.elements})
-    irs = {name: rtl_outcome.pipelined(found) for name, found in compiled.items()}
-    built = rtl.build_program("fuzz", whole, irs, options=rtl.QUICK)
+    built = rtl.build_program("fuzz", whole, rtl_outcome.plans(compiled), rtl.QUICK)
     kinds = {i.name: compiled[i.element.name] for i in whole.instances}
     calls = [(name, rtl_outcome.signal_of(kinds[name].ir, call)) for name, call in _calls(jobs)]
     lanes = {lane + LANES * n: flits for job in jobs for n in [numbers[job.name]] for lane, flits in job.inputs(n).items()}

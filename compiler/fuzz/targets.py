@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,13 +52,31 @@ def cpu(program: typed.Program, streams: Streams, seeds: Sequence[int], signals:
     return Ran(cpp_run.run_built(binary, program, streams, seeds, signals), {}, (binary, made, made.with_suffix(".cc")))
 
 
+class _Same:
+    """A key that equals only that of the very same element."""
+
+    def __init__(self, element: typed.Element) -> None:
+        self.element = element
+
+    def __hash__(self) -> int:
+        return id(self.element)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.element is other.element
+
+
+@functools.lru_cache(maxsize=256)  # a batch: two targets ask, and halves of a batch that failed
+def _compiled(one: _Same) -> Compiled:
+    return compile_element(one.element)
+
+
 def hardware(program: typed.Program, names: Mapping[str, object]) -> tuple[dict[str, Compiled], dict[str, str]]:
     """The elements that hardware can have, compiled, and why it cannot have the others."""
     compiled, refused = {}, {}
     for element in program.elements:
         if element.name in names:
             try:
-                found = compile_element(element)
+                found = _compiled(_Same(element))
             except HardwareError as error:
                 refused[element.name] = f"{error.code}: {error}"
                 continue
@@ -74,7 +93,7 @@ def rtl_simulation(program: typed.Program, streams: Streams, seeds: Sequence[int
     compiled, refused = hardware(program, streams)
     if not compiled:
         return Ran([{} for _ in seeds], refused)
-    built = rtl.build({name: rtl_outcome.pipelined(found) for name, found in compiled.items()}, options=rtl.QUICK)
+    built = rtl.build(rtl_outcome.plans(compiled), rtl.QUICK)
     outcomes = [rtl_outcome.run_built(built, compiled, streams, seed, signals) for seed in seeds]
     return Ran(outcomes, refused, (built.binary.parent,))
 
@@ -88,7 +107,7 @@ def ir(program: typed.Program, streams: Streams, seeds: Sequence[int], signals: 
         found = {}
         for name, one in compiled.items():
             log = run_element(elements[name], streams[name], Decide(seed, signals.get(name, ())))
-            ran = execute.run_element(rtl_outcome.pipelined(one), streams[name], log.log, log.iterations)
+            ran = execute.run_element(one.plan.pipeline.element, streams[name], log.log, log.iterations)
             found[name] = Outcome(
                 outputs=ran.outputs,
                 state=one.layout.values(ran.state.registers, ran.state.memories),

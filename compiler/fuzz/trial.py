@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from compiler import native_cpp
 from compiler.backends import cpp, cpp_build, cpp_run
-from compiler.backends.sv_testbench import of_element
 from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.fuzz import tokens
@@ -114,9 +113,8 @@ def native(compiled: Compiled) -> Runner:
 
 def _simulator(compiled: Compiled, texts: dict[str, str]) -> Runner:
     """Of the element's module, by the texts of it and of what is inside."""
-    name, ir = compiled.element.name, rtl_outcome.pipelined(compiled)
-    design = of_element(ir, rtl._has_now(compiled.plan))
-    built = rtl.Built(rtl._binary(texts, {name: design}, rtl.QUICK), {name: ir}, {name: compiled.plan})
+    name = compiled.element.name
+    built = rtl.Built(rtl.binary_of(texts, {name: rtl.design_of(compiled.plan)}, rtl.QUICK), {name: compiled.plan})
 
     def run(given: Trial) -> Outcome:
         outcomes = rtl_outcome.run_built(built, {name: compiled}, {name: given.streams}, given.seed, {name: given.calls})

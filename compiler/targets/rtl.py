@@ -74,19 +74,20 @@ class Built:
     """A simulator of elements, each alone, by name."""
 
     binary: Path
-    elements: Mapping[str, ElementIr]
     schedules: Mapping[str, Schedule]
+
+    @property
+    def elements(self) -> dict[str, ElementIr]:
+        """What is built of each."""
+        return {name: found.pipeline.element for name, found in self.schedules.items()}
 
 
 @dataclass(frozen=True)
-class BuiltProgram:
+class BuiltProgram(Built):
     """A simulator of the device part of a configuration; `elements` and `schedules` by instance."""
 
-    binary: Path
     program: Program
     graph: Graph
-    elements: Mapping[str, ElementIr]
-    schedules: Mapping[str, Schedule]
 
 
 @dataclass
@@ -104,37 +105,31 @@ def schedule_of(element: ElementIr, clock: float = CLOCK, target: str = "ecp5") 
     return plan(element, delays(target), clock)
 
 
-def build(elements: Mapping[str, ElementIr], clock: float = CLOCK, options: Sequence[str] = THOROUGH) -> Built:
-    """The simulator of all of them, each with streams of its own; element names must differ. `options`: of Verilator."""
-    schedules = {name: schedule_of(element, clock) for name, element in elements.items()}
-    texts = {f"{module_name(element)}.sv": generate(schedules[name]) for name, element in elements.items()}
-    designs = {name: of_element(element, _has_now(schedules[name])) for name, element in elements.items()}
-    return Built(_binary(texts, designs, options), elements, schedules)
+def build(schedules: Mapping[str, Schedule], options: Sequence[str] = THOROUGH) -> Built:
+    """The simulator of elements, each with streams of its own; their names must differ. `options`: of Verilator."""
+    designs = {name: design_of(schedule) for name, schedule in schedules.items()}
+    return Built(binary_of(_texts(schedules), designs, options), schedules)
 
 
 def build_program(
-    name: str, program: Program, elements: Mapping[str, ElementIr], clock: float = CLOCK, options: Sequence[str] = THOROUGH
+    name: str, program: Program, schedules: Mapping[str, Schedule], options: Sequence[str] = THOROUGH
 ) -> BuiltProgram:
-    """The simulator of the elements on the device; `elements` by element name."""
-    schedules = {element: schedule_of(ir, clock) for element, ir in elements.items()}
-    graph = generate_graph(name, program, schedules)
-    texts = {f"{module_name(ir)}.sv": generate(schedules[element]) for element, ir in elements.items()}
-    texts[f"{graph.module}.sv"] = graph.text
-    kinds = {instance.name: instance.element.name for instance in graph.instances}
-    return BuiltProgram(
-        _binary(texts, {"graph": of_graph(graph)}, options),
-        program,
-        graph,
-        {instance: elements[kind] for instance, kind in kinds.items()},
-        {instance: schedules[kind] for instance, kind in kinds.items()},
-    )
+    """The simulator of the elements on the device; `schedules` by element name."""
+    graph = generate_graph(name, program, dict(schedules))
+    binary = binary_of({**_texts(schedules), f"{graph.module}.sv": graph.text}, {"graph": of_graph(graph)}, options)
+    return BuiltProgram(binary, {i.name: schedules[i.element.name] for i in graph.instances}, program, graph)
 
 
-def _has_now(plan: Schedule) -> bool:
-    return any(node.op == "choice" for node in plan.pipeline.nodes)
+def _texts(schedules: Mapping[str, Schedule]) -> dict[str, str]:
+    return {f"{module_name(found.pipeline.element)}.sv": generate(found) for found in schedules.values()}
 
 
-def _binary(texts: dict[str, str], designs: Mapping[str, Design], options: Sequence[str]) -> Path:
+def design_of(schedule: Schedule) -> Design:
+    """An element under the test bench."""
+    return of_element(schedule.pipeline.element, any(node.op == "choice" for node in schedule.pipeline.nodes))
+
+
+def binary_of(texts: dict[str, str], designs: Mapping[str, Design], options: Sequence[str]) -> Path:
     """The simulator of modules under their test bench, from the cache or built."""
     texts["tb.sv"] = testbench(designs)
     state = hashlib.sha256(PACKAGE.read_bytes() + repr(tuple(options)).encode())

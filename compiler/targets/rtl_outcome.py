@@ -11,6 +11,7 @@ from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
 from compiler.ir.ir import ElementIr
 from compiler.ir.states import Layout
+from compiler.schedule.schedule import Schedule
 from compiler.targets import rtl
 
 LIMIT = 20_000  # cycles behind the sweep of memories, for elements that need no token
@@ -25,12 +26,12 @@ def run(
 ) -> dict[str, Outcome]:
     """Every element that has streams."""
     compiled = {element.name: compile_element(element) for element in program.elements if element.name in streams}
-    return run_built(rtl.build({name: pipelined(found) for name, found in compiled.items()}), compiled, streams, seed, signals)
+    return run_built(rtl.build(plans(compiled)), compiled, streams, seed, signals)
 
 
-def pipelined(compiled: Compiled) -> ElementIr:
-    """What is built of it."""
-    return compiled.plan.pipeline.element
+def plans(compiled: Mapping[str, Compiled]) -> dict[str, Schedule]:
+    """What is built of them."""
+    return {name: found.plan for name, found in compiled.items()}
 
 
 def run_built(

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from compiler.backends.sv_testbench import of_element
 from compiler.compile import Compiled, HardwareError, compile_element
 from compiler.frontend import typed
 from compiler.fuzz.compare import disagreement
@@ -44,9 +43,9 @@ def found() -> dict[str, Compiled]:
 def built(compiled: dict[str, Compiled], wrong: tuple[str, str] = ("", "")) -> rtl.Built:
     """A simulator of native bodies; `wrong`: a text in them, and what stands there instead."""
     texts = {name: text.replace(*wrong) for one in compiled.values() for name, text in native(one).items()}
-    designs = {name: of_element(one.plan.pipeline.element, False) for name, one in compiled.items()}
-    kinds = {name: one.plan.pipeline.element for name, one in compiled.items()}
-    return rtl.Built(rtl._binary(texts, designs, rtl.THOROUGH), kinds, {name: one.plan for name, one in compiled.items()})
+    plans = rtl_outcome.plans(compiled)
+    designs = {name: rtl.design_of(plan) for name, plan in plans.items()}
+    return rtl.Built(rtl.binary_of(texts, designs, rtl.THOROUGH), plans)
 
 
 def differences(compiled: dict[str, Compiled], simulator: rtl.Built, seed: int) -> dict[str, str]:

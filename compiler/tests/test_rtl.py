@@ -16,7 +16,7 @@ ELEMENTS = {path.stem: parse(path.read_text(), path.name) for path in sorted(FOL
 
 @pytest.fixture(scope="module")
 def built() -> rtl.Built:
-    return rtl.build(ELEMENTS)
+    return rtl.build({name: rtl.schedule_of(element) for name, element in ELEMENTS.items()})
 
 
 def stimuli(name: str, count: int) -> tuple[dict[str, list[int]], list[rtl.Signal]]:

@@ -79,7 +79,7 @@ def build(text: str, name: str) -> rtl.BuiltProgram:
     program = load_text(text, f"{name}.sl", diagnostics)
     assert program is not None, "\n".join(error.render() for error in diagnostics.sorted())
     kinds = {i.element.name: i.element for i in program.instances if not i.on_host}
-    return rtl.build_program(name, program, {kind: compile_element(e).plan.pipeline.element for kind, e in kinds.items()})
+    return rtl.build_program(name, program, {kind: compile_element(e).plan for kind, e in kinds.items()})
 
 
 def packets(built: rtl.BuiltProgram, count: int) -> list[int]:

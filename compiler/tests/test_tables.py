@@ -153,7 +153,7 @@ def test_ir_agrees(name: str) -> None:
 @pytest.fixture(scope="module")
 def simulator() -> tuple[dict[str, Compiled], rtl.Built]:
     compiled = {name: compile_element(element) for name, element in each()}
-    return compiled, rtl.build({name: rtl_outcome.pipelined(one) for name, one in compiled.items()})
+    return compiled, rtl.build(rtl_outcome.plans(compiled))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -165,7 +165,7 @@ def test_a_fast_clock_has_both_forms_and_several_lags(fast: dict[str, Compiled])
 
 def test_rtl_agrees_with_the_interpreter(fast: dict[str, Compiled]) -> None:
     choose = random.Random(0)
-    built = rtl.build({name: rtl_outcome.pipelined(one) for name, one in fast.items()}, FAST)
+    built = rtl.build(rtl_outcome.plans(fast))
     streams = {name: {"in": tokens(element.inputs[0].type, choose)} for name, element in ELEMENTS.items()}
     calls = {
         name: [
