@@ -1,160 +1,230 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow table as software: mask groups, each a hash of masked keys, and a list of ternary rules. What it answers is
-// what elements/flow_table answers; where that may choose (several ternary rules of one priority) it takes the lowest
-// rule id.
+// The flow table as software, fast enough to stand for it in long runs: every mask that some rule has, of a mask group
+// or of the TCAM, costs a lookup one hash of the masked key. What it answers is what elements/flow_table answers; where
+// that may choose (several ternary rules of one priority) it takes the lowest rule id.
 #include "flow_table.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES };
+#include "flow_hash.h"
+
+enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS };
 
 struct model_rule {
-    struct sluice_flow_operation op; // as it was populated or updated; its value is masked
-    struct sluice_rule_counters counters;
-    int32_t next; // in its chain
+    uint64_t key[WORDS]; // masked
+    uint32_t hash, mask; // of key and mask; the mask's number
+    int32_t next;        // in its chain
     bool used;
+    struct sluice_rule_counters counters;
+    struct sluice_flow_operation op; // as it was populated or updated
+};
+
+struct model_mask {
+    uint64_t bits[WORDS];
+    uint32_t rules;    // that have it; 0: the number is free
+    uint32_t position; // in `masks_used`
 };
 
 struct model_group {
-    uint8_t mask[KEY];
-    uint32_t used;
+    uint32_t mask, used;
 };
 
 struct sluice_flow_model {
-    uint32_t groups, group_entries, fill, ternary_entries, buckets;
+    uint32_t groups, group_entries, fill, hashed_entries, ternary_entries, buckets;
+    uint32_t used_count, *masks_used; // numbers of the masks that rules have
     struct model_group *group;
-    struct model_rule *hashed, *ternary; // by rule id
-    int32_t *chains;                     // of hashed rules, by group and key
+    struct model_mask *mask;
+    struct model_rule *rules; // those of mask groups by rule id, then the ternary ones
+    int32_t *chains;          // of rules, by masked key and mask
 };
 
-static int32_t *chain_of(const struct sluice_flow_model *model, uint32_t group, const uint8_t *key) {
-    uint32_t hash = 2166136261U ^ group;
-    for (unsigned i = 0; i < KEY; i++)
-        hash = (hash ^ key[i]) * 16777619U;
-    return &model->chains[(hash ^ hash >> 15) & (model->buckets - 1)];
+static struct model_rule *rule_of(const struct sluice_flow_model *model, uint8_t table_id, uint32_t rule_id) {
+    return &model->rules[table_id == SLUICE_TABLE_HASHED ? rule_id : model->hashed_entries + rule_id];
 }
 
-static struct model_rule *find_hashed(const struct sluice_flow_model *model, uint32_t group, const uint8_t *key) {
-    int32_t id = *chain_of(model, group, key);
-    while (id != NONE && (model->hashed[id].op.group != group || memcmp(model->hashed[id].op.value, key, KEY)))
-        id = model->hashed[id].next;
-    return id == NONE ? NULL : &model->hashed[id];
+static int32_t *chain_of(const struct sluice_flow_model *model, uint32_t hash) {
+    return &model->chains[hash & (model->buckets - 1)];
+}
+
+static bool is_at(const struct model_rule *rule, uint32_t hash, uint32_t mask, const uint64_t *key) {
+    return rule->hash == hash && rule->mask == mask && memcmp(rule->key, key, sizeof rule->key) == 0;
+}
+
+// The number of a mask, a fresh one where no rule has it: there are as many numbers as groups and ternary rules.
+static uint32_t number_of(struct sluice_flow_model *model, const uint8_t *mask) {
+    uint64_t bits[WORDS];
+    uint32_t number = 0;
+    sluice_flow_words(bits, mask);
+    for (uint32_t i = 0; i < model->used_count; i++)
+        if (memcmp(model->mask[model->masks_used[i]].bits, bits, sizeof bits) == 0)
+            return model->masks_used[i];
+    while (model->mask[number].rules)
+        number++;
+    memcpy(model->mask[number].bits, bits, sizeof bits);
+    return number;
+}
+
+static void link_rule(struct sluice_flow_model *model, struct model_rule *rule) {
+    struct model_mask *mask = &model->mask[rule->mask];
+    int32_t *chain = chain_of(model, rule->hash);
+    rule->next = *chain;
+    *chain = (int32_t)(rule - model->rules);
+    if (mask->rules++ == 0) {
+        mask->position = model->used_count;
+        model->masks_used[model->used_count++] = rule->mask;
+    }
+}
+
+static void unlink_rule(struct sluice_flow_model *model, const struct model_rule *rule) {
+    struct model_mask *mask = &model->mask[rule->mask];
+    int32_t *at = chain_of(model, rule->hash);
+    while (&model->rules[*at] != rule)
+        at = &model->rules[*at].next;
+    *at = rule->next;
+    if (--mask->rules == 0) {
+        uint32_t last = model->masks_used[--model->used_count];
+        model->masks_used[mask->position] = last;
+        model->mask[last].position = mask->position;
+    }
+}
+
+// Key and hash of a rule from its operation and the number of its mask.
+static void place(const struct sluice_flow_model *model, struct model_rule *rule, uint32_t number) {
+    sluice_flow_words(rule->key, rule->op.value);
+    for (unsigned i = 0; i < WORDS; i++)
+        rule->key[i] &= model->mask[number].bits[i];
+    rule->mask = number;
+    rule->hash = sluice_flow_hash(rule->key, number);
+}
+
+static bool is_in_group(const struct sluice_flow_model *model, const struct model_rule *rule) {
+    for (int32_t i = *chain_of(model, rule->hash); i != NONE; i = model->rules[i].next) {
+        const struct model_rule *other = &model->rules[i];
+        if (is_at(other, rule->hash, rule->mask, rule->key) && other->op.table_id == SLUICE_TABLE_HASHED &&
+            other->op.group == rule->op.group)
+            return true;
+    }
+    return false;
+}
+
+static bool has_mask(const struct sluice_flow_model *model, uint32_t number, const uint8_t *mask) {
+    return memcmp(model->mask[number].bits, mask, KEY) == 0;
 }
 
 static void clear(struct sluice_flow_model *model, uint8_t table_id) {
-    bool is_hashed = table_id == SLUICE_TABLE_HASHED;
-    uint32_t count = is_hashed ? model->groups * model->group_entries : model->ternary_entries;
-    for (uint32_t i = 0; i < count; i++)
-        (is_hashed ? model->hashed : model->ternary)[i].used = false;
-    if (!is_hashed)
-        return;
-    memset(model->chains, 0xff, model->buckets * sizeof *model->chains);
-    for (uint32_t i = 0; i < model->groups; i++)
+    uint32_t count = table_id == SLUICE_TABLE_HASHED ? model->hashed_entries : model->ternary_entries;
+    for (uint32_t id = 0; id < count; id++) {
+        struct model_rule *rule = rule_of(model, table_id, id);
+        if (rule->used)
+            unlink_rule(model, rule);
+        rule->used = false;
+    }
+    for (uint32_t i = 0; i < model->groups && table_id == SLUICE_TABLE_HASHED; i++)
         model->group[i].used = 0;
 }
 
-static int populate(struct sluice_flow_model *model, const struct sluice_flow_operation *op) {
-    struct model_rule *rule = (op->table_id == SLUICE_TABLE_HASHED ? model->hashed : model->ternary) + op->rule_id;
+static int populate(struct sluice_flow_model *model, struct model_rule *rule, const struct sluice_flow_operation *op) {
     struct model_group *group = op->table_id == SLUICE_TABLE_HASHED ? &model->group[op->group] : NULL;
-    struct model_rule fresh = {.op = *op, .next = NONE, .used = true};
-    if (rule->used)
-        return -EEXIST;
-    for (unsigned i = 0; i < KEY; i++)
-        fresh.op.value[i] &= op->mask[i];
-    if (group && group->used && memcmp(group->mask, op->mask, KEY))
+    struct model_rule fresh = {.op = *op, .used = true};
+    if (group && group->used && !has_mask(model, group->mask, op->mask))
         return -EINVAL;
-    if (group && find_hashed(model, op->group, fresh.op.value))
+    place(model, &fresh, group && group->used ? group->mask : number_of(model, op->mask));
+    if (group && is_in_group(model, &fresh))
         return -EEXIST;
     if (group && group->used == model->fill)
         return -ENOSPC;
     *rule = fresh;
+    link_rule(model, rule);
     if (group) {
-        int32_t *chain = chain_of(model, op->group, rule->op.value);
-        memcpy(group->mask, op->mask, KEY);
+        group->mask = rule->mask;
         group->used++;
-        rule->next = *chain;
-        *chain = (int32_t)op->rule_id;
     }
     return 0;
 }
 
 static void remove_rule(struct sluice_flow_model *model, struct model_rule *rule) {
     rule->used = false;
-    if (rule->op.table_id != SLUICE_TABLE_HASHED)
-        return;
-    int32_t *at = chain_of(model, rule->op.group, rule->op.value);
-    while (&model->hashed[*at] != rule)
-        at = &model->hashed[*at].next;
-    *at = rule->next;
-    model->group[rule->op.group].used--;
+    unlink_rule(model, rule);
+    if (rule->op.table_id == SLUICE_TABLE_HASHED)
+        model->group[rule->op.group].used--;
 }
 
-static int update(struct model_rule *rule, const struct sluice_flow_operation *op) {
-    struct sluice_flow_operation next = *op;
-    for (unsigned i = 0; i < KEY; i++)
-        next.value[i] &= op->mask[i];
-    if (op->table_id == SLUICE_TABLE_HASHED && (op->group != rule->op.group || memcmp(next.mask, rule->op.mask, KEY) ||
-                                                memcmp(next.value, rule->op.value, KEY)))
-        return -EINVAL;
-    rule->op = next;
+static int update(struct sluice_flow_model *model, struct model_rule *rule, const struct sluice_flow_operation *op) {
+    struct model_rule next = *rule;
+    next.op = *op;
+    if (op->table_id == SLUICE_TABLE_HASHED) {
+        place(model, &next, rule->mask);
+        if (op->group != rule->op.group || !has_mask(model, rule->mask, op->mask) ||
+            memcmp(next.key, rule->key, sizeof next.key))
+            return -EINVAL;
+        rule->op = *op;
+        return 0;
+    }
+    unlink_rule(model, rule);
+    place(model, &next, number_of(model, op->mask));
+    *rule = next;
+    link_rule(model, rule);
     return 0;
 }
 
 static int execute(void *context, const struct sluice_flow_operation *op) {
     struct sluice_flow_model *model = context;
     bool is_hashed = op->table_id == SLUICE_TABLE_HASHED;
-    uint32_t limit = is_hashed ? model->groups * model->group_entries : model->ternary_entries;
     if (op->table_id > SLUICE_TABLE_TERNARY)
         return -EINVAL;
     if (op->kind == SLUICE_INSTRUCTION_INITIALIZE) {
         clear(model, op->table_id);
         return 0;
     }
-    if (op->rule_id >= limit || (is_hashed && op->kind != SLUICE_INSTRUCTION_DELETE && op->group >= model->groups))
+    if (op->rule_id >= (is_hashed ? model->hashed_entries : model->ternary_entries) ||
+        (is_hashed && op->kind != SLUICE_INSTRUCTION_DELETE && op->group >= model->groups))
         return -EINVAL;
-    if (op->kind == SLUICE_INSTRUCTION_POPULATE)
-        return populate(model, op);
-    if (op->kind != SLUICE_INSTRUCTION_DELETE && op->kind != SLUICE_INSTRUCTION_UPDATE)
+    struct model_rule *rule = rule_of(model, op->table_id, op->rule_id);
+    switch (op->kind) {
+    case SLUICE_INSTRUCTION_POPULATE:
+        return rule->used ? -EEXIST : populate(model, rule, op);
+    case SLUICE_INSTRUCTION_UPDATE:
+        return rule->used ? update(model, rule, op) : -ENOENT;
+    case SLUICE_INSTRUCTION_DELETE:
+        if (!rule->used)
+            return -ENOENT;
+        remove_rule(model, rule);
+        return 0;
+    default:
         return -EINVAL;
-    struct model_rule *rule = (is_hashed ? model->hashed : model->ternary) + op->rule_id;
-    if (!rule->used)
-        return -ENOENT;
-    if (op->kind == SLUICE_INSTRUCTION_UPDATE)
-        return update(rule, op);
-    remove_rule(model, rule);
-    return 0;
+    }
 }
 
 static int counters(void *context, uint8_t table_id, uint32_t rule_id, struct sluice_rule_counters *out) {
-    struct sluice_flow_model *model = context;
-    *out = (table_id == SLUICE_TABLE_HASHED ? model->hashed : model->ternary)[rule_id].counters;
+    *out = rule_of(context, table_id, rule_id)->counters;
     return 0;
+}
+
+// The higher priority; else the lowest group; else the TCAM, its lowest rule id.
+static bool is_better(const struct model_rule *rule, const struct model_rule *best) {
+    if (!best || rule->op.rule_priority != best->op.rule_priority)
+        return !best || rule->op.rule_priority > best->op.rule_priority;
+    if (rule->op.table_id != best->op.table_id)
+        return rule->op.table_id == SLUICE_TABLE_HASHED;
+    return rule->op.table_id == SLUICE_TABLE_HASHED ? rule->op.group < best->op.group
+                                                    : rule->op.rule_id < best->op.rule_id;
 }
 
 bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key, uint32_t length, uint32_t tick,
                             struct sluice_flow_found *found) {
     struct model_rule *best = NULL;
-    for (uint32_t g = 0; g < model->groups; g++) {
-        uint8_t masked[KEY];
-        if (model->group[g].used == 0)
-            continue;
-        for (unsigned i = 0; i < KEY; i++)
-            masked[i] = key[i] & model->group[g].mask[i];
-        struct model_rule *rule = find_hashed(model, g, masked);
-        if (rule && (!best || rule->op.rule_priority > best->op.rule_priority))
-            best = rule;
-    }
-    for (uint32_t id = 0; id < model->ternary_entries; id++) {
-        struct model_rule *rule = &model->ternary[id];
-        unsigned i = 0;
-        if (!rule->used || (best && rule->op.rule_priority <= best->op.rule_priority))
-            continue;
-        while (i < KEY && (key[i] & rule->op.mask[i]) == rule->op.value[i])
-            i++;
-        if (i == KEY)
-            best = rule;
+    uint64_t words[WORDS], masked[WORDS];
+    sluice_flow_words(words, key);
+    for (uint32_t n = 0; n < model->used_count; n++) {
+        uint32_t mask = model->masks_used[n];
+        for (unsigned i = 0; i < WORDS; i++)
+            masked[i] = words[i] & model->mask[mask].bits[i];
+        uint32_t hash = sluice_flow_hash(masked, mask);
+        for (int32_t id = *chain_of(model, hash); id != NONE; id = model->rules[id].next)
+            if (is_at(&model->rules[id], hash, mask, masked) && is_better(&model->rules[id], best))
+                best = &model->rules[id];
     }
     if (!best)
         return false;
@@ -165,23 +235,34 @@ bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key,
     return true;
 }
 
+uint32_t sluice_flow_model_group_used(const struct sluice_flow_model *model, uint32_t group) {
+    return model->group[group].used;
+}
+
+bool sluice_flow_model_has(const struct sluice_flow_model *model, uint8_t table_id, uint32_t rule_id) {
+    return rule_of(model, table_id, rule_id)->used;
+}
+
 struct sluice_flow_model *sluice_flow_model_new(uint32_t groups, uint32_t group_entries, uint32_t fill,
                                                 uint32_t ternary_entries) {
     struct sluice_flow_model *model = calloc(1, sizeof *model);
+    uint32_t rules = groups * group_entries + ternary_entries, masks = groups + ternary_entries;
     if (!model)
         return NULL;
-    *model = (struct sluice_flow_model){groups, group_entries, fill, ternary_entries, .buckets = 16};
-    while (model->buckets < groups * group_entries)
+    *model =
+        (struct sluice_flow_model){groups, group_entries, fill, groups * group_entries, ternary_entries, .buckets = 16};
+    while (model->buckets < rules)
         model->buckets *= 2;
     model->group = calloc(groups, sizeof *model->group);
-    model->hashed = calloc(groups * group_entries, sizeof *model->hashed);
-    model->ternary = calloc(ternary_entries, sizeof *model->ternary);
+    model->mask = calloc(masks, sizeof *model->mask);
+    model->masks_used = calloc(masks, sizeof *model->masks_used);
+    model->rules = calloc(rules, sizeof *model->rules);
     model->chains = malloc(model->buckets * sizeof *model->chains);
-    if (!model->group || !model->hashed || !model->ternary || !model->chains) {
+    if (!model->group || !model->mask || !model->masks_used || !model->rules || !model->chains) {
         sluice_flow_model_free(model);
         return NULL;
     }
-    clear(model, SLUICE_TABLE_HASHED);
+    memset(model->chains, 0xff, model->buckets * sizeof *model->chains);
     return model;
 }
 
@@ -189,8 +270,9 @@ void sluice_flow_model_free(struct sluice_flow_model *model) {
     if (!model)
         return;
     free(model->group);
-    free(model->hashed);
-    free(model->ternary);
+    free(model->mask);
+    free(model->masks_used);
+    free(model->rules);
     free(model->chains);
     free(model);
 }
