@@ -74,7 +74,7 @@ def compile_element(element: typed.Element, clock: float = CLOCK, target: str = 
         hint = error.hint or "make it smaller, or run it on cpu"
         raise HardwareError("E0802", error.text, error.span or element.span, hint) from error
     except ScheduleError as error:
-        raise HardwareError("E0803", str(error), element.span, "ask for a slower clock") from error
+        raise HardwareError("E0803", str(error), element.span, error.hint) from error
     except sv_element.BackendError as error:
         raise HardwareError("E0804", str(error), element.span, "run it on cpu") from error
     return Compiled(element, ir, layout, classify(small), found)

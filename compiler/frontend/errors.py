@@ -84,7 +84,7 @@ CODES = {
     "E0609": "An import, or a native body, of a file that is not there.",
     "E0801": "A table of rules whose keys are longer than a table in hardware takes.",
     "E0802": "A program that is too large for hardware, or that has no end known before it runs.",
-    "E0803": "No initiation interval fits the clock.",
+    "E0803": "No initiation interval fits the clock, or what decides whether an iteration begins is known too late.",
     "E0804": "What the RTL back end cannot express yet.",
     "E0805": "A configuration that the shell cannot hold: too many channels between host and device.",
     "E0806": "A native body that does not fit its element.",

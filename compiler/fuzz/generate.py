@@ -48,6 +48,17 @@ class Elements(Packets):
         self.line(f"flow<{key.text}, {value.text}> {name}[{entries}] ({', '.join(options)});")
         self.flows.append((name, key, value))
 
+    def rule_tables(self) -> None:
+        """A table of rules, which its own signals fill."""
+        flat = [kind for kind in self.structs if kind.is_flat]
+        bits = self.choose.choice([1, 2, 3, 3, 4, 4, 5, 8, 33, 128])
+        name, kind = self.fresh("rules"), self.choose.choice(["exact", "lpm", "ternary"])
+        is_struct = flat and kind != "lpm" and self.chance(25)
+        key = self.choose.choice(flat) if is_struct else Kind(f"uint<{bits}>", "int", bits)
+        value = self.choose.choice(flat) if flat and self.chance(40) else self.integer()
+        self.line(f"table {kind}<{key.text}, {value.text}> {name}[{self.choose.choice([1, 2, 3, 4, 6, 9])}];")
+        self.tables.append((name, key, value))
+
     # What comes in and goes out
 
     def ports(self) -> tuple[list[tuple[str, Kind]], list[tuple[str, Kind]]]:
@@ -158,6 +169,8 @@ class Elements(Packets):
 
     def body(self, inputs: list[tuple[str, Kind]], outputs: list[tuple[str, Kind]], is_merge: bool) -> None:
         self.states()
+        if self.features.tables and self.chance(8):
+            self.rule_tables()
         for _ in range(self.choose.randint(0, 2)):
             self.function()
         outer = self.scope.state_only()

@@ -129,11 +129,7 @@ class Statements(Expressions):
         table, key, value = self.choose.choice(self.flows)
         found = self.fresh("b")
         time = f", (uint<8>) {self.leaf()}" if self.chance(60) else ""
-        given = self.literal(key, 2) if key.kind == "struct" else self.of(key, 2)
-        if key.kind == "struct":
-            name = self.fresh("v")
-            self.line(f"{key.text} {name} = {given};")
-            given = name
+        given = self.key(key)
         form = self.choose.randrange(5)
         if form == 0:
             return self.line(f"{table}.remove({given});")
@@ -148,6 +144,27 @@ class Statements(Expressions):
         self.know(found, BOOL)
         return None
 
+    def key(self, kind: Kind) -> str:
+        """Something to look up by: an expression, or a variable, which is declared first."""
+        if kind.kind != "struct":
+            return self.of(kind, 2)
+        name = self.fresh("v")
+        self.line(f"{kind.text} {name} = {self.literal(kind, 2)};")
+        return name
+
+    def lookup(self) -> None:
+        """Asks a table of rules; each place is a copy of the table, so there are not many."""
+        table, key, value = self.choose.choice(self.tables)
+        given, found = self.key(key), self.fresh("b")
+        if self.chance(15):
+            self.line(f"bool {found} = {table}.lookup({given});")
+        else:
+            name = self.fresh("v")
+            self.line(f"{value.text} {name};")
+            self.line(f"bool {found} = {table}.lookup({given}, {name});")
+            self.know(name, value)
+        self.know(found, BOOL)
+
     def statement(self) -> None:
         self.budget -= 1
         forms = [self.assign] * 6 + [self.declare] * 2 + [self.branch] * 2
@@ -157,6 +174,8 @@ class Statements(Expressions):
             forms.append(self.message)
         if self.flows and not self.scope.loops and not self.scope.is_reset and self.budget > 0:
             forms += [self.flow] * 2
+        if self.tables and not self.scope.loops and self.scope.is_handler and self.budget > 0:
+            forms += [self.lookup] * 4
         self.choose.choice(forms)()
 
     def statements(self, count: int) -> None:

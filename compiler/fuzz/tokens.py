@@ -8,6 +8,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 from compiler.frontend import typed
+from compiler.frontend.tables import updates
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.guard import fields_of
 
@@ -99,10 +100,13 @@ def streams(program: typed.Program, seed: int) -> dict[str, Mapping[str, Sequenc
 
 
 def signals(program: typed.Program, seed: int) -> dict[str, Sequence[SignalCall]]:
-    """Calls of every signal of every element."""
+    """Calls of every signal of every element; many of those that change the rules of a table."""
     found: dict[str, Sequence[SignalCall]] = {}
     for element in program.elements:
         choose = random.Random(f"{seed} signals")
-        calls = [s for s in element.signals for _ in range(choose.randint(0, 2))]
+        changes = updates(element)
+        calls = [s for s in element.signals for _ in range(choose.randint(2, 8) if s.name in changes else choose.randint(0, 2))]
+        if changes:
+            choose.shuffle(calls)
         found[element.name] = [SignalCall(s.name, tuple(value(choose, p.type.bits) for p in s.parameters)) for s in calls]
     return found

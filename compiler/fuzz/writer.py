@@ -28,6 +28,7 @@ class Features:
     waiting: bool = True  # reads under a condition, and looks without taking
     views: bool = True
     flows: bool = True
+    tables: bool = True
     machines: bool = True  # state machines
 
 
@@ -92,6 +93,7 @@ class Writer:
         self.structs: list[Kind] = []
         self.enums: list[Kind] = []
         self.flows: list[tuple[str, Kind, Kind]] = []  # name, key, value
+        self.tables: list[tuple[str, Kind, Kind]] = []  # the same
         self.fed: list[str] = []  # integers of tokens, in the handler
 
     def line(self, text: str) -> None:

@@ -26,6 +26,7 @@ from compiler.schedule.tables import stages
 READ_LATENCY = 2  # of sl_forward_ram
 APART = frozenset({"read", "lookup", "ahead"})  # a clock edge is between them and their arguments
 AT_START = frozenset({"head", "available", "argument", "choice", "kind", "insert", "remove"})  # what is there in stage 0
+START = ("start",)  # stage 0
 MAX_INTERVAL = 256
 LATENCY_WEIGHT = 0.5  # register bits that a stage of latency is worth
 
@@ -33,9 +34,9 @@ LATENCY_WEIGHT = 0.5  # register bits that a stage of latency is worth
 class ScheduleError(Exception):
     """No interval up to MAX_INTERVAL fits, or not the one that is asked for; `slow`: the states that are to blame."""
 
-    def __init__(self, text: str, slow: frozenset[str] = frozenset()) -> None:
+    def __init__(self, text: str, slow: frozenset[str] = frozenset(), hint: str = "ask for a slower clock") -> None:
         super().__init__(text)
-        self.slow = slow
+        self.slow, self.hint = slow, hint
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,11 @@ class _Problem:
 
 def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0) -> Schedule:
     """Stages for a clock of `clock` ns; the smallest interval that fits, or `interval`. Raises ScheduleError."""
+    if any(node.op == "lookup" for node in order(_firing(pipeline))):
+        raise ScheduleError(
+            f"{pipeline.element.name}: whether an iteration begins depends on a lookup, whose answer comes stages behind the start",
+            hint="read the inputs always, and keep what is not wanted yet in a state",
+        )
     apart = _too_far(pipeline, table, clock - table.overhead)
     recurrences: tuple[Recurrence, ...] = ()
     least = max([1, *(pipeline.turns(name) for name in pipeline.element.memories)])
@@ -198,10 +204,13 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Nod
 
 def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node]], interval: int) -> _Problem:
     problem = _Problem()
+    problem.variable(START, 0.0)
     for node in pipeline.nodes:
         if node.op != "const":
             problem.variable(node, 0.0 if node.op in AT_START else np.inf)
     for node in pipeline.nodes:
+        if node.op == "lookup":
+            problem.add(START, node, latency(pipeline, node))  # even of a key that is constant: the table changes
         for argument in node.args:
             _use(problem, argument, node, latency(pipeline, node))
             if node.op == "ahead" and argument.op != "const":

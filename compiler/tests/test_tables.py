@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from compiler.backends import cpp_run
-from compiler.compile import Compiled, compile_element
+from compiler.compile import Compiled, HardwareError, compile_element
 from compiler.frontend import typed
 from compiler.fuzz.compare import disagreement
 from compiler.interpreter.choices import Decide, SignalCall
@@ -166,3 +166,13 @@ def test_rtl_agrees(simulator: tuple[dict[str, Compiled], rtl.Built], seed: int)
     for name, one in compiled.items():
         assert disagreement(one.element, tokens[name], outcomes[name], calls=60) == "", name
         assert one.plan.interval == 1
+
+
+def test_a_lookup_cannot_decide_whether_an_iteration_begins() -> None:
+    text = """.element Early (uint<8> a, uint<8> b -> uint<8> out) {
+        table exact<uint<3>, uint<3>> few[3];
+        .handler { if (few.lookup((uint<3>) 1)) write(out, read(a)); else write(out, read(b)); }
+    }"""
+    with pytest.raises(HardwareError, match="depends on a lookup") as error:
+        compile_element(elements(text)["Early"])
+    assert error.value.code == "E0803" and "read the inputs always" in error.value.hint
