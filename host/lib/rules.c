@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules: instructions into an OFU's window, answers out of it, and a store of what is in each table, so that duplicates
 // are found, ids are chosen, and edit data is shared and given back.
-#include "device.h"
+#include "actions.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = SLUICE_INSTRUCTION_BYTES / 4, EDIT_ENTRIES = 256, DRAIN_CYCLES = 256, POLLS = 100000, NO_RULE = -1 };
-enum { STATUS_READY = 1, STATUS_FREE_SHIFT = 8, STATUS_WAITING_SHIFT = 16, NO_EDIT = 0xffff };
+enum { WORDS = SLUICE_INSTRUCTION_BYTES / 4, POLLS = 100000, NO_RULE = -1 };
+enum { STATUS_READY = 1, STATUS_FREE_SHIFT = 8, STATUS_WAITING_SHIFT = 16 };
 
 struct stored_rule {
     uint8_t value[SLUICE_KEY_BYTES], mask[SLUICE_KEY_BYTES];
-    uint16_t edits[SLUICE_ACTION_SLOTS]; // edit-data entries it holds, NO_EDIT where none
+    uint16_t edits[SLUICE_ACTION_SLOTS]; // edit-data entries it holds
     int32_t next;                        // in its hash chain
     uint16_t rule_priority;
     bool used;
@@ -24,17 +24,11 @@ struct stored_table {
     uint32_t entries, used, hint, buckets, key_bits;
 };
 
-struct edit_entry {
-    uint8_t value[SLUICE_EDIT_BYTES];
-    uint32_t holders;
-    uint64_t freed_at; // shell cycles; packets in flight may still read it for a while
-};
-
 struct sluice_rule_store {
     uint32_t base; // of the window
     bool is_lpm;
     struct stored_table tables[SLUICE_TABLES];
-    struct edit_entry edits[EDIT_ENTRIES];
+    struct sluice_edit_table edits;
     uint32_t written[WORDS]; // what the instruction registers hold, so that only changes are written
     bool written_valid;
 };
@@ -130,7 +124,7 @@ static struct sluice_rule_store *store_of(struct sluice_device *device, uint16_t
     *result = store ? 0 : sluice_fail(-ENOMEM, "out of memory");
     if (!store)
         return NULL;
-    store->base = (uint32_t)window * SLUICE_WINDOW_SIZE;
+    store->base = store->edits.window = (uint32_t)window * SLUICE_WINDOW_SIZE;
     store->is_lpm = ofu_id == SLUICE_ELEMENT_LPM;
     for (uint32_t i = 0; i < SLUICE_TABLES && *result == 0; i++) {
         uint32_t entries = 0, key_bits = 0;
@@ -144,118 +138,6 @@ static struct sluice_rule_store *store_of(struct sluice_device *device, uint16_t
     }
     device->window[window].rules = store;
     return store;
-}
-
-static void wait_cycles(struct sluice_device *device, uint64_t until) {
-    uint32_t low = 0, high = 0;
-    do {
-        if (sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_LOW, &low) ||
-            sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_HIGH, &high))
-            return;
-    } while (((uint64_t)high << 32 | low) < until);
-}
-
-static void release_edit(struct sluice_device *device, struct sluice_rule_store *store, uint16_t index) {
-    uint32_t low = 0, high = 0;
-    if (index == NO_EDIT || --store->edits[index].holders > 0)
-        return;
-    sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_LOW, &low);
-    sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_HIGH, &high);
-    store->edits[index].freed_at = ((uint64_t)high << 32 | low) + DRAIN_CYCLES;
-}
-
-static void release_edits(struct sluice_device *device, struct sluice_rule_store *store, const uint16_t *edits) {
-    for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++)
-        release_edit(device, store, edits[i]);
-}
-
-static int write_edit(struct sluice_device *device, struct sluice_rule_store *store, uint16_t index,
-                      const uint8_t *value) {
-    int result = sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_EDIT_INDEX, index);
-    for (uint32_t i = 0; i < 4 && result == 0; i++) {
-        uint32_t word = 0;
-        for (unsigned b = 0; b < 4; b++)
-            word |= (uint32_t)value[4 * i + b] << 8 * b;
-        result = sluice_write_locked(device, store->base + SLUICE_OFU_REGISTERS_EDIT_DATA + 4 * i, word);
-    }
-    return result;
-}
-
-// An entry of the edit-data table that holds `value`: one there is, or the one that was freed longest ago.
-static int take_edit(struct sluice_device *device, struct sluice_rule_store *store, const uint8_t *value) {
-    int oldest = -1;
-    for (int i = 0; i < EDIT_ENTRIES; i++) {
-        struct edit_entry *entry = &store->edits[i];
-        if (entry->holders && memcmp(entry->value, value, SLUICE_EDIT_BYTES) == 0) {
-            entry->holders++;
-            return i;
-        }
-        if (!entry->holders && (oldest < 0 || entry->freed_at < store->edits[oldest].freed_at))
-            oldest = i;
-    }
-    if (oldest < 0)
-        return sluice_fail(-ENOSPC, "all %d entries of the edit-data table are in use", EDIT_ENTRIES);
-    wait_cycles(device, store->edits[oldest].freed_at);
-    int result = write_edit(device, store, (uint16_t)oldest, value);
-    if (result)
-        return result;
-    memcpy(store->edits[oldest].value, value, SLUICE_EDIT_BYTES);
-    store->edits[oldest].holders = 1;
-    return oldest;
-}
-
-// Long operands into the table, their indices into the action set.
-static int take_edits(struct sluice_device *device, struct sluice_rule_store *store, struct ofu_rule *rule,
-                      uint16_t *edits) {
-    for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++)
-        edits[i] = NO_EDIT;
-    for (unsigned i = 0; i < rule->edit_count; i++) {
-        unsigned slot = rule->edits[i].slot;
-        int index = take_edit(device, store, rule->edits[i].value);
-        if (index < 0) {
-            release_edits(device, store, edits);
-            return index;
-        }
-        edits[slot] = (uint16_t)index;
-        rule->actions.slots[slot].operand = (rule->actions.slots[slot].operand & 0xf00000U) | (uint32_t)index;
-    }
-    return 0;
-}
-
-// A mask that names lanes must name one that is there, or the host: its packets would be forwarded to nowhere.
-static int check_ports(const struct sluice_device *device, unsigned slot, const struct sluice_action *action) {
-    uint32_t there = ((1U << device->lanes) - 1) | 1U << SLUICE_HOST_PORT, port = action->operand & 0xff;
-    if (action->opcode == SLUICE_ACTION_OUTPUT && (port > SLUICE_HOST_PORT || !(there >> port & 1)))
-        return sluice_fail(-EINVAL, "slot %u: output to lane %u; the device has %u", slot, port, device->lanes);
-    if (action->opcode == SLUICE_ACTION_REPLICATE && port && !(there & port))
-        return sluice_fail(-EINVAL, "slot %u: port mask %#x names no lane of %u", slot, port, device->lanes);
-    return 0;
-}
-
-static int check_actions(const struct sluice_device *device, const struct ofu_rule *rule) {
-    bool filled[SLUICE_ACTION_SLOTS] = {false};
-    if (rule->edit_count > SLUICE_ACTION_SLOTS)
-        return sluice_fail(-EINVAL, "%u edits; an action set has %u slots", rule->edit_count, SLUICE_ACTION_SLOTS);
-    for (unsigned i = 0; i < rule->edit_count; i++) {
-        unsigned slot = rule->edits[i].slot;
-        if (slot >= SLUICE_ACTION_SLOTS || filled[slot] || rule->actions.slots[slot].opcode != SLUICE_ACTION_SET_LONG)
-            return sluice_fail(-EINVAL, "edit %u is for slot %u, which is no SET_LONG of its own", i, slot);
-        filled[slot] = true;
-    }
-    for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++) {
-        const struct sluice_action *action = &rule->actions.slots[i];
-        bool sets = action->opcode == SLUICE_ACTION_SET || action->opcode == SLUICE_ACTION_SET_LONG;
-        if (action->opcode > SLUICE_ACTION_INSERT_RAW || action->operand >> 24)
-            return sluice_fail(-EINVAL, "slot %u: opcode %u, operand %#x", i, action->opcode, action->operand);
-        if (sets && action->operand >> 20 >= SLUICE_FIELDS)
-            return sluice_fail(-EINVAL, "slot %u sets field %u; there are %u", i, action->operand >> 20, SLUICE_FIELDS);
-        if (action->opcode == SLUICE_ACTION_SET_LONG && !filled[i])
-            return sluice_fail(-EINVAL, "slot %u is SET_LONG and has no edit", i);
-        int result = check_ports(device, i, action);
-        if (result)
-            return result;
-    }
-    return 0;
 }
 
 static bool key_bit(const uint8_t *bytes, unsigned bit) {
@@ -353,17 +235,28 @@ struct pending {
     struct stored_rule before;
 };
 
+static int check_rule(struct sluice_device *device, struct sluice_rule_store *store, const struct pending *it) {
+    const struct ofu_rule *rule = &it->istr->rule;
+    int result = sluice_actions_check(device, &rule->actions, rule->edits, rule->edit_count);
+    return result ? result : check_key(store, it->table, rule);
+}
+
+static int take_edits(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
+    struct ofu_rule *rule = &it->istr->rule;
+    return sluice_edits_take(device, &store->edits, &rule->actions, rule->edits, rule->edit_count, it->edits);
+}
+
 static int stage_new(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
     struct ofu_rule *rule = &it->istr->rule;
     int result;
-    if ((result = check_actions(device, rule)) || (result = check_key(store, it->table, rule)))
+    if ((result = check_rule(device, store, it)))
         return result;
     if (find_key(it->table, rule) != NO_RULE)
         return sluice_fail(-EEXIST, "this key is rule %d already", find_key(it->table, rule));
     if (it->table->used == it->table->entries)
         return sluice_fail(-ENOSPC, "the table is full: %u rules", it->table->entries);
     uint32_t wanted = rule->id;
-    if ((result = choose_id(it->table, &rule->id)) || (result = take_edits(device, store, rule, it->edits))) {
+    if ((result = choose_id(it->table, &rule->id)) || (result = take_edits(device, store, it))) {
         rule->id = wanted;
         return result;
     }
@@ -382,12 +275,12 @@ static int stage_old(struct sluice_device *device, struct sluice_rule_store *sto
         unlink_rule(it->table, rule->id);
         return 0;
     }
-    if ((result = check_actions(device, rule)) || (result = check_key(store, it->table, rule)))
+    if ((result = check_rule(device, store, it)))
         return result;
     int32_t other = find_key(it->table, rule);
     if (other != NO_RULE && other != (int32_t)rule->id)
         return sluice_fail(-EEXIST, "this key is rule %d already", other);
-    if ((result = take_edits(device, store, rule, it->edits)))
+    if ((result = take_edits(device, store, it)))
         return result;
     unlink_rule(it->table, rule->id);
     link_rule(it->table, rule->id, rule, it->edits);
@@ -416,7 +309,7 @@ static void clear_table(struct sluice_device *device, struct sluice_rule_store *
         if (!table->rules[i].used)
             continue;
         unlink_rule(table, i);
-        release_edits(device, store, table->rules[i].edits);
+        sluice_edits_release(device, &store->edits, table->rules[i].edits);
     }
 }
 
@@ -430,21 +323,21 @@ static void settle(struct sluice_device *device, struct sluice_rule_store *store
     case SLUICE_INSTRUCTION_POPULATE:
         if (result) {
             unlink_rule(it->table, id);
-            release_edits(device, store, it->edits);
+            sluice_edits_release(device, &store->edits, it->edits);
         }
         break;
     case SLUICE_INSTRUCTION_DELETE:
         if (result)
             link_rule(it->table, id, &old, it->old_edits);
         else
-            release_edits(device, store, it->old_edits);
+            sluice_edits_release(device, &store->edits, it->old_edits);
         break;
     case SLUICE_INSTRUCTION_UPDATE:
         if (result) {
             unlink_rule(it->table, id);
             link_rule(it->table, id, &old, it->old_edits);
         }
-        release_edits(device, store, result ? it->edits : it->old_edits);
+        sluice_edits_release(device, &store->edits, result ? it->edits : it->old_edits);
         break;
     default:
         if (!result)
