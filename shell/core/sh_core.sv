@@ -18,6 +18,9 @@ module sh_core #(
   parameter int unsigned LpmEntries6 = 512,
   parameter int unsigned ExactEntries4 = 4096,
   parameter int unsigned ExactEntries6 = 1024,
+  parameter int unsigned FlowGroups = 0,          // of sh_graph, as those before
+  parameter int unsigned FlowGroupEntries = 256,
+  parameter int unsigned FlowTernaryEntries = 64,
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                          clk_i,
@@ -89,7 +92,8 @@ module sh_core #(
 
   sh_graph #(
     .Lanes(Lanes), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4),
-    .ExactEntries6(ExactEntries6)
+    .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups), .FlowGroupEntries(FlowGroupEntries),
+    .FlowTernaryEntries(FlowTernaryEntries)
   ) u_graph (
     .clk_i, .rst_i, .graph_rst_i(graph_rst), .pause_i(control[1] || control[0]), .time_i(cycles), .tick_i(tick),
     .lane_data_i(rx_data), .lane_valid_i(rx_valid), .lane_ready_o(rx_ready),

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of the shell: here the rule tables (cfg_rules) behind one stream of all lanes. `./sluice build FILE.sl` writes another
-// module of this name and these ports, which stands in for it (docs/design/shell.md).
+// The graph of the shell: here the rule tables (cfg_rules) or, with FlowGroups, the flow table (cfg_flow) behind one stream of all
+// lanes. `./sluice build FILE.sl` writes another module of this name and these ports, which stands in for it (docs/design/shell.md).
 module sh_graph #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned LpmEntries4 = 512,
   parameter int unsigned LpmEntries6 = 512,
   parameter int unsigned ExactEntries4 = 4096,
-  parameter int unsigned ExactEntries6 = 1024
+  parameter int unsigned ExactEntries6 = 1024,
+  parameter int unsigned FlowGroups = 0,          // 0: the rule tables; else the flow table, sizes as of el_flow_table
+  parameter int unsigned FlowGroupEntries = 256,
+  parameter int unsigned FlowTernaryEntries = 64
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,              // synchronous, active high: of the shell
@@ -48,19 +51,33 @@ module sh_graph #(
     .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready)
   );
 
-  cfg_rules #(
-    .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
-  ) u_rules (
-    .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
-    .out_data_o, .out_valid_o, .out_ready_i,
-    .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o
-  );
+  if (FlowGroups != 0) begin : gen_flow
+    cfg_flow #(.Groups(FlowGroups), .GroupEntries(FlowGroupEntries), .TernaryEntries(FlowTernaryEntries)) u_flow (
+      .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
+      .out_data_o, .out_valid_o, .out_ready_i,
+      .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o
+    );
 
-  assign capability_o = {
-    {16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE)},
-    {16'($clog2(LpmEntries4)), 16'(ELEMENT_LPM)}, {16'($clog2(ExactEntries4)), 16'(ELEMENT_EXACT)},
-    {16'd0, 16'(ELEMENT_ADMIT)}
-  };
+    assign capability_o = {
+      {16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE)}, 64'd0,
+      {16'($clog2(FlowGroups * FlowGroupEntries)), 16'(ELEMENT_FLOW_TABLE)}
+    };
+  end else begin : gen_rules
+    cfg_rules #(
+      .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
+    ) u_rules (
+      .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
+      .out_data_o, .out_valid_o, .out_ready_i,
+      .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o
+    );
+
+    assign capability_o = {
+      {16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE)},
+      {16'($clog2(LpmEntries4)), 16'(ELEMENT_LPM)}, {16'($clog2(ExactEntries4)), 16'(ELEMENT_EXACT)},
+      {16'd0, 16'(ELEMENT_ADMIT)}
+    };
+  end
+
   assign takes_host_o = 1'b0;
   assign host_ready_o = 1'b0;
   assign to_host_data_o  = '0;

@@ -9,6 +9,9 @@ module sh_sim #(
   parameter int unsigned LpmEntries6 = 512,
   parameter int unsigned ExactEntries4 = 4096,
   parameter int unsigned ExactEntries6 = 1024,
+  parameter int unsigned FlowGroups = 0,      // 0: rule tables; else the flow table (sh_graph)
+  parameter int unsigned FlowGroupEntries = 256,
+  parameter int unsigned FlowTernaryEntries = 64,
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                      clk_i,
@@ -98,7 +101,8 @@ module sh_sim #(
 
   sh_core #(
     .Lanes(Lanes), .HostLanes(HostLanes), .LaneClocks(LaneClocks), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),
-    .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
+    .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups),
+    .FlowGroupEntries(FlowGroupEntries), .FlowTernaryEntries(FlowTernaryEntries)
   ) u_core (
     .clk_i, .rst_i, .lane_rx_clk_i(lane_clk_i), .lane_tx_clk_i(lane_clk_i),
     .lane_rx_data_i(lane_rx), .lane_rx_valid_i, .lane_rx_ready_o,
