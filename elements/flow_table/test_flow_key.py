@@ -11,6 +11,7 @@ from sluice_layouts import Flit, FlowFragment, FlowKey, L4Kind, Meta
 
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.models import tunnels
+from testing.models.flow import link_info
 from testing.models.packet import from_flits, parse, to_flits
 from testing.models.traffic import malformed, meta_of, truncated, well_formed
 from testing.simulate import simulate
@@ -68,12 +69,6 @@ def as_open_vswitch(packet: bytes, port: int) -> FlowKey:
     return key
 
 
-def is_snap(packet: bytes) -> bool:
-    at = 18 if be(packet, 12) in (*TAGS, 0x9100) else 14
-    known = be(packet, at - 2) < 0x600 and packet[at : at + 6] == bytes.fromhex("aaaa03000000")
-    return known and len(packet) >= at + 8 and be(packet, at + 6) >= 0x600
-
-
 def link_layers() -> list[bytes]:
     """What the parser's own traffic lacks: 802.3, SNAP, tags of every kind."""
     inner = IP(src="192.0.2.1", dst="198.51.100.7", ttl=9, tos=0x2E) / TCP(sport=80, dport=5, flags="SF") / bytes(9)
@@ -129,7 +124,7 @@ async def is_what_open_vswitch_reads(dut):
     checked = refused = 0
     for packet, (meta, word) in zip(packets, await keys_of(dut, packets, 0.3), strict=True):
         record = parse(packet, meta)
-        usable = not record.fault and not is_snap(packet)
+        usable = not record.fault and not link_info(packet).is_snap
         assert word >> USABLE == usable, packet.hex()
         refused += not usable
         if usable and be(packet, 12) != 0x9100 and record.phv.ip_protocol != 135:

@@ -10,7 +10,7 @@
 
 #include "sluice/sluice.h"
 
-enum { OPERAND_WORDS = SLUICE_FLOW_OPERAND_BYTES / 4, WORDS = SLUICE_INSTRUCTION_BYTES / 4, POLLS = 1000000 };
+enum { OPERAND_WORDS = SLUICE_FLOW_OPERAND_BYTES / 4, WORDS = SLUICE_INSTRUCTION_BYTES / 4, POLLS = 100000 };
 enum { STATUS_READY = 1, WORD_CYCLES = 2 }; // a register access takes that many cycles or more
 
 struct sluice_flow_device {
@@ -18,6 +18,7 @@ struct sluice_flow_device {
     uint32_t groups, group_entries, ternary_entries, latency;
     uint32_t operand[OPERAND_WORDS], instruction[WORDS]; // what the element holds
     bool is_known;
+    bool has_deleted; // since the last pause: packets of the rule may be under way
 };
 
 static uint32_t word_of(const uint8_t *bytes) {
@@ -75,6 +76,7 @@ static int write_operation(struct sluice_flow_device *device, const struct sluic
 static int execute(void *context, const struct sluice_flow_operation *op) {
     struct sluice_flow_device *device = context;
     int result = write_operation(device, op);
+    device->has_deleted |= op->kind == SLUICE_INSTRUCTION_DELETE;
     for (unsigned i = 0; result == 0 && i < POLLS; i++) {
         uint32_t words[2] = {0};
         struct sluice_response response;
@@ -95,9 +97,10 @@ static int counters(void *context, uint8_t table_id, uint32_t rule_id, struct sl
     uint8_t bytes[SLUICE_RULE_COUNTERS_BYTES];
     uint32_t word = 0;
     int result = 0;
-    // What was in flight when the rule was deleted has counted after the element's latency.
-    for (uint32_t i = 0; i < device->latency / WORD_CYCLES && result == 0; i++)
+    // What was in flight when a rule was deleted has counted after the element's latency.
+    for (uint32_t i = 0; device->has_deleted && i < device->latency / WORD_CYCLES && result == 0; i++)
         result = read_word(device, SLUICE_OFU_REGISTERS_STATUS, &word);
+    device->has_deleted = false;
     if (result == 0)
         result = write_word(device, SLUICE_OFU_REGISTERS_COUNTER_INDEX, (uint32_t)table_id << 30 | rule_id);
     for (unsigned i = 0; i < sizeof bytes / 4 && result == 0; i++) {

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binding of `host/lib/flow_table.h`: the rule manager of the flow table, on a software model or behind register accesses."""
+"""Binding of `host/lib/flow_table.h` and `flow_open.h`: the rule manager of the flow table, on a software model, behind register
+accesses, or of an open device."""
 
 from __future__ import annotations
 
 import ctypes as c
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from sluice_layouts import FlowKey
 
-from host.python.device import CActionSet, load
+from host.python.device import Action, CActionSet, Device, instruction, load
 
 KEY_BYTES = len(FlowKey().pack())
 
@@ -63,7 +64,7 @@ class _Bus(c.Structure):
 def library() -> c.CDLL:
     """The compiled library, with the results of these functions declared."""
     loaded = load()
-    for name in ("sluice_flow_model_new", "sluice_flow_rules_new"):
+    for name in ("sluice_flow_model_new", "sluice_flow_rules_new", "sluice_flows_rules"):
         getattr(loaded, name).restype = c.c_void_p
     loaded.sluice_flow_model_find.restype = c.c_bool
     return loaded
@@ -141,6 +142,13 @@ class Rules:
         self._table = table  # its functions must live as long
         self.handle = c.c_void_p(library().sluice_flow_rules_new(c.byref(table)))
 
+    @classmethod
+    def of(cls, handle: int) -> Rules:
+        """The manager that something else owns; not to be closed."""
+        self = cls.__new__(cls)
+        self.handle = c.c_void_p(handle)
+        return self
+
     def add(self, value: int, mask: int, rule_priority: int, actions: CActionSet) -> int:
         function = library().sluice_flow_rule_add
         return int(function(self.handle, key_bytes(value), key_bytes(mask), c.c_uint16(rule_priority), c.byref(actions)))
@@ -172,3 +180,26 @@ class Rules:
 
     def close(self) -> None:
         library().sluice_flow_rules_free(self.handle)
+
+
+class Flows:
+    """The flow table of an open device. Raises OSError where it has none."""
+
+    def __init__(self, device: Device) -> None:
+        self.handle = c.c_void_p()
+        result = library().sluice_flows_open(device.handle, c.byref(self.handle))
+        if result:
+            raise OSError(-result, error_text())
+        self.rules = Rules.of(library().sluice_flows_rules(self.handle))
+
+    def add(self, value: int, mask: int, rule_priority: int, actions: Sequence[Action]) -> int:
+        """A handle, or a negative errno."""
+        rule = instruction(0, 0, actions=actions).rule
+        key = (key_bytes(value), key_bytes(mask), c.c_uint16(rule_priority))
+        return int(library().sluice_flows_add(self.handle, *key, c.byref(rule.actions), rule.edits, int(rule.edit_count)))
+
+    def delete(self, handle: int) -> int:
+        return int(library().sluice_flows_delete(self.handle, handle))
+
+    def close(self) -> None:
+        library().sluice_flows_close(self.handle)

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "flow_open.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "actions.h"
+
+struct sluice_flows {
+    struct sluice_device *device;
+    struct sluice_flow_device *table;
+    struct sluice_flow_rules *rules;
+    struct sluice_edit_table edits;
+    uint16_t (*held)[SLUICE_ACTION_SLOTS]; // edit data of a rule, by its handle
+};
+
+static int read_register(void *context, uint32_t address, uint32_t *value) {
+    struct sluice_flows *flows = context;
+    return sluice_register_read(flows->device, flows->edits.window + address, value);
+}
+
+static int write_register(void *context, uint32_t address, uint32_t value) {
+    struct sluice_flows *flows = context;
+    return sluice_register_write(flows->device, flows->edits.window + address, value);
+}
+
+static int open_table(struct sluice_flows *flows) {
+    const struct sluice_flow_bus bus = {flows, read_register, write_register};
+    struct sluice_flow_table table;
+    int result = sluice_flow_device_new(&bus, &flows->table);
+    if (result)
+        return result;
+    sluice_flow_device_table(flows->table, &table);
+    flows->rules = sluice_flow_rules_new(&table);
+    flows->held = calloc(table.groups * table.group_entries + table.ternary_entries, sizeof *flows->held);
+    if (!flows->rules || !flows->held)
+        return sluice_fail(-ENOMEM, "out of memory");
+    return sluice_flow_rules_flush(flows->rules);
+}
+
+int sluice_flows_open(struct sluice_device *device, struct sluice_flows **out) {
+    int window = sluice_window_of(device, SLUICE_ELEMENT_FLOW_TABLE);
+    if (window < 0)
+        return window;
+    struct sluice_flows *flows = calloc(1, sizeof *flows);
+    if (!flows)
+        return sluice_fail(-ENOMEM, "out of memory");
+    flows->device = device;
+    flows->edits.window = (uint32_t)window * SLUICE_WINDOW_SIZE;
+    int result = open_table(flows);
+    if (result) {
+        sluice_flows_close(flows);
+        return result;
+    }
+    *out = flows;
+    return 0;
+}
+
+void sluice_flows_close(struct sluice_flows *flows) {
+    if (!flows)
+        return;
+    sluice_flow_rules_free(flows->rules);
+    sluice_flow_device_free(flows->table);
+    free(flows->held);
+    free(flows);
+}
+
+static void release(struct sluice_flows *flows, const uint16_t held[SLUICE_ACTION_SLOTS]) {
+    pthread_mutex_lock(&flows->device->lock);
+    sluice_edits_release(flows->device, &flows->edits, held);
+    pthread_mutex_unlock(&flows->device->lock);
+}
+
+int sluice_flows_add(struct sluice_flows *flows, const uint8_t *value, const uint8_t *mask, uint16_t rule_priority,
+                     const struct sluice_action_set *actions, const struct sluice_edit *edits, unsigned edit_count) {
+    struct sluice_action_set filled = *actions;
+    uint16_t held[SLUICE_ACTION_SLOTS];
+    int result = sluice_actions_check(flows->device, actions, edits, edit_count);
+    if (result)
+        return result;
+    pthread_mutex_lock(&flows->device->lock);
+    result = sluice_edits_take(flows->device, &flows->edits, &filled, edits, edit_count, held);
+    pthread_mutex_unlock(&flows->device->lock);
+    if (result)
+        return result;
+    int handle = sluice_flow_rule_add(flows->rules, value, mask, rule_priority, &filled);
+    if (handle < 0)
+        release(flows, held);
+    else
+        memcpy(flows->held[handle], held, sizeof held);
+    return handle;
+}
+
+int sluice_flows_delete(struct sluice_flows *flows, int handle) {
+    int result = sluice_flow_rule_delete(flows->rules, handle);
+    if (result == 0)
+        release(flows, flows->held[handle]);
+    return result;
+}
+
+struct sluice_flow_rules *sluice_flows_rules(struct sluice_flows *flows) {
+    return flows->rules;
+}
