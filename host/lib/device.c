@@ -107,13 +107,15 @@ static int reach(const char *uri, struct sluice_transport **transport) {
     static const struct {
         const char *scheme;
         struct sluice_transport *(*open)(const char *options);
-    } transports[] = {{"sim:", sluice_transport_sim}, {"sim-process:", sluice_transport_process}};
+    } transports[] = {{"sim:", sluice_transport_sim},
+                      {"sim-process:", sluice_transport_process},
+                      {"functional:", sluice_transport_functional}};
     for (unsigned i = 0; i < sizeof transports / sizeof *transports; i++)
         if (strncmp(uri, transports[i].scheme, strlen(transports[i].scheme)) == 0) {
             *transport = transports[i].open(uri + strlen(transports[i].scheme));
             return *transport ? 0 : -ENODEV;
         }
-    return sluice_fail(-EINVAL, "'%s': the transports are sim:lib=PATH and sim-process:lib=PATH", uri);
+    return sluice_fail(-EINVAL, "'%s': the transports are sim:lib=PATH, sim-process:lib=PATH and functional:", uri);
 }
 
 static void free_device(struct sluice_device *device) {

@@ -30,9 +30,11 @@ struct sluice_transport {
                         struct sluice_lane_info *info);
 };
 
-// `options` is the URI behind "sim:", or behind "sim-process:". NULL with the error text set where there is no device.
+// `options` is the URI behind "sim:", "sim-process:", "functional:". NULL with the error text set where there is no
+// device.
 struct sluice_transport *sluice_transport_sim(const char *options);
 struct sluice_transport *sluice_transport_process(const char *options);
+struct sluice_transport *sluice_transport_functional(const char *options);
 // The simulated device's library that such options name: lib=PATH, or nothing and SLUICE_SIM_LIB. NULL with the error
 // text.
 const char *sluice_transport_sim_path(const char *options);

@@ -23,7 +23,7 @@ BUILD = ROOT / "build" / "pmd"
 HERE = Path(__file__).parent
 NAME = "librte_net_sluice.so"
 FOLDERS = (HOST / "lib", HOST / "lanes", HERE)
-SWITCH = ("template.c",)  # of the software switch: what a header template is
+SWITCH = ("template.c", "parse.c", "actions.c", "deparse.c")  # of the software switch: what the functional device is made of
 NEEDED = ["ethdev", "bus_vdev", "eal", "mbuf", "mempool", "ring", "kvargs", "net"]
 DEFINES = ("-DALLOW_INTERNAL_API", "-DALLOW_EXPERIMENTAL_API")
 

@@ -153,6 +153,12 @@ def load(path: Path | None = None) -> c.CDLL:
     return library
 
 
+def _functional(sizes: Mapping[str, int] | None) -> str:
+    """The options of a functional device for the sizes of shell.sim.build; other sizes are of what it does not have."""
+    names = {"lanes": "lanes", "flow_groups": "groups", "flow_group_entries": "entries", "flow_ternary": "ternary"}
+    return ",".join(f"{names[name]}={value}" for name, value in (sizes or {}).items() if name in names)
+
+
 class Device:
     """A simulated device, closed at the end of a `with`."""
 
@@ -163,11 +169,11 @@ class Device:
         transport: str = "sim",
         graph: Mapping[str, str] | None = None,
     ) -> None:
-        """`transport`: `sim`, in this process, or `sim-process`, in one of its own; `graph` as of shell.sim.build."""
+        """`transport`: `sim`, in this process, `sim-process`, in one of its own, or `functional`; `graph` as of shell.sim.build."""
         self.library = library or load()
         self.handle = c.c_void_p()
-        path = build_device(sizes, graph=graph)
-        self.call("sluice_device_open", f"{transport}:lib={path}".encode(), c.byref(self.handle), device=False)
+        options = _functional(sizes) if transport == "functional" else f"lib={build_device(sizes, graph=graph)}"
+        self.call("sluice_device_open", f"{transport}:{options}".encode(), c.byref(self.handle), device=False)
         self._buffer = (c.c_uint8 * MAX_PACKET)()
 
     def __enter__(self) -> Self:

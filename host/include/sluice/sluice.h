@@ -73,7 +73,8 @@ int sluice_fail(int error, const char *format, ...) __attribute__((format(printf
 // Open a device: `sim:lib=PATH` (a simulated device made by shell/sim/build.py, in this process) or
 // `sim-process:lib=PATH` (the same in a process of its own, which ends with this one;
 // `sim-process:timeout=MILLISECONDS,lib=PATH` says after how long without an answer it counts as gone). Without `lib=`,
-// the environment's SLUICE_SIM_LIB. -EINVAL: no such transport; -ENODEV: it cannot be loaded or is no Sluice device;
+// the environment's SLUICE_SIM_LIB. Or `functional:`, the flow-table configuration as software, without time
+// (docs/design/functional.md). -EINVAL: no such transport; -ENODEV: it cannot be loaded or is no Sluice device;
 // -EPROTO: its layouts are not those of this library.
 int sluice_device_open(const char *uri, struct sluice_device **device);
 void sluice_device_close(struct sluice_device *device);

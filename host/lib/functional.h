@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functional device: the flow-table configuration (configs/flow) in its shell as software, without time. Its parts,
+// and what they share; docs/design/functional.md says what it does as the RTL does and what it does not. Nothing here
+// is thread-safe: the library serialises calls on a device.
+#ifndef SLUICE_FUNCTIONAL_H
+#define SLUICE_FUNCTIONAL_H
+
+#include <endian.h>
+#include <stdbool.h>
+
+#include "flow_table.h"
+#include "switch.h"
+#include "transport.h"
+
+enum { FUNCTIONAL_LANES = SLUICE_HOST_PORT, FUNCTIONAL_WINDOWS = 5 };
+enum { FUNCTIONAL_FLOW_WINDOW = 1, FUNCTIONAL_DEPARSE_WINDOW = 4 }; // as of configs/flow
+enum { FUNCTIONAL_OUT_BYTES = SLUICE_MTU_BYTES + SLUICE_SWITCH_GROWTH };
+
+struct functional_size {
+    uint32_t lanes, groups, group_entries, ternary_entries;
+};
+
+// Bits of the shell's control register.
+enum { FUNCTIONAL_RESET = 1, FUNCTIONAL_PAUSE = 2, FUNCTIONAL_LOSSLESS = 4 };
+
+static inline uint32_t functional_word(const uint8_t *bytes) {
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return le32toh(word);
+}
+
+static inline void functional_put_word(uint8_t *bytes, uint32_t word) {
+    word = htole32(word);
+    memcpy(bytes, &word, sizeof word);
+}
+
+// functional_store.c: a queue of packets in memory of a fixed size, each in one piece.
+struct functional_packet {
+    uint32_t size, place; // bytes; bytes of the store that it takes
+    uint64_t ingress_cycle, egress_cycle;
+    uint8_t bytes[];
+};
+
+struct functional_store {
+    uint8_t *memory;
+    uint32_t capacity, head, tail, end, count; // bytes; places in it; packets
+};
+
+int functional_store_new(struct functional_store *store, uint32_t capacity);
+void functional_store_free(struct functional_store *store);
+// A copy of a packet at the end; NULL: no room.
+struct functional_packet *functional_store_put(struct functional_store *store, const uint8_t *bytes, uint32_t size);
+// The oldest packet, which stays until dropped; NULL: there is none.
+struct functional_packet *functional_store_first(const struct functional_store *store);
+void functional_store_drop(struct functional_store *store);
+bool functional_store_has_room(const struct functional_store *store, uint32_t size);
+
+// functional_flow.c: the element flow_table, its window and what it does to a record.
+struct functional_flow;
+
+struct functional_flow *functional_flow_new(const struct functional_size *size);
+void functional_flow_free(struct functional_flow *flow);
+void functional_flow_reset(struct functional_flow *flow);
+// Addresses are offsets in the window. 0, or -EFAULT where the element answers an error.
+int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_t *value);
+int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32_t value);
+void functional_flow_run(struct functional_flow *flow, const uint8_t *packet, uint32_t size, uint32_t tick,
+                         struct sluice_phv_record *record);
+
+// functional_deparse.c: the element deparse, its window and its verdict.
+struct functional_deparse {
+    uint8_t info[8], bytes[SLUICE_TEMPLATE_BYTES]; // of the template that is being written
+    struct sluice_template templates[SLUICE_TEMPLATES];
+};
+
+// What becomes of a packet.
+struct functional_job {
+    bool is_dropped, is_edited;
+    uint8_t verdict, egress_mask;
+};
+
+void functional_deparse_reset(struct functional_deparse *deparse);
+int functional_deparse_read(struct functional_deparse *deparse, uint32_t address, uint32_t *value);
+int functional_deparse_write(struct functional_deparse *deparse, uint32_t address, uint32_t value);
+struct functional_job functional_deparse_decide(const struct sluice_phv_record *record,
+                                                struct sluice_graph_counters *counters);
+
+// functional_device.c: the shell around them.
+struct functional_lane {
+    struct functional_store waiting, left; // before the lane; behind it
+    struct sluice_lane_counters counters;
+};
+
+struct functional_ring {
+    uint8_t *memory;
+    uint32_t buffers;
+    uint64_t filled, freed; // buffers given over and taken back, since the start
+};
+
+struct functional {
+    struct sluice_transport base;
+    struct functional_size size;
+    struct functional_lane lane[FUNCTIONAL_LANES];
+    struct functional_ring ring[2]; // by enum sluice_ring
+    uint64_t cycles;
+    uint32_t control, tick, host_share, time_high;
+    struct sluice_host_counters host;
+    struct sluice_graph_counters graph;
+    struct functional_flow *flow;
+    struct functional_deparse deparse;
+    uint8_t out[FUNCTIONAL_OUT_BYTES > SLUICE_EGRESS_BYTES ? FUNCTIONAL_OUT_BYTES : SLUICE_EGRESS_BYTES];
+};
+
+// A cycle: one packet of each lane and one of the host. Whether any moved.
+bool functional_cycle(struct functional *it);
+// A packet before a lane. 0, or -EAGAIN: enough are waiting.
+int functional_lane_send(struct functional *it, unsigned lane, const uint8_t *bytes, uint32_t size, bool is_bad);
+
+// functional_registers.c: the register bus. 0, or -EFAULT where nothing answers.
+int functional_register_read(struct functional *it, uint32_t address, uint32_t *value);
+int functional_register_write(struct functional *it, uint32_t address, uint32_t value);
+
+#endif

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shell of the functional device: packets from lanes through parser, flow table, actions and deparser to lanes and
+// to the host's ring, and from the host's other ring to lanes. A packet goes all its way within one cycle, so nothing
+// is ever in flight. What has no room is dropped and counted, or waits where the device is lossless. Nothing that the
+// host wrote into its rings is believed.
+#include <errno.h>
+
+#include "functional.h"
+
+enum { WAITING = 16, VALID_PLACE = 16, HEAD = SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE, RUNT = 14 };
+
+static uint32_t buffers_of(uint32_t size) {
+    return (size + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
+}
+
+static uint8_t *buffer_at(const struct functional_ring *ring, uint64_t index) {
+    return ring->memory + (index % ring->buffers) * SLUICE_BUFFER_SIZE;
+}
+
+static uint32_t generation(const struct functional_ring *ring, uint64_t index) {
+    uint32_t round = (uint32_t)(index / ring->buffers) + 1;
+    return round == 0 ? 1 : round;
+}
+
+static bool ring_has_room(const struct functional_ring *ring, uint32_t size) {
+    return buffers_of(size) <= ring->buffers - (ring->filled - ring->freed);
+}
+
+// ---- To the host
+
+// Payload first; metadata with the chained buffers first; the first buffer's valid word last of all.
+static void write_ring(struct functional_ring *ring, const uint8_t *bytes, uint32_t size,
+                       struct sluice_buffer_meta *meta) {
+    uint32_t count = buffers_of(size);
+    uint8_t packed[SLUICE_BUFFER_META_BYTES];
+    meta->length = (uint16_t)size;
+    for (uint32_t i = count; i-- > 0;) {
+        uint64_t index = ring->filled + i;
+        uint8_t *buffer = buffer_at(ring, index);
+        uint32_t at = i * SLUICE_BUFFER_DATA_SIZE, rest = size - at;
+        meta->buffer_length = (uint16_t)(rest < SLUICE_BUFFER_DATA_SIZE ? rest : SLUICE_BUFFER_DATA_SIZE);
+        meta->address = (index % ring->buffers) * SLUICE_BUFFER_SIZE;
+        meta->next = i + 1 == count ? 0 : ((index + 1) % ring->buffers) * SLUICE_BUFFER_SIZE;
+        memcpy(buffer + HEAD, bytes + at, meta->buffer_length);
+        sluice_buffer_meta_pack(meta, packed);
+        memcpy(buffer, packed, sizeof packed);
+        // Whoever polls in another thread sees the rest once it sees this.
+        __atomic_store_n((uint32_t *)(void *)(buffer + VALID_PLACE), htole32(generation(ring, index)),
+                         __ATOMIC_RELEASE);
+    }
+    ring->filled += count;
+}
+
+static void to_host(struct functional *it, const uint8_t *bytes, uint32_t size, struct sluice_buffer_meta *meta) {
+    struct functional_ring *ring = &it->ring[SLUICE_RING_TO_HOST];
+    if (size > SLUICE_EGRESS_BYTES) {
+        it->host.to_host_error++;
+    } else if (!ring_has_room(ring, size)) {
+        it->host.to_host_overflow++;
+    } else {
+        it->host.to_host_packets++;
+        it->host.to_host_bytes += size;
+        write_ring(ring, bytes, size, meta);
+    }
+}
+
+// ---- To lanes
+
+static void to_lane(struct functional *it, struct functional_lane *lane, const uint8_t *bytes, uint32_t size,
+                    uint64_t ingress_cycle) {
+    struct functional_packet *left;
+    if (size > SLUICE_EGRESS_BYTES) {
+        lane->counters.tx_error++;
+    } else if (!(left = functional_store_put(&lane->left, bytes, size))) {
+        lane->counters.tx_overflow++;
+    } else {
+        left->ingress_cycle = ingress_cycle;
+        left->egress_cycle = it->cycles;
+        lane->counters.tx_packets++;
+        lane->counters.tx_bytes += size;
+    }
+}
+
+static void to_lanes(struct functional *it, unsigned mask, const uint8_t *bytes, uint32_t size,
+                     uint64_t ingress_cycle) {
+    for (unsigned lane = 0; lane < it->size.lanes; lane++)
+        if (mask >> lane & 1)
+            to_lane(it, &it->lane[lane], bytes, size, ingress_cycle);
+}
+
+// A packet that cannot be written (its header template is not there) leaves as a bad one, which is dropped at the end.
+static void drop_bad(struct functional *it, const struct functional_job *job) {
+    it->host.to_host_error += job->verdict != SLUICE_VERDICT_FORWARD;
+    for (unsigned lane = 0; lane < it->size.lanes && job->verdict == SLUICE_VERDICT_FORWARD; lane++)
+        it->lane[lane].counters.tx_error += job->egress_mask >> lane & 1;
+}
+
+// Whether the largest packet has room wherever it may go.
+static bool has_room(const struct functional *it, bool is_host_packet) {
+    for (unsigned lane = 0; lane < it->size.lanes; lane++)
+        if (!functional_store_has_room(&it->lane[lane].left, SLUICE_EGRESS_BYTES))
+            return false;
+    return is_host_packet || ring_has_room(&it->ring[SLUICE_RING_TO_HOST], SLUICE_EGRESS_BYTES);
+}
+
+// ---- From lanes
+
+static void process(struct functional *it, unsigned lane, const struct functional_packet *packet) {
+    struct sluice_phv_record record;
+    sluice_parse(packet->bytes, packet->size, NULL, &record);
+    record.ingress_port = (uint8_t)lane;
+    functional_flow_run(it->flow, packet->bytes, packet->size, it->tick, &record);
+    struct functional_job job = functional_deparse_decide(&record, &it->graph);
+    const uint8_t *bytes = packet->bytes;
+    int size = (int)packet->size;
+    if (job.is_dropped)
+        return;
+    if (job.is_edited) {
+        bytes = it->out;
+        size = sluice_deparse(&record, it->deparse.templates, SLUICE_TEMPLATES, packet->bytes, packet->size, it->out,
+                              sizeof it->out);
+        if (size < 0) {
+            drop_bad(it, &job);
+            return;
+        }
+    }
+    struct sluice_buffer_meta meta = {.ingress_port = (uint8_t)lane,
+                                      .egress_mask = job.egress_mask,
+                                      .queue = job.is_edited ? record.queue : 0,
+                                      .verdict = job.verdict,
+                                      .fault = record.fault,
+                                      .mark = job.is_edited ? record.mark : 0,
+                                      .timestamp = packet->ingress_cycle};
+    if (job.verdict == SLUICE_VERDICT_FORWARD)
+        to_lanes(it, job.egress_mask, bytes, (uint32_t)size, packet->ingress_cycle);
+    else
+        to_host(it, bytes, (uint32_t)size, &meta);
+}
+
+static bool take_lane(struct functional *it, unsigned lane) {
+    struct functional_store *waiting = &it->lane[lane].waiting;
+    const struct functional_packet *packet = functional_store_first(waiting);
+    if (!packet || (it->control & FUNCTIONAL_PAUSE) || ((it->control & FUNCTIONAL_LOSSLESS) && !has_room(it, false)))
+        return false;
+    process(it, lane, packet);
+    functional_store_drop(waiting);
+    return true;
+}
+
+int functional_lane_send(struct functional *it, unsigned lane, const uint8_t *bytes, uint32_t size, bool is_bad) {
+    struct functional_lane *to = &it->lane[lane];
+    if (to->waiting.count >= WAITING)
+        return -EAGAIN;
+    if (size > SLUICE_MTU_BYTES) {
+        to->counters.rx_oversize++;
+    } else if (is_bad) {
+        to->counters.rx_error++;
+    } else if (size < RUNT) {
+        to->counters.rx_runt++;
+    } else {
+        struct functional_packet *packet = functional_store_put(&to->waiting, bytes, size);
+        if (!packet)
+            return -EAGAIN;
+        packet->ingress_cycle = it->cycles + 1;
+        to->counters.rx_packets++;
+        to->counters.rx_bytes += size;
+    }
+    return 0;
+}
+
+// ---- From the host
+
+// The packet that begins at the ring's oldest buffer, put together. Its buffers; 0 where it cannot be one.
+static uint32_t read_ring(struct functional *it, struct sluice_buffer_meta *meta) {
+    const struct functional_ring *ring = &it->ring[SLUICE_RING_FROM_HOST];
+    sluice_buffer_meta_unpack(meta, buffer_at(ring, ring->freed));
+    uint32_t length = meta->length, count = buffers_of(length);
+    if (length == 0 || length > SLUICE_EGRESS_BYTES || count > ring->filled - ring->freed)
+        return 0;
+    for (uint32_t i = 0, at = 0; i < count; i++, at += SLUICE_BUFFER_DATA_SIZE)
+        memcpy(it->out + at, buffer_at(ring, ring->freed + i) + HEAD,
+               length - at < SLUICE_BUFFER_DATA_SIZE ? length - at : SLUICE_BUFFER_DATA_SIZE);
+    return count;
+}
+
+static bool take_host(struct functional *it) {
+    struct functional_ring *ring = &it->ring[SLUICE_RING_FROM_HOST];
+    struct sluice_buffer_meta meta;
+    if (ring->freed == ring->filled || ((it->control & FUNCTIONAL_LOSSLESS) && !has_room(it, true)))
+        return false;
+    uint32_t count = read_ring(it, &meta);
+    unsigned mask = meta.egress_mask & ((1U << it->size.lanes) - 1);
+    ring->freed += count ? count : 1;
+    if (count == 0 || mask == 0 || meta.length < RUNT) {
+        it->host.from_host_invalid++;
+        return true;
+    }
+    it->host.from_host_packets++;
+    it->host.from_host_bytes += meta.length;
+    to_lanes(it, mask, it->out, meta.length, 0);
+    return true;
+}
+
+bool functional_cycle(struct functional *it) {
+    bool moved = false;
+    it->cycles++;
+    for (unsigned lane = 0; lane < it->size.lanes; lane++)
+        moved |= take_lane(it, lane);
+    return take_host(it) || moved;
+}

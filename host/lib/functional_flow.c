@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+// elements/flow_table as software: the register window (rtl/ctrl/sl_rule_registers.sv, sl_rule_fsm.sv,
+// sl_flow_registers.sv) in front of flow_model.c, the key of a packet (rtl/packet/sl_flow_link.sv,
+// rtl/match/sl_flow_key.sv) and the action set of the rule that it finds. An instruction is executed when it is pushed,
+// unless responses are in the way; then it waits, and a push into a full FIFO is an error, as in hardware.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "functional.h"
+
+enum { INSTRUCTIONS = 16, RESPONSES = 32, EDITS = 256, TABLES = 2, FIRST_ETHERTYPE = 0x600 };
+
+struct functional_flow {
+    struct functional_size size;
+    struct sluice_flow_model *model;
+    struct sluice_flow_table table; // the model's
+    bool enabled;
+    uint32_t used[TABLES];
+    uint8_t operands[SLUICE_FLOW_OPERANDS][SLUICE_FLOW_OPERAND_BYTES];
+    uint32_t operand_index, group_index;
+    uint8_t instruction[SLUICE_INSTRUCTION_BYTES];
+    uint8_t queue[INSTRUCTIONS][SLUICE_INSTRUCTION_BYTES];
+    uint32_t queue_first, queue_count;
+    uint8_t responses[RESPONSES][SLUICE_RESPONSE_BYTES];
+    uint32_t response_first, response_count, response_high;
+    bool is_response_latched;
+    uint32_t edit_index, counter_index;
+    uint8_t edit_word[SLUICE_EDIT_DATA_BYTES], edits[EDITS][SLUICE_EDIT_DATA_BYTES];
+    uint8_t counters[SLUICE_RULE_COUNTERS_BYTES];
+};
+
+// ---- Instructions
+
+static uint32_t entries_of(const struct functional_flow *flow, unsigned table_id) {
+    return table_id == SLUICE_TABLE_HASHED ? flow->size.groups * flow->size.group_entries : flow->size.ternary_entries;
+}
+
+static void read_operation(const struct functional_flow *flow, const struct sluice_instruction *from,
+                           struct sluice_flow_operation *op) {
+    struct sluice_flow_target target;
+    sluice_flow_target_unpack(&target, from->value);
+    const uint8_t *operand = flow->operands[target.operand % SLUICE_FLOW_OPERANDS];
+    *op = (struct sluice_flow_operation){.kind = from->kind,
+                                         .table_id = from->table_id,
+                                         .group = target.group,
+                                         .rule_priority = from->rule_priority,
+                                         .rule_id = from->rule_id,
+                                         .actions = from->actions};
+    memcpy(op->value, operand, sizeof op->value); // flow_operand_t: the value in the lower half, the mask in the upper
+    memcpy(op->mask, operand + SLUICE_FLOW_OPERAND_BYTES / 2, sizeof op->mask);
+}
+
+// The status of an instruction: sl_rule_fsm first, then the table.
+static int execute(struct functional_flow *flow, const struct sluice_instruction *from) {
+    struct sluice_flow_operation op;
+    unsigned table_id = from->table_id;
+    if (table_id >= TABLES || from->kind < SLUICE_INSTRUCTION_INITIALIZE || from->kind > SLUICE_INSTRUCTION_UPDATE)
+        return SLUICE_STATUS_EINVAL;
+    if (from->kind != SLUICE_INSTRUCTION_INITIALIZE) {
+        if (from->rule_id >= entries_of(flow, table_id))
+            return SLUICE_STATUS_EINVAL;
+        bool is_used = sluice_flow_model_has(flow->model, from->table_id, from->rule_id);
+        if (is_used != (from->kind != SLUICE_INSTRUCTION_POPULATE))
+            return is_used ? SLUICE_STATUS_EEXIST : SLUICE_STATUS_ENOENT;
+    }
+    read_operation(flow, from, &op);
+    int status = -flow->table.execute(flow->table.context, &op);
+    if (status)
+        return status;
+    if (from->kind == SLUICE_INSTRUCTION_INITIALIZE)
+        flow->used[table_id] = 0;
+    flow->used[table_id] += from->kind == SLUICE_INSTRUCTION_POPULATE;
+    flow->used[table_id] -= from->kind == SLUICE_INSTRUCTION_DELETE;
+    return 0;
+}
+
+// What is in the instruction FIFO, as long as responses have room.
+static void run_instructions(struct functional_flow *flow) {
+    while (flow->queue_count && flow->response_count < RESPONSES) {
+        struct sluice_instruction instruction;
+        sluice_instruction_unpack(&instruction, flow->queue[flow->queue_first]);
+        struct sluice_response response = {
+            .rule_id = instruction.rule_id, .status = (uint8_t)execute(flow, &instruction), .kind = instruction.kind};
+        sluice_response_pack(&response, flow->responses[(flow->response_first + flow->response_count++) % RESPONSES]);
+        flow->queue_first = (flow->queue_first + 1) % INSTRUCTIONS;
+        flow->queue_count--;
+    }
+}
+
+static int push(struct functional_flow *flow) {
+    if (flow->queue_count == INSTRUCTIONS)
+        return -EFAULT;
+    memcpy(flow->queue[(flow->queue_first + flow->queue_count++) % INSTRUCTIONS], flow->instruction,
+           sizeof flow->instruction);
+    run_instructions(flow);
+    return 0;
+}
+
+// Word 0 latches the oldest response, word 1 removes it.
+static uint32_t read_response(struct functional_flow *flow, unsigned word) {
+    const uint8_t *response = flow->responses[flow->response_first];
+    if (word == 0) {
+        flow->is_response_latched = flow->response_count > 0;
+        flow->response_high = flow->is_response_latched ? functional_word(response + 4) : 0;
+        return flow->is_response_latched ? functional_word(response) : 0;
+    }
+    if (flow->is_response_latched) {
+        flow->response_first = (flow->response_first + 1) % RESPONSES;
+        flow->response_count--;
+        flow->is_response_latched = false;
+        run_instructions(flow);
+    }
+    return flow->response_high;
+}
+
+static int read_counters(struct functional_flow *flow, uint32_t index) {
+    struct sluice_rule_counters counters;
+    uint8_t table_id = (uint8_t)(index >> 30);
+    uint32_t rule_id = index & 0x3fffffff;
+    if (table_id >= TABLES || rule_id >= entries_of(flow, table_id))
+        return -EFAULT;
+    flow->counter_index = index;
+    flow->table.counters(flow->table.context, table_id, rule_id, &counters);
+    sluice_rule_counters_pack(&counters, flow->counters);
+    return 0;
+}
+
+// ---- Window
+
+// Words that are plain memory at an address; NULL: none.
+static uint8_t *bytes_at(struct functional_flow *flow, uint32_t address) {
+    uint32_t instruction = address - SLUICE_OFU_REGISTERS_INSTRUCTION;
+    uint32_t edit = address - SLUICE_OFU_REGISTERS_EDIT_DATA;
+    if (instruction < sizeof flow->instruction)
+        return flow->instruction + instruction;
+    return edit < sizeof flow->edit_word ? flow->edit_word + edit : NULL;
+}
+
+// What is only this element's, from 0x100 on.
+static int read_own(const struct functional_flow *flow, uint32_t address, uint32_t *value) {
+    switch (address) {
+    case SLUICE_FLOW_REGISTERS_GROUPS:
+        *value = flow->size.groups;
+        return 0;
+    case SLUICE_FLOW_REGISTERS_GROUP_ENTRIES:
+        *value = flow->size.group_entries;
+        return 0;
+    case SLUICE_FLOW_REGISTERS_OPERANDS:
+        *value = SLUICE_FLOW_OPERANDS;
+        return 0;
+    case SLUICE_FLOW_REGISTERS_OPERAND_INDEX:
+        *value = flow->operand_index;
+        return 0;
+    case SLUICE_FLOW_REGISTERS_GROUP_INDEX:
+        *value = flow->group_index;
+        return 0;
+    case SLUICE_FLOW_REGISTERS_GROUP_USED:
+        *value = sluice_flow_model_group_used(flow->model, flow->group_index);
+        return 0;
+    default:
+        return -EFAULT;
+    }
+}
+
+int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_t *value) {
+    const uint8_t *bytes = bytes_at(flow, address);
+    uint32_t counter = address - SLUICE_OFU_REGISTERS_COUNTER_DATA;
+    unsigned table_id = address / 4 % 2; // where there is a word for each table
+    if (counter < sizeof flow->counters)
+        bytes = flow->counters + counter;
+    if (bytes) {
+        *value = functional_word(bytes);
+        return 0;
+    }
+    switch (address) {
+    case SLUICE_OFU_REGISTERS_KIND:
+        *value = SLUICE_ELEMENT_FLOW_TABLE;
+        return 0;
+    case SLUICE_OFU_REGISTERS_CONTROL:
+        *value = flow->enabled;
+        return 0;
+    case SLUICE_OFU_REGISTERS_STATUS: // ready
+        *value = 1U | (INSTRUCTIONS - flow->queue_count) << 8 | flow->response_count << 16;
+        return 0;
+    case SLUICE_OFU_REGISTERS_ENTRIES:
+    case SLUICE_OFU_REGISTERS_ENTRIES + 4:
+        *value = entries_of(flow, table_id);
+        return 0;
+    case SLUICE_OFU_REGISTERS_USED:
+    case SLUICE_OFU_REGISTERS_USED + 4:
+        *value = flow->used[table_id];
+        return 0;
+    case SLUICE_OFU_REGISTERS_KEY_BITS:
+    case SLUICE_OFU_REGISTERS_KEY_BITS + 4:
+        *value = SLUICE_FLOW_KEY_BITS;
+        return 0;
+    case SLUICE_OFU_REGISTERS_LATENCY: // no packet is ever on its way
+        *value = 0;
+        return 0;
+    case SLUICE_OFU_REGISTERS_RESPONSE:
+    case SLUICE_OFU_REGISTERS_RESPONSE + 4:
+        *value = read_response(flow, address == SLUICE_OFU_REGISTERS_RESPONSE + 4);
+        return 0;
+    case SLUICE_OFU_REGISTERS_EDIT_INDEX:
+        *value = flow->edit_index;
+        return 0;
+    case SLUICE_OFU_REGISTERS_COUNTER_INDEX:
+        *value = flow->counter_index;
+        return 0;
+    default:
+        return read_own(flow, address, value);
+    }
+}
+
+static int write_index(uint32_t *index, uint32_t value, uint32_t limit) {
+    if (value >= limit)
+        return -EFAULT;
+    *index = value;
+    return 0;
+}
+
+int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32_t value) {
+    uint32_t operand = address - SLUICE_FLOW_REGISTERS_OPERAND;
+    uint8_t *bytes = bytes_at(flow, address);
+    if (operand < SLUICE_FLOW_OPERAND_BYTES)
+        bytes = flow->operands[flow->operand_index] + operand;
+    if (bytes) {
+        functional_put_word(bytes, value);
+        if (bytes == flow->edit_word + sizeof flow->edit_word - 4)
+            memcpy(flow->edits[flow->edit_index], flow->edit_word, sizeof flow->edit_word);
+        return 0;
+    }
+    switch (address) {
+    case SLUICE_OFU_REGISTERS_CONTROL:
+        flow->enabled = value & 1;
+        return 0;
+    case SLUICE_OFU_REGISTERS_PUSH:
+        return push(flow);
+    case SLUICE_OFU_REGISTERS_EDIT_INDEX:
+        return write_index(&flow->edit_index, value, EDITS);
+    case SLUICE_OFU_REGISTERS_COUNTER_INDEX:
+        return read_counters(flow, value);
+    case SLUICE_FLOW_REGISTERS_OPERAND_INDEX:
+        return write_index(&flow->operand_index, value, SLUICE_FLOW_OPERANDS);
+    case SLUICE_FLOW_REGISTERS_GROUP_INDEX:
+        return write_index(&flow->group_index, value, flow->size.groups);
+    default:
+        return -EFAULT;
+    }
+}
+
+// ---- Packets
+
+// Behind the end of a packet bytes read 0, as in a flit.
+static uint16_t be16(const uint8_t *packet, uint32_t size, uint32_t at) {
+    unsigned high = at < size ? packet[at] : 0, low = at + 1 < size ? packet[at + 1] : 0;
+    return (uint16_t)(high << 8 | low);
+}
+
+static bool is_tag(uint16_t type) {
+    return type == SLUICE_ETHERTYPE_VLAN || type == SLUICE_ETHERTYPE_QINQ || type == SLUICE_ETHERTYPE_VLAN_OLD;
+}
+
+// 802.2 SNAP with an EtherType inside, behind one tag at most.
+static bool is_snap(const uint8_t *packet, uint32_t size) {
+    uint32_t at = is_tag(be16(packet, size, 12)) ? 18 : 14;
+    return be16(packet, size, at - 2) < FIRST_ETHERTYPE && be16(packet, size, at) == 0xaaaa &&
+           be16(packet, size, at + 2) == 0x0300 && be16(packet, size, at + 4) == 0 &&
+           be16(packet, size, at + 6) >= FIRST_ETHERTYPE;
+}
+
+static uint8_t fragment_of(uint16_t fragment) {
+    if (fragment >> 3 & 0x3ff)
+        return SLUICE_FRAGMENT_LATER;
+    if (fragment & 7)
+        return SLUICE_FRAGMENT_EARLY;
+    return fragment >> 13 & 1 ? SLUICE_FRAGMENT_FIRST : SLUICE_FRAGMENT_WHOLE;
+}
+
+static void make_key(const uint8_t *packet, uint32_t size, const struct sluice_phv_record *record, uint8_t *bytes) {
+    const struct sluice_phv *phv = &record->phv;
+    struct sluice_flow_key key = {.ingress_port = record->ingress_port,
+                                  .eth_dst = phv->eth_dst,
+                                  .eth_src = phv->eth_src,
+                                  .eth_type = phv->eth_type,
+                                  .has_vlan = record->info.tags != 0};
+    if (key.has_vlan) {
+        key.vlan_tpid = be16(packet, size, 12);
+        key.vlan_tci = phv->vlan0_tci;
+    }
+    if (record->info.tags == 2) { // nothing behind the second is read
+        key.eth_type = be16(packet, size, 16);
+    } else {
+        memcpy(key.ip_src, phv->ip_src, sizeof key.ip_src);
+        memcpy(key.ip_dst, phv->ip_dst, sizeof key.ip_dst);
+        key.ip_protocol = phv->ip_protocol;
+        key.ip_tos = phv->ip_tos;
+        key.ip_ttl = phv->ip_ttl;
+        key.l4_src = phv->l4_src;
+        key.l4_dst = phv->l4_dst;
+        key.tcp_flags = phv->tcp_flags;
+        key.l4_kind = record->info.l4_kind;
+        key.fragment = fragment_of(phv->ip_fragment);
+    }
+    sluice_flow_key_pack(&key, bytes);
+}
+
+void functional_flow_run(struct functional_flow *flow, const uint8_t *packet, uint32_t size, uint32_t tick,
+                         struct sluice_phv_record *record) {
+    uint8_t key[SLUICE_FLOW_KEY_BYTES];
+    struct sluice_flow_found found;
+    record->eligible = !record->fault && !record->info.outer_length && !is_snap(packet, size);
+    if (!record->eligible || !flow->enabled)
+        return;
+    make_key(packet, size, record, key);
+    if (!sluice_flow_model_find(flow->model, key, record->length, tick, &found))
+        return;
+    record->hits |= 1U << SLUICE_TABLE_FLOW;
+    sluice_actions_execute(record, &found.actions, (const uint8_t(*)[SLUICE_EDIT_DATA_BYTES])flow->edits, EDITS);
+}
+
+// ---- Life
+
+void functional_flow_reset(struct functional_flow *flow) {
+    for (uint8_t table_id = 0; table_id < TABLES; table_id++) {
+        struct sluice_flow_operation op = {.kind = SLUICE_INSTRUCTION_INITIALIZE, .table_id = table_id};
+        flow->table.execute(flow->table.context, &op);
+        flow->used[table_id] = 0;
+    }
+    flow->enabled = flow->is_response_latched = false;
+    flow->queue_count = flow->response_count = 0;
+    flow->operand_index = flow->group_index = 0;
+}
+
+struct functional_flow *functional_flow_new(const struct functional_size *size) {
+    struct functional_flow *flow = calloc(1, sizeof *flow);
+    if (!flow)
+        return NULL;
+    flow->size = *size;
+    flow->model = sluice_flow_model_new(size->groups, size->group_entries, size->group_entries, size->ternary_entries);
+    if (!flow->model) {
+        free(flow);
+        return NULL;
+    }
+    sluice_flow_model_table(flow->model, &flow->table);
+    return flow;
+}
+
+void functional_flow_free(struct functional_flow *flow) {
+    if (!flow)
+        return;
+    sluice_flow_model_free(flow->model);
+    free(flow);
+}

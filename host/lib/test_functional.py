@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functional device alone: its options, what it drops, holds back and counts, and rings full of garbage. That it does with
+packets and rules what the RTL does is `shell/sim/test_functional.py`."""
+
+from __future__ import annotations
+
+import ctypes as c
+import errno
+import random
+from collections.abc import Iterator
+
+import pytest
+import sluice_layouts as L
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from host.python.device import Action, Device, SluiceError, load
+from host.python.flow_table import Flows
+from testing.device import host_packets, lane_packets, noise, run
+
+SEED = 20261122
+SIZE = {"lanes": 3, "flow_groups": 2, "flow_group_entries": 8, "flow_ternary": 4}
+FLOW = L.WINDOW_SIZE
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    with Device(SIZE, transport="functional") as opened:
+        yield opened
+
+
+def everything(device: Device, *actions: Action) -> Flows:
+    """A rule for all packets."""
+    flows = Flows(device)
+    assert flows.add(0, 0, 0, actions) == 0
+    return flows
+
+
+@pytest.mark.parametrize(
+    "options", ["lib=x", "lanes", "lanes=", "lanes=0", "lanes=8", "lanes=3x", "groups=-1", "groups=17,entries=4096", "lanes=2,,x"]
+)
+def test_options_that_cannot_be_are_refused_with_the_reason(options: str) -> None:
+    library, handle = load(), c.c_void_p()
+    assert library.sluice_device_open(f"functional:{options}".encode(), c.byref(handle)) == -errno.ENODEV
+    assert b"functional: " in library.sluice_error_text()
+
+
+def test_without_options_it_has_the_reference_size() -> None:
+    with Device(transport="functional") as opened:
+        assert opened.lanes == 4 and opened.read(FLOW + L.FLOW_REGISTERS_GROUPS) == 16
+        assert [opened.read(FLOW + L.OFU_REGISTERS_ENTRIES + 4 * n) for n in (0, 1)] == [65536, 256]
+
+
+def test_every_size_comes_to_the_host_and_runts_oversize_and_bad_frames_do_not(device: Device) -> None:
+    draw = random.Random(SEED)
+    sizes = [14, 15, 60, 63, 64, 65, 1514, 1919, 1920, 1921, 3840, 3841, 9215, 9216]
+    packets = [noise(draw, size) for size in sizes * 3]
+    host, out = run(device, {1: packets})
+    assert [one.data for one in host] == packets and not any(out.values())
+    assert {(one.ingress_port, one.verdict, one.egress_mask) for one in host} == {(1, L.VERDICT_TO_HOST, 0x80)}
+    for size, bad in ((13, False), (1, False), (9217, False), (60, True)):
+        assert device.lane_send(1, noise(draw, size), bad)
+    device.settle()
+    counters = device.counters("lane", 1)
+    assert (counters.rx_packets, counters.rx_bytes) == (len(packets), sum(map(len, packets)))
+    assert (counters.rx_runt, counters.rx_oversize, counters.rx_error) == (2, 1, 1)
+    assert host_packets(device) == []
+
+
+def flood(device: Device, packets: list[bytes]) -> int:
+    """Into lane 0 without reading anything behind the device; how many it took."""
+    for at, packet in enumerate(packets):
+        if not device.lane_send(0, packet):
+            device.advance(64)
+            if not device.lane_send(0, packet):
+                return at
+    device.advance(64)
+    return len(packets)
+
+
+@pytest.mark.parametrize("to_lane", [False, True])
+@pytest.mark.parametrize("lossless", [False, True])
+def test_what_nobody_reads_is_lost_and_counted_or_held_back(device: Device, lossless: bool, to_lane: bool) -> None:
+    device.call("sluice_device_set_lossless", int(lossless))
+    flows = everything(device, Action(L.ACTION_OUTPUT, 2) if to_lane else Action(L.ACTION_TO_HOST))
+    draw = random.Random(SEED)
+    packets = [noise(draw, 1500) for _ in range(1500)]
+    taken = flood(device, packets)
+    got = []
+    while True:
+        some = lane_packets(device, 2) if to_lane else [one.data for one in host_packets(device)]
+        if not some and device.library.sluice_device_idle(device.handle):
+            break
+        got += some
+        device.advance(64)
+    lost = device.counters("lane", 2).tx_overflow if to_lane else device.counters("host").to_host_overflow
+    if lossless:
+        assert taken < len(packets) and got == packets[:taken] and lost == 0
+    else:
+        rest = iter(packets)
+        assert taken == len(packets) and len(got) + lost == taken and lost > 0 and all(one in rest for one in got)
+    counters = device.counters("lane", 2) if to_lane else device.counters("host")
+    assert (counters.tx_packets if to_lane else counters.to_host_packets) == len(got)
+    flows.close()
+
+
+def test_pause_holds_the_lanes_and_not_the_host(device: Device) -> None:
+    device.call("sluice_device_pause")
+    assert device.lane_send(0, bytes(60))
+    device.send(b"\1" * 60, 0b101)
+    device.advance(100)
+    assert (host_packets(device), lane_packets(device, 0), lane_packets(device, 2)) == ([], [b"\1" * 60], [b"\1" * 60])
+    assert device.call("sluice_device_drained") == 1 and not device.library.sluice_device_idle(device.handle)
+    device.call("sluice_device_resume")
+    device.settle()
+    assert [one.data for one in host_packets(device)] == [bytes(60)]
+
+
+def test_a_template_that_is_not_there_is_an_error_of_the_lane(device: Device) -> None:
+    flows = everything(device, Action(L.ACTION_INSERT_RAW, 9), Action(L.ACTION_REPLICATE, 0b110))
+    assert run(device, {0: [bytes(range(60))]})[1] == {0: [], 1: [], 2: []}
+    device.template(9, bytes(12) + b"\x88\xb5" + bytes(4))
+    assert run(device, {0: [bytes(range(60))]})[1][2] == [bytes(12) + b"\x88\xb5" + bytes(4) + bytes(range(60))]
+    assert [device.counters("lane", lane).tx_error for lane in range(3)] == [0, 1, 1]
+    flows.close()
+
+
+def push(device: Device, kind: int, rule_id: int) -> None:
+    words = L.Instruction(kind=kind, table_id=L.TABLE_TERNARY, rule_id=rule_id).pack()
+    for at in range(0, len(words), 4):
+        device.write(FLOW + L.OFU_REGISTERS_INSTRUCTION + at, int.from_bytes(words[at : at + 4], "little"))
+    device.write(FLOW + L.OFU_REGISTERS_PUSH, 0)
+
+
+def test_answers_that_nobody_reads_stop_the_instructions_and_lose_none(device: Device) -> None:
+    for n in range(48):  # 32 answers, 16 instructions
+        push(device, L.INSTRUCTION_DELETE, n)
+    with pytest.raises(SluiceError) as refused:
+        push(device, L.INSTRUCTION_DELETE, 48)
+    assert refused.value.errno == errno.EFAULT
+    assert device.read(FLOW + L.OFU_REGISTERS_STATUS) == 1 | 32 << 16
+    answers = []
+    while device.read(FLOW + L.OFU_REGISTERS_STATUS) >> 16:
+        low, high = (device.read(FLOW + L.OFU_REGISTERS_RESPONSE + at) for at in (0, 4))
+        answers.append(L.Response.from_int(high << 32 | low))
+    assert [answer.rule_id for answer in answers] == list(range(48))
+    assert [answer.status for answer in answers] == [2] * 4 + [22] * 44, "used rule ids first, then none"
+    assert device.read(FLOW + L.OFU_REGISTERS_RESPONSE) == 0
+
+
+def test_counters_of_a_rule_are_read_through_the_window(device: Device) -> None:
+    flows = everything(device, Action(L.ACTION_DROP))
+    device.call("sluice_device_set_tick", c.c_uint32(77))
+    run(device, {0: [bytes(60), bytes(100)]})
+    counters = flows.rules.counters(0)
+    assert (counters.packets, counters.bytes, counters.last_hit) == (2, 160, 77)
+    assert device.counters("graph").drop_rule == 2
+    flows.close()
+
+
+class Transport(c.Structure):
+    """struct sluice_transport: below the library, where a host can write what it likes."""
+
+    _fields_ = (
+        ("reg_read", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.POINTER(c.c_uint32))),
+        ("reg_write", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.c_uint32)),
+        ("ring_attach", c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_int, c.c_uint32)),
+        ("ring_release", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32)),
+        ("ring_submit", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32)),
+        ("ring_sent", c.CFUNCTYPE(c.c_uint64, c.c_void_p)),
+        ("close", c.CFUNCTYPE(None, c.c_void_p)),
+        ("cycles", c.CFUNCTYPE(c.c_uint64, c.c_void_p)),
+        ("advance", c.CFUNCTYPE(None, c.c_void_p, c.c_uint32)),
+        ("idle", c.CFUNCTYPE(c.c_int, c.c_void_p)),
+        ("lane_send", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_char_p, c.c_uint32, c.c_uint)),
+        ("lane_receive", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_char_p, c.c_uint32, c.c_void_p)),
+    )
+
+
+BUFFERS = 8
+
+
+def buffer(index: int, data: bytes, **fields: int) -> bytes:
+    """A self-described buffer as the host writes it."""
+    meta = L.BufferMeta(valid=index // BUFFERS + 1, length=len(data), buffer_length=len(data), is_soft=1, **fields)
+    return meta.pack() + bytes(L.BUFFER_KEY_SIZE) + data
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.binary(min_size=16, max_size=16), st.integers(0, 9999), st.binary(max_size=46)), min_size=8, max_size=8),
+    st.lists(st.integers(1, 9), max_size=12),
+    st.lists(st.tuples(st.booleans(), st.integers(0, 6 * L.WINDOW_SIZE), st.integers(0, 0xFFFFFFFF)), max_size=40),
+)
+def test_garbage_in_rings_and_registers_changes_nothing_for_what_comes_after(
+    heads: list[tuple[bytes, int, bytes]], submits: list[int], accesses: list[tuple[bool, int, int]]
+) -> None:
+    library = load()
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(b"lanes=2,groups=1,entries=8,ternary=4")
+    it, value, out = handle.contents, c.c_uint32(), c.create_string_buffer(9999)
+    rings = [it.ring_attach(handle, which, BUFFERS) for which in (0, 1)]
+    assert it.ring_attach(handle, 0, 4) is None, "too small for the largest packet"
+    for at, (start, length, end) in enumerate(heads):
+        c.memmove(rings[1] + at * L.BUFFER_SIZE, start + (1).to_bytes(4, "little") + length.to_bytes(2, "little") + end, 68)
+    for write, at, what in accesses:
+        status = it.reg_write(handle, at, what) if write else it.reg_read(handle, at, c.byref(value))
+        assert status in (0, -errno.EFAULT)
+    for count in submits:
+        assert it.ring_submit(handle, count) in ((0,) if count <= BUFFERS else (-errno.EINVAL,))
+        it.advance(handle, 1 << 31)
+    assert it.ring_release(handle, 9) == -errno.EINVAL
+    assert it.reg_write(handle, L.SHELL_REGISTERS_CONTROL, 1) == 0
+    it.advance(handle, 1 << 31)
+    while it.lane_receive(handle, 1, out, len(out), None) >= 0:
+        pass
+    sent = it.ring_sent(handle)
+    whole = buffer(sent, b"good" * 15, egress_mask=2)
+    c.memmove(rings[1] + sent % BUFFERS * L.BUFFER_SIZE, whole, len(whole))
+    assert it.ring_submit(handle, 1) == 0 and it.lane_send(handle, 0, b"good" * 15, 60, 0) == 0
+    it.advance(handle, 1)
+    assert it.lane_receive(handle, 1, out, len(out), None) == 60 and out.raw[:60] == b"good" * 15
+    assert c.string_at(rings[0], 128 + 60)[128:] == b"good" * 15 and it.idle(handle)
+    it.close(handle)
