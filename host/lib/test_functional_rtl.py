@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functional device beside the RTL of configs/flow: the same rules, packets, instructions and register accesses into both;
+bytes, metadata, order, answers and counters that come out must be equal."""
+
+from __future__ import annotations
+
+import errno
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import sluice_layouts as L
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.layers.vxlan import VXLAN
+
+from elements.flow_table.test_flow_key import link_layers
+from host.python.device import Action, Device, SluiceError
+from host.python.flow_table import Flows, error_text
+from shell.sim.test_flow import ALWAYS, CAPTURES, SHAPES, capture, full, key_of
+from testing.device import FLOW, run
+from testing.models.traffic import mutated, well_formed
+
+SEED = 20261122
+LANES = FLOW["lanes"]
+WINDOW = L.WINDOW_SIZE
+MAC = "02:00:00:00:00:01"
+HEADERS = bytes(Ether(src=MAC, dst=MAC) / IP(src="192.0.2.1", dst="192.0.2.7") / UDP(sport=1, dport=4789) / VXLAN(vni=7))
+
+
+class Both:
+    """The two devices; what they do is compared at once."""
+
+    def __init__(self) -> None:
+        self.pair = [Device(FLOW, transport=transport) for transport in ("sim", "functional")]
+        for device in self.pair:
+            device.call("sluice_device_set_lossless", 1)
+        self.flows = [Flows(device) for device in self.pair]
+        self.handles: list[int] = []
+
+    def close(self) -> None:
+        for flows, device in zip(self.flows, self.pair, strict=True):
+            flows.close()
+            device.close()
+
+    def template(self, index: int, headers: bytes) -> None:
+        for device in self.pair:
+            device.template(index, headers)
+
+    def access(self, at: int, value: int | None = None) -> int | None:
+        """A read, or a write of `value`; None: both answered an error."""
+        answers: list[int | None] = []
+        for device in self.pair:
+            try:
+                answers.append(device.read(at) if value is None else device.write(at, value))
+            except SluiceError as error:
+                assert error.errno == errno.EFAULT
+                answers.append(-1)
+        assert answers[0] == answers[1], f"{at:#x} {value}"
+        return answers[0]
+
+    def add(self, value: int, mask: int, priority: int, actions: Sequence[Action]) -> int:
+        first, second = [flows.add(value, mask, priority, actions) for flows in self.flows]
+        assert first == second, error_text()
+        if first >= 0:
+            self.handles.append(first)
+        return first
+
+    def remove(self, handle: int) -> None:
+        self.handles.remove(handle)
+        assert [flows.delete(handle) for flows in self.flows] == [0, 0]
+
+    def send(self, sent: dict[int, list[bytes]]) -> None:
+        """Of one lane in order, of several in the order of each."""
+        results = []
+        for device in self.pair:
+            host, out = run(device, sent)
+            seen = [(one.ingress_port, one.data, one.mark, one.queue, one.verdict, one.egress_mask, one.fault) for one in host]
+            results.append((sorted(seen, key=lambda one: one[0]), {n: out[n] if len(sent) == 1 else sorted(out[n]) for n in out}))
+        assert results[0][0] == results[1][0]
+        assert results[0][1] == results[1][1]
+        self.compare_counters()
+
+    def compare_counters(self) -> None:
+        for kind, lanes in (("lane", LANES), ("host", 1), ("graph", 1)):
+            for lane in range(lanes):
+                assert self.pair[0].counters(kind, lane) == self.pair[1].counters(kind, lane)
+        for handle in self.handles:
+            first, second = [flows.rules.counters(handle) for flows in self.flows]
+            assert (first.packets, first.bytes, first.last_hit) == (second.packets, second.bytes, second.last_hit)
+
+
+@pytest.fixture
+def both() -> Iterator[Both]:
+    made = Both()
+    yield made
+    made.close()
+
+
+def some_actions(draw: random.Random) -> list[Action]:
+    """Any actions that a rule may have, whether they make sense together or not; the last one mostly decides."""
+
+    def some() -> Action:
+        opcode = draw.choice([n for n in range(L.ACTION_INSERT_RAW + 1) if n not in (L.ACTION_DROP, L.ACTION_SET_LONG)])
+        if opcode == L.ACTION_SET:
+            return Action(opcode, draw.randrange(L.FIELDS) << 20 | draw.getrandbits(16))
+        if opcode == L.ACTION_OUTPUT:
+            return Action(opcode, draw.choice([0, 1, 2, 3, L.HOST_PORT]))
+        if opcode == L.ACTION_REPLICATE:
+            return Action(opcode, draw.choice([0, 1, 6, 15, 0x80, 0x83]))
+        if opcode in (L.ACTION_TO_HOST, L.ACTION_TO_CONTROLLER) and draw.random() < 0.7:
+            return Action(L.ACTION_SET_LONG, draw.randrange(L.FIELDS) << 20, draw.getrandbits(128))
+        return Action(opcode, draw.getrandbits(24) if opcode < L.ACTION_INSERT_TUNNEL else draw.randrange(3))
+
+    last = draw.choice(
+        [[Action(L.ACTION_REPLICATE, draw.randrange(1, 16))], [Action(L.ACTION_OUTPUT, 2)], [Action(L.ACTION_DROP)], []]
+    )
+    return [*[some() for _ in range(draw.randrange(6))], Action(L.ACTION_CHECKSUM), *last]
+
+
+def test_captures_and_broken_packets_leave_both_alike(both: Both, tmp_path: Path) -> None:
+    draw = random.Random(SEED)
+    random.seed(SEED)
+    both.template(0, HEADERS)
+    both.template(2, HEADERS[:18])
+    sent: dict[int, list[bytes]] = {}
+    for lane, path in enumerate(CAPTURES):
+        packets = capture(path, tmp_path, 150, draw)
+        made = [mutated(packet) if draw.random() < 0.3 else packet for packet in [*draw.sample(well_formed(), 40), *link_layers()]]
+        sent[lane] = [*packets, *(packet for packet in made if 14 <= len(packet) <= L.MTU_BYTES)]
+        keys = [key for key in (key_of(lane, packet) for packet in sent[lane]) if key]
+        for key in draw.sample(keys, 60):
+            mask = full(**{**ALWAYS, **draw.choice(SHAPES)})
+            if draw.random() < 0.15:
+                mask &= draw.getrandbits(L.FlowKey.BITS)
+            priority = 100 * mask.bit_count() + draw.randrange(100)  # or a few wide rules would get all packets
+            both.add(key.to_int() | draw.getrandbits(L.FlowKey.BITS) & ~mask, mask, priority, some_actions(draw))
+        for device in both.pair:
+            device.write(L.SHELL_REGISTERS_TICK, 1000 * lane)
+        both.send({lane: sent[lane]})
+        for handle in draw.sample(both.handles, 20):
+            both.remove(handle)
+    both.send(sent)
+    graph = both.pair[1].counters("graph")
+    assert min(graph.forwarded_packets, graph.to_host_packets, graph.drop_rule, graph.faults, graph.misses) > 20
+    assert min(graph.not_eligible, graph.drop_no_port, graph.drop_ttl) > 0
+    assert sum(both.pair[1].counters("lane", lane).tx_error for lane in range(LANES)) > 0, "a template that is not there"
+
+
+def instruct(both: Both, draw: random.Random, values: Sequence[int], masks: Sequence[int]) -> int:
+    """A random instruction, most of them possible; the status that both answered."""
+    kind = draw.choice([L.INSTRUCTION_POPULATE] * 6 + [L.INSTRUCTION_DELETE] * 3 + [L.INSTRUCTION_UPDATE] * 3 + [0, 1, 5])
+    table = draw.choice([0] * 6 + [1] * 6 + [2])
+    group = draw.randrange(9)
+    operand = L.FlowOperand(
+        value=draw.choice(values), mask=masks[group % len(masks)] if draw.random() < 0.9 else draw.choice(masks)
+    )
+    target = L.FlowTarget(group=group, operand=draw.randrange(4) + 16 * draw.randrange(2))
+    rule_id = draw.choice([*range(6), 6, 63, 64, 2047, 2048])
+    what = L.Instruction(kind=kind, table_id=table, rule_id=rule_id, rule_priority=draw.randrange(3), value=target.to_int())
+    both.access(WINDOW + L.FLOW_REGISTERS_OPERAND_INDEX, target.operand % L.FLOW_OPERANDS)
+    for at, data in ((L.FLOW_REGISTERS_OPERAND, operand.pack()), (L.OFU_REGISTERS_INSTRUCTION, what.pack())):
+        for n in range(0, len(data), 4):
+            both.access(WINDOW + at + n, int.from_bytes(data[n : n + 4], "little"))
+    both.access(WINDOW + L.OFU_REGISTERS_PUSH, 0)
+    answers = []
+    for device in both.pair:
+        while not device.read(WINDOW + L.OFU_REGISTERS_STATUS) >> 16 & 63:
+            device.advance(16)
+        words = [device.read(WINDOW + L.OFU_REGISTERS_RESPONSE + at) for at in (0, 4)]
+        answer = L.Response.from_int(words[1] << 32 | words[0])
+        answers.append((answer.kind, answer.rule_id, answer.status))
+    assert answers[0] == answers[1], f"{what} {operand} {target}"
+    for n in (0, 4):
+        both.access(WINDOW + L.OFU_REGISTERS_USED + n)
+    both.access(WINDOW + L.FLOW_REGISTERS_GROUP_INDEX, group)
+    both.access(WINDOW + L.FLOW_REGISTERS_GROUP_USED)
+    return int(answer.status)
+
+
+def test_instructions_are_answered_alike(both: Both) -> None:
+    draw = random.Random(SEED)
+    masks, values = [draw.getrandbits(L.FlowKey.BITS) for _ in range(3)], [draw.getrandbits(L.FlowKey.BITS) for _ in range(3)]
+    statuses = Counter(instruct(both, draw, values, masks) for _ in range(150))
+    assert {0, 2, 17, 22} <= set(statuses), statuses
+
+
+# What is not the same: time, the latency of an element, the answer's cycles, and the windows of QoS.
+OTHER = {L.SHELL_REGISTERS_WINDOWS, L.SHELL_REGISTERS_TIME_LOW, L.SHELL_REGISTERS_TIME_HIGH, WINDOW + L.OFU_REGISTERS_LATENCY}
+OTHER |= {WINDOW + L.OFU_REGISTERS_PUSH, L.SHELL_REGISTERS_CONTROL}
+OTHER |= {L.SHELL_REGISTERS_CAPABILITY + 4 * window for window in range(5, 16)}
+
+
+def test_registers_answer_alike(both: Both) -> None:
+    draw = random.Random(SEED)
+    addresses = [page + at for page in (0, WINDOW, 4 * WINDOW) for at in range(0, 0x240, 4)] + [
+        0x2000,
+        0x3000,
+        0x400,
+        0x43C,
+        0x480,
+        0x4FFC,
+    ]
+    addresses += [at + 1 for at in addresses[::60]]
+    known = [at for at in addresses if at not in OTHER]
+    for at in known:
+        both.access(at)
+    for _ in range(400):
+        at = draw.choice(known)
+        both.access(at, draw.choice([0, 1, 5, 17, draw.getrandbits(32)]))
+        both.access(draw.choice([at, draw.choice(known)]))
