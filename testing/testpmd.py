@@ -11,14 +11,14 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from host.pmd.build import build as build_driver
 from shell.sim.build import build as build_device
-from testing.device import SMALL
+from testing.device import FLOW
 
 PATIENCE = 60.0  # seconds until a test gives up; a loaded machine is slow
 MEMORY = ["--no-huge", "--legacy-mem", "-m", "256", "--no-pci"]
@@ -39,10 +39,11 @@ class Testpmd:
         prefix: Sequence[str] = (),
         device: str = "sim",
         begin: Sequence[str] = ("port start all", "start"),
+        sizes: Mapping[str, int] = FLOW,
     ) -> None:
         self.folder = folder
         self.prefix = f"sluice{os.getpid()}"
-        library = build_device(SMALL)
+        library = build_device(sizes)
         script = folder / "commands"
         script.write_text("\n".join([*commands, *begin]) + "\n")
         # A Unix socket's name is short: the run folder is not below the test's.

@@ -128,7 +128,6 @@ static struct rte_flow *flow_create(struct rte_eth_dev *ethdev, const struct rte
         return NULL;
     }
     int result = parse(ethdev, attributes, pattern, actions, &flow->rule, error);
-    struct sluice_rule_counters counters = {0};
     begin(flows);
     if (result == 0 && (result = flow_tables_add(flows->tables, &flow->rule, &flow->place, error)) == 0) {
         flow->lane = port_of(ethdev)->lane;
@@ -137,10 +136,6 @@ static struct rte_flow *flow_create(struct rte_eth_dev *ethdev, const struct rte
         if (flow->next)
             flow->next->at = &flow->next;
         flows->first = flow;
-        if (flow_tables_counters(flows->tables, &flow->place, &counters) == 0) { // of the rule's number before
-            flow->packets = counters.packets;
-            flow->bytes = counters.bytes;
-        }
     }
     end(flows);
     if (result)
@@ -205,7 +200,7 @@ static int flow_isolate(struct rte_eth_dev *ethdev, int on, struct rte_flow_erro
 
 static int flow_dump(struct rte_eth_dev *ethdev, struct rte_flow *flow, FILE *file, struct rte_flow_error *error) {
     struct pmd_flows *flows = port_of(ethdev)->device->flows;
-    char text[FLOW_TEXT];
+    char text[FLOW_TEXT], place[FLOW_PLACE_TEXT];
     (void)error;
     begin(flows);
     for (struct rte_flow *one = flows->first; one; one = one->next) {
@@ -214,9 +209,8 @@ static int flow_dump(struct rte_eth_dev *ethdev, struct rte_flow *flow, FILE *fi
             continue;
         flow_tables_counters(flows->tables, &one->place, &counters);
         flow_text(&one->rule, text);
-        fprintf(file, "%s table %u, rule %u, %llu packets: %s\n",
-                one->place.ofu == SLUICE_ELEMENT_EXACT ? "exact" : "lpm", one->place.table, one->place.id,
-                (unsigned long long)(counters.packets - one->packets), text);
+        flow_tables_text(flows->tables, &one->place, place);
+        fprintf(file, "%s, %llu packets: %s\n", place, (unsigned long long)(counters.packets - one->packets), text);
     }
     end(flows);
     return 0;

@@ -10,6 +10,7 @@
 #include "flow.h"
 
 enum { LENGTH_TYPE = 0x05ff, RANGE_FROM = 8, FRAGMENT_OFFSET = 0x1fff, MORE_FRAGMENTS = 0x2000 };
+enum { UNKNOWN_TPID = 0x1000 }; // set in 0x9100, and in neither of the TPIDs that Open vSwitch knows as a tag's
 
 // An item with its mask applied.
 struct view {
@@ -438,5 +439,9 @@ int flow_parse_pattern(const struct flow_context *context, const struct rte_flow
         result = one_item(&it, attributes, item);
     if (result == 0 && it.at == AT_START)
         return flow_error(error, -EINVAL, RTE_FLOW_ERROR_TYPE_ITEM_NUM, pattern, "a pattern begins with ETH");
-    return result == 0 && it.at == AT_ETHERNET ? link_type(&it, pattern, false) : result;
+    if (result == 0 && it.at == AT_ETHERNET)
+        result = link_type(&it, pattern, false);
+    if (rule->value.has_vlan && !rule->mask.vlan_tpid)
+        rule->mask.vlan_tpid = UNKNOWN_TPID;
+    return result;
 }

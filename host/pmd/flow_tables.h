@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the device behind rte_flow: today the exact 5-tuple table and the longest-prefix table of the rule
-// configuration. They take the rules that they enforce exactly as asked, and no other.
+// The tables of the device behind rte_flow: its flow table, and the header templates of encapsulations, which rules
+// with the same header share.
 #ifndef SLUICE_FLOW_TABLES_H
 #define SLUICE_FLOW_TABLES_H
 
@@ -10,25 +10,27 @@ struct flow_tables;
 
 // Where a rule is.
 struct flow_place {
-    uint16_t ofu;
-    uint8_t table;
-    uint32_t id;
+    int handle;   // of the rule manager, which may move it
     int template; // -1: none
-    struct flow_rule *rule;
-    struct flow_place *next, **at; // of the same table
 };
 
-// Empty tables that match nothing. 0, or a negative errno with sluice_error_text().
+enum { FLOW_PLACE_TEXT = 64 };
+
+// Empty tables that match nothing; none where the device has no flow table. 0, or a negative errno with
+// sluice_error_text().
 int flow_tables_new(struct flow_tables **tables, struct sluice_device *device);
 void flow_tables_free(struct flow_tables *tables);
 
-// Whether a rule could be taken; nothing changes. Then take it: `rule` must live as long as `place`. 0, or a negative
-// errno with the error set. Calls of one device are the caller's to serialise.
-int flow_tables_check(struct flow_tables *tables, const struct flow_rule *rule, struct rte_flow_error *error);
-int flow_tables_add(struct flow_tables *tables, struct flow_rule *rule, struct flow_place *place,
+// Whether a rule could be taken if there is room; nothing changes. Then take it. 0, or a negative errno with the error
+// set. Calls of one device are the caller's to serialise.
+int flow_tables_check(const struct flow_tables *tables, const struct flow_rule *rule, struct rte_flow_error *error);
+int flow_tables_add(struct flow_tables *tables, const struct flow_rule *rule, struct flow_place *place,
                     struct rte_flow_error *error);
-int flow_tables_remove(struct flow_tables *tables, struct flow_place *place);
+int flow_tables_remove(struct flow_tables *tables, const struct flow_place *place);
+// What the rule has counted since it was added.
 int flow_tables_counters(struct flow_tables *tables, const struct flow_place *place,
                          struct sluice_rule_counters *counters);
+// Where it is now, in words.
+void flow_tables_text(struct flow_tables *tables, const struct flow_place *place, char text[FLOW_PLACE_TEXT]);
 
 #endif

@@ -13,7 +13,7 @@ from scapy.packet import Raw
 from scapy.utils import wrpcap
 
 from host.pmd.test_pmd import read
-from testing.device import HOST, ROUTER
+from testing.device import FLOW, HOST, ROUTER, SMALL
 from testing.testpmd import Testpmd
 
 WHOLE4 = "fragment_offset spec 0 fragment_offset mask 0x3fff"
@@ -27,6 +27,7 @@ TUPLE_TEXT = (
 )
 V6 = "eth / ipv6"
 ANY_FRAGMENT = "has_frag_ext spec 1 has_frag_ext mask 1"
+KNOWN_TAG = "vlan_tpid=0/0x1000"  # 0x8100 or 0x88a8
 LATER = "fragment_offset spec {} fragment_offset mask 0x1fff fragment_offset last 0x1fff"
 VXLAN_SETTINGS = (
     "ip-version ipv4 vni 5 udp-src {} udp-dst 4789 ip-src 192.168.0.1 ip-dst 192.168.0.2 "
@@ -72,10 +73,12 @@ UNDERSTOOD = [
     Means("eth type is 0x05ff", "eth_type=0 has_vlan=0"),
     Means("eth has_vlan spec 0 has_vlan mask 1 / ipv4", "eth_type=0x800 has_vlan=0"),
     Means("eth type is 0x8100", "has_vlan=0x1 vlan_tpid=0x8100"),
-    Means("eth / vlan", "has_vlan=0x1"),
+    Means("eth / vlan", f"has_vlan=0x1 {KNOWN_TAG}"),
+    Means("eth has_vlan spec 1 has_vlan mask 1", f"has_vlan=0x1 {KNOWN_TAG}"),
+    Means("eth type is 0x9100 / vlan", "has_vlan=0x1 vlan_tpid=0x9100"),
     Means("eth type is 0x88a8 / vlan tci spec 0x6005 tci mask 0x0fff inner_type is 0x8100",
           "eth_type=0x8100 has_vlan=0x1 vlan_tpid=0x88a8 vlan_tci=0x5/0xfff"),
-    Means("eth / vlan tci spec 0x6005 tci mask 0xefff / ipv4", "eth_type=0x800 has_vlan=0x1 vlan_tci=0x6005/0xefff"),
+    Means("eth / vlan tci spec 0x6005 tci mask 0xefff / ipv4", f"eth_type=0x800 has_vlan=0x1 {KNOWN_TAG} vlan_tci=0x6005/0xefff"),
     # IPv4: bits of a spec outside the mask, odd prefixes, every field of Open vSwitch.
     Means("eth / ipv4 src spec 10.0.0.2 src mask 255.255.255.0 dst spec 10.255.7.7 dst mask 255.252.0.0",
           "eth_type=0x800 has_vlan=0 ip_src=0a000000/ffffff00 ip_dst=0afc0000/fffc0000"),
@@ -122,8 +125,8 @@ UNDERSTOOD = [
     Means("eth has_vlan spec 0 has_vlan mask 1", "has_vlan=0",
           f"of_push_vlan ethertype 0x8100 / of_set_vlan_pcp vlan_pcp 3 / of_set_vlan_vid vlan_vid 5 / {OUT}",
           "push(0x6005) output(0x2)"),
-    Means("eth / vlan", "has_vlan=0x1", f"of_pop_vlan / {OUT}", "pop output(0x2)"),
-    Means("eth / vlan", "has_vlan=0x1",
+    Means("eth / vlan", f"has_vlan=0x1 {KNOWN_TAG}", f"of_pop_vlan / {OUT}", "pop output(0x2)"),
+    Means("eth / vlan", f"has_vlan=0x1 {KNOWN_TAG}",
           f"of_pop_vlan / of_push_vlan ethertype 0x88a8 / of_set_vlan_pcp vlan_pcp 0 / of_set_vlan_vid vlan_vid 9 / {OUT}",
           "pop push(0x10009) output(0x2)"),
     Means("eth", "", f"vxlan_encap / {OUT}", f"encapsulate({VXLAN_HEADER}) output(0x2)"),
@@ -182,15 +185,7 @@ MEANT_WRONG = [
     Refused("eth", "over a queue that the port", "rss queues 0 1 end", "action configuration", "ingress"),
     Refused("eth", "group 1", kind="group field", attributes="group 1 transfer"),
     Refused("eth", "egress", kind="egress field", attributes="egress"),
-    # Understood, but not in the tables of today.
-    Refused(TUPLE, "one priority", kind="priority field", attributes="priority 1 transfer"),
-    Refused("eth / ipv4", "other than one destination MAC address"),
-    Refused(f"eth {MACS} src is {HOST} / ipv4 dst is 10.0.0.1", "the source MAC address"),
-    Refused(f"eth {MACS} / ipv4 dst is 10.0.0.1 ttl is 3", "TTL or hop limit"),
-    Refused(f"eth {MACS} / ipv4 src is 10.0.0.1", "addresses that are not both exact"),
-    Refused(f"eth {MACS} / ipv4 src is 10.0.0.1 dst is 10.0.0.2 / udp src is 1 dst is 2", "fragments"),
-    Refused(f"eth {MACS} / ipv4 src is 10.0.0.1 dst is 10.0.0.2 {WHOLE4} / udp dst is 2", "ports that are not both exact"),
-    Refused(f"eth {MACS} / ipv4 dst spec 10.0.0.1 dst mask 255.0.255.0", "addresses that are not both exact"),
+    Refused(TUPLE, "priority 65536: the lowest is 65535", kind="priority field", attributes="priority 65536 transfer"),
 ]
 
 
@@ -256,56 +251,68 @@ def prefix(mask: str) -> str:
 
 
 def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path) -> None:
-    fragment = bytes(Ether(dst=ROUTER, src=HOST) / IP(src="10.0.0.1", dst="10.1.0.1", proto=17, flags="MF") / Raw(bytes(40)))
+    fragment = bytes(Ether(dst=ROUTER, src=HOST) / IP(src="10.0.0.1", dst="10.1.0.1", proto=17, frag=20) / Raw(bytes(40)))
     malformed = bytearray(flow(1))
     malformed[14] = 0x44  # header size 16
-    sent = [flow(1), flow(2), flow(3), flow(4), flow(1), flow(1, tag=5), fragment, bytes(malformed), flow(1, "10.0.0.9"), flow(8)]
+    other = flow(1, "10.0.0.9")
+    sent = [flow(1), flow(2), flow(3), flow(4), flow(1), flow(1, tag=5), fragment, bytes(malformed), other, flow(8), flow(1, tag=6)]
     wrpcap(str(tmp_path / "in0"), sent, linktype=1)
-    wrpcap(str(tmp_path / "in1"), [flow(1)], linktype=1)  # not the rules' port
+    wrpcap(str(tmp_path / "in1"), [flow(1), flow(2)], linktype=1)
     commands = [
         f"flow create 0 transfer pattern {rule(1)} count / set_mac_dst mac_addr 02:00:00:00:00:99 / set_ttl ttl_value 9 /"
         " set_ipv4_dst ipv4_addr 9.9.9.9 / set_tp_dst port 99 / port_id id 2 / end",
         f"flow create 0 transfer pattern {rule(2)} count / drop / end",
         f"flow create 0 ingress pattern {rule(3)} mark id 77 / rss queues 0 end / end",
         f"flow create 0 transfer pattern {prefix('255.255.255.248')} port_id id 2 / end",
+        f"flow create 0 priority 5 transfer pattern {prefix('255.255.0.0')} port_id id 2 / port_id id 0 / end",
+        f"flow create 0 transfer pattern eth src is {HOST} / vlan tci spec 0xe005 tci mask 0x0fff / end"
+        " actions of_pop_vlan / port_id id 2 / end",
         f"flow create 0 transfer pattern {rule(1)} drop / end",  # again
-        f"flow create 1 transfer pattern {rule(5)} drop / end",  # of another port
-        f"flow create 0 transfer pattern {prefix('255.255.0.0')} drop / end",  # overlaps
+        f"flow create 1 transfer pattern {rule(1)} drop / end",  # of another port
         "set verbose 1",
     ]
     begin = [*(f"port start {port}" for port in (3, 2, 1, 0)), "start"]  # what leaves a stopped port is lost
     lanes = ",".join(f"pcap:{tmp_path}/in{lane}:{tmp_path}/out{lane}" for lane in range(2)) + f",pcap::{tmp_path}/out2,none"
     with Testpmd(tmp_path, [f"net_sluice0,lanes=[{lanes}],lossless=1"], commands, begin=begin) as testpmd:
-        testpmd.wait(2, "tx_good_lane_packets", 3)
-        testpmd.wait(1, "tx_good_lane_packets", len(sent) - 4)
-        testpmd.wait(0, "tx_good_lane_packets", 1)
-        testpmd.tell("stop", *(f"flow query 0 {number} count" for number in range(4)))
+        for port, count in enumerate([4, 3, 7]):
+            testpmd.wait(port, "tx_good_lane_packets", count)
+        testpmd.tell("stop", *(f"flow query 0 {number} count" for number in range(6)), "flow query 1 0 count")
         testpmd.tell("port config mtu 0 1400", "flow dump 0 all", "flow query 0 0 count")
-        testpmd.tell("flow destroy 0 rule 0", "flow flush 0", "flow dump 0 all", "flow isolate 0 true",
-                     f"flow create 1 transfer pattern {rule(5)} drop / end")  # fmt: skip
+        testpmd.tell("flow destroy 0 rule 0", "flow flush 0", "flow dump 0 all", "flow isolate 0 true", "flow query 1 0 count",
+                     f"flow create 0 transfer pattern {rule(1)} drop / end")  # fmt: skip
         output, errors = testpmd.quit()
     changed = Ether(flow(1))
     changed.dst, changed[IP].ttl, changed[IP].dst, changed[UDP].dport = "02:00:00:00:00:99", 9, "9.9.9.9", 99
     del changed[IP].chksum, changed[UDP].chksum
-    assert read(tmp_path / "out2") == [bytes(changed)] * 2 + [flow(8)]
-    assert sorted(read(tmp_path / "out1")) == sorted([sent[2], sent[3], *sent[5:9]])
-    assert read(tmp_path / "out0") == [flow(1)]
+    assert read(tmp_path / "out2") == [bytes(changed), flow(4), bytes(changed), flow(1), fragment, other, flow(8)]
+    assert sorted(read(tmp_path / "out1")) == sorted([flow(3), bytes(malformed), flow(1, tag=6)])
+    assert sorted(read(tmp_path / "out0")) == sorted([flow(4), fragment, other, flow(2)])
     assert "FDIR matched ID=0x4d" in output
-    assert [int(hits) for hits in re.findall(r" hits: (\d+)", output)] == [2, 1, 1, 1, 2]
-    assert output.count("exact table") == 3 and output.count("lpm table") == 1
+    assert [int(hits) for hits in re.findall(r" hits: (\d+)", output)] == [2, 1, 1, 1, 3, 1, 1, 2, 1]
+    assert output.count("mask group") == 6
     said = "\n".join(errors_of(errors))
-    for text in ("this key is rule", "the rules that are there are of lane 0", "overlaps with a rule", "isolated mode"):
+    for text in ("a rule with this match and priority 65535 is there already", "isolated mode"):
         assert text in said, text
-    assert output.count("Flow rule #0 created") == 2  # the last, of the port that had been refused
+    assert output.count("Flow rule #0 created") == 3  # of each port, and the last
 
 
 def test_a_full_table_refuses_and_is_free_again(tmp_path: Path) -> None:
-    tuples = [f"eth {MACS} / ipv4 src is 10.{n}.0.1 dst is 10.1.0.1 {WHOLE4} / udp src is 1000 dst is 53" for n in range(68)]
-    commands = [f"flow create 0 transfer pattern {one} / end actions drop / end" for one in tuples]
-    with Testpmd(tmp_path, ["net_sluice0,lanes=[none]"], [*commands, "flow flush 0", commands[0]], begin=()) as testpmd:
+    masks = [f"255.{255 - (n >> 3)}.{255 - (n & 7)}.0" for n in range(80)]  # more than groups and TCAM hold
+    commands = [
+        f"flow create 0 transfer pattern eth / ipv4 src spec 10.1.2.3 src mask {mask} / end actions drop / end" for mask in masks
+    ]
+    with Testpmd(tmp_path, ["net_sluice0,lanes=[none]"], [*commands, "flow flush 0", *commands[:2]], begin=()) as testpmd:
         output, errors = testpmd.quit()
-    created = len(re.findall(r"Flow rule #\d+ created", output))
     refused = [line for line in errors_of(errors) if "Caught PMD error" in line]
-    assert created + len(refused) == 69 and 56 < created < 66
-    assert all("(specific action)" in line and "No space left" in line for line in refused)
+    room = FLOW["flow_groups"] + FLOW["flow_ternary"]
+    assert (len(re.findall(r"Flow rule #\d+ created", output)), len(refused)) == (room + 2, len(masks) - room)
+    assert all("(specific action)" in line and "all 8 mask groups hold other masks" in line for line in refused)
     assert output.count("Flow rule #0 created") == 2
+
+
+def test_a_device_without_flow_table_takes_no_rule(tmp_path: Path) -> None:
+    command = "flow create 0 transfer pattern eth / end actions drop / end"
+    with Testpmd(tmp_path, ["net_sluice0,lanes=[none]"], [command], begin=(), sizes=SMALL) as testpmd:
+        _, errors = testpmd.quit()
+    (line,) = [line for line in errors_of(errors) if "Caught PMD error" in line]
+    assert "(specific action)" in line and "the device has no flow table" in line

@@ -19,7 +19,7 @@ from scapy.utils import rdpcap, wrpcap
 from host.pmd.build import build, build_program
 from host.pmd.features import differences
 from shell.sim.build import build as build_device
-from testing.device import HOST, ROUTER, SMALL, noise
+from testing.device import FLOW, HOST, ROUTER, noise
 from testing.testpmd import CORES, MEMORY, Testpmd
 
 JUMBO = ["--max-pkt-len=9000", "--rx-offloads=0x2000", "--tx-offloads=0x8000"]
@@ -206,7 +206,7 @@ def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path,
 def bare(folder: Path, mode: str, lanes: str, *also: str) -> str:
     """What the bare DPDK program prints, see testing/bare.c."""
     program = build_program(Path(__file__).parent / "testing" / "bare.c")
-    vdev = f"net_sluice0,device=sim:{build_device(SMALL)},lanes=[{lanes}]"
+    vdev = f"net_sluice0,device=sim:{build_device(FLOW)},lanes=[{lanes}]"
     eal = [*MEMORY, "--file-prefix", f"bare{os.getpid()}", "--lcores", f"0@{CORES}", "-d", str(build()), "--vdev", vdev]
     environment = {**os.environ, "RUNTIME_DIRECTORY": str(folder)}
     command = [*also, str(program), *eal, "--", mode]
