@@ -22,6 +22,9 @@ run: setup ## the main job on a real capture: hits in hardware, misses in softwa
 dpdk: setup ## install what the driver for DPDK (host/pmd) is built and tested with
 	@tools/setup/setup.sh --dpdk
 
+ovs-demo: dpdk ## Debian's Open vSwitch on the simulated device: hosts talk through it, a table shows which flows are in hardware
+	@./sluice ovs
+
 test: dpdk lint ## every test
 	@$(PYTEST) -n 2 --dist worksteal
 

@@ -6,9 +6,7 @@ Commands are given in a file before forwarding and by a pipe afterwards; what it
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +17,7 @@ from typing import IO, Any, Self
 from host.pmd.build import build as build_driver
 from shell.sim.build import build as build_device
 from testing.device import FLOW
+from testing.telemetry import ask
 
 PATIENCE = 60.0  # seconds until a test gives up; a loaded machine is slow
 MEMORY = ["--no-huge", "--legacy-mem", "-m", "256", "--no-pci"]
@@ -92,14 +91,8 @@ class Testpmd:
         end = time.monotonic() + PATIENCE
         while True:
             try:
-                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as link:
-                    link.settimeout(PATIENCE)
-                    link.connect(str(self.run_folder / "dpdk" / self.prefix / "dpdk_telemetry.v2"))
-                    link.recv(4096)
-                    link.send(command.encode())
-                    answer = json.loads(link.recv(65536))
-                    if next(iter(answer.values())) is not None:
-                        return dict(next(iter(answer.values())))
+                if (answer := ask(self.run_folder, self.prefix, command)) is not None:
+                    return dict(answer)
             except (FileNotFoundError, ConnectionError):
                 pass
             self.check(end)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, build, check, cost, doctor, explain, fmt, fuzz, layouts, new, report, run, test
+from tools.cli import bench, build, check, cost, doctor, explain, fmt, fuzz, layouts, new, ovs, report, run, test, why
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -35,5 +35,7 @@ app.command("report")(report.report)
 app.add_typer(new.app, name="new")
 app.command("test")(test.test)
 app.command("fuzz")(fuzz.fuzz)
+app.command("ovs")(ovs.ovs)
+app.command("why")(why.why)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)

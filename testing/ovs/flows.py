@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fate of each datapath flow: in hardware, in software, and why, out of `dpctl/dump-flows -m` and the log of the switch.
+
+The reasons are not worked out here. OVS's offload thread logs, for each flow, the rule that it made of it (in testpmd's words), the
+answer of the driver, its own refusals, and then the flow's number (ufid) with the outcome; this module puts them together. The log
+levels that this needs are LEVELS. Lines of a log that are no such lines, or cut, are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+LEVELS = ("netdev_offload_dpdk:file:dbg", "dpif_netdev:file:dbg", "dpdk:file:dbg")
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+LINE = re.compile(r"^[^|]*\|\d+\|(?P<module>[\w-]+)(?:\((?P<thread>[^)]*)\))?\|\w+\|(?P<text>.*)$")
+OUTCOME = re.compile(rf"(?P<result>succeed|failed) to (?P<what>add|modify|delete) netdev flow (?P<ufid>{UUID})")
+REFUSED = re.compile(r"^\S+: rte_flow creation failed: \d+ \((?P<why>.*)\)\.$")
+FAILED_RULE = re.compile(r"^\S+: Failed flow: ?(?P<rule>.*)$")
+CREATED = re.compile(r"^\S+: rte_flow (?P<handle>0x[0-9a-f]+) +(?P<rule>.*flow create .*)$")
+ADDED = re.compile(rf"^flow_add: ufid:(?P<ufid>{UUID}) mega_ufid:(?P<mega>{UUID})")
+# Fields that make a megaflow no longer than needed to read: what is wildcarded is left out.
+NOISE = re.compile(r"(skb_priority|skb_mark|dp_hash|packet_type|ct_state|ct_zone|ct_mark|ct_label|recirc_id)\([^)]*\),?")
+ACTIONS = {
+    2: "userspace (controller)", 6: "sample (sFlow, IPFIX, a mirror)", 7: "recirc", 8: "hash (a bond or select group)",
+    9: "push_mpls", 10: "pop_mpls", 12: "ct (connection tracking)", 13: "trunc", 16: "ct_clear", 19: "meter", 20: "clone",
+    21: "check_pkt_len", 22: "add_mpls", 23: "tnl_push", 24: "tnl_pop", 26: "lb_output (a bond)",
+}  # fmt: skip
+ADVICE = (
+    (r"Output to port '.*' cannot be offloaded|offloads nothing", "The flow also sends to a port that is not the device's (LOCAL, "
+     "a tunnel, a tap). A learning switch floods to LOCAL until it has learnt the address; afterwards the flow goes to hardware."),
+    (r"Unsupported action type|Unsupported nested action|Unsupported set action|Unsupported .* set action|Partial mask",
+     "OVS 3.1 has no rte_flow action for it, so no device is asked; make the pipeline do without it for the traffic that matters."),
+    (r"no rte_flow item|L4 Protocol", "OVS 3.1 has no rte_flow item for a field that the flow matches, so no device is asked. "
+     "Recirculation, connection tracking, tunnel metadata, ARP fields, ICMPv6 and neighbour discovery are such."),
+    (r"group|room|full|No space|entries|templates", "The device's table is full for such rules: fewer different masks (say, the "
+     "same prefix lengths everywhere) or fewer flows; OVS does not try again while traffic keeps the flow alive."),
+    (r"no rule tables|tables do not see|tables for whole", "The device was built without the flow table, or the field is not in "
+     "its key (docs/design/flow_table.md): match on something else, or leave the flow in software."),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What happened when OVS last offered a flow to the device: reasons in order, and the rule in testpmd's words."""
+
+    accepted: bool
+    reasons: tuple[str, ...]
+    rule: str = ""
+    handle: str = ""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A datapath flow, as OVS prints it."""
+
+    ufid: str
+    text: str
+    packets: int
+    state: str  # yes, partial, or no
+
+    @property
+    def in_port(self) -> str:
+        """Name of the port that it is of."""
+        found = re.search(r"in_port\(([^)]*)\)", self.text)
+        return found[1] if found else "?"
+
+    @property
+    def actions(self) -> str:
+        """Its actions."""
+        found = re.search(r"actions:(.*?)(?:, dp-extra-info:.*)?$", self.text)
+        return found[1] if found else "?"
+
+    @property
+    def match(self) -> str:
+        """Its match, without what is wildcarded."""
+        text = NOISE.sub("", re.sub(rf"^ufid:{UUID}, ", "", self.text)).partition(", packets:")[0]
+        text = re.sub(r"in_port\([^)]*\),?", "", text)
+        text = re.sub(r",?\w+\(0/0(?:x0+)?\)", "", text)
+        text = re.sub(r"\w+=[^,()/]*/(?:0x0+|0+|0\.0\.0\.0|::|00:00:00:00:00:00)(?=[,)])", "", text)
+        text = re.sub(r",+\)", ")", re.sub(r"\(,+", "(", re.sub(r",{2,}", ",", text)))
+        return text.replace("()", "").strip(",")
+
+
+def parse(line: str) -> Flow | None:
+    """A line of `dpctl/dump-flows -m`; None where it is none."""
+    number = re.search(rf"ufid:({UUID})", line)
+    packets = re.search(r"packets:(\d+)", line)
+    if not number or "in_port(" not in line:
+        return None
+    offloaded = re.search(r"offloaded:(\w+)", line)
+    return Flow(number[1], line.strip(), int(packets[1]) if packets else 0, offloaded[1] if offloaded else "no")
+
+
+@dataclass
+class _Heard:
+    """What a thread has said since its last outcome."""
+
+    reasons: list[str] = field(default_factory=list)
+    rule: str = ""
+    handle: str = ""
+
+    def hear(self, text: str) -> None:
+        if refused := REFUSED.match(text):
+            self.reasons.append(refused["why"])
+        elif failed := FAILED_RULE.match(text):
+            self.rule = self.rule or failed["rule"].strip()  # the first attempt is the whole one
+        elif created := CREATED.match(text):
+            self.rule, self.handle = created["rule"].strip(), created["handle"]
+        elif re.search(r"nsupported|not supported|cannot be offloaded|Cannot find|No actions|mask is not", text):
+            self.reasons.append(re.sub(r"^[\w-]+: ", "", text))
+
+
+def attempts(log: Iterable[str]) -> dict[str, Attempt]:
+    """The last attempt for each ufid that a log tells of. Offload threads call a flow by a number of its own (mega_ufid)."""
+    heard: dict[str, _Heard] = defaultdict(_Heard)
+    found: dict[str, Attempt] = {}
+    numbers: dict[str, str] = {}
+    for line in log:
+        parts = LINE.match(line)
+        if parts and (added := ADDED.match(parts["text"])):
+            numbers[added["ufid"]] = added["mega"]
+        if not parts or not (parts["thread"] or "").startswith("hw_offload"):
+            continue
+        thread, text = parts["thread"], parts["text"]
+        if parts["module"] == "netdev_offload_dpdk":
+            heard[thread].hear(text)
+        elif outcome := OUTCOME.search(text):
+            said = heard.pop(thread, _Heard())
+            if outcome["what"] != "delete":
+                reasons = tuple(dict.fromkeys(said.reasons))
+                found[outcome["ufid"]] = Attempt(outcome["result"] == "succeed", reasons, said.rule, said.handle)
+    return found | {ufid: found[mega] for ufid, mega in numbers.items() if mega in found}
+
+
+def _named(reason: str) -> str:
+    """A reason with what its numbers mean."""
+    if re.search(r"matches of ufid .* are not supported", reason):
+        return "OVS has no rte_flow item for a field of its match"
+    if port := re.search(r"Cannot find netdev for odp port (\d+)", reason):
+        return f"it goes to a port that offloads nothing (number {port[1]} of `dpctl/show`)"
+    number = re.search(r"(?:Unsupported action type|action type:) (\d+)", reason)
+    name = ACTIONS.get(int(number[1])) if number else None
+    return f"{reason}: {name}" if name else reason
+
+
+def reasons(flow: Flow, attempt: Attempt | None, ports: Iterable[str] | None = None) -> list[str]:
+    """Why a flow is not, or only in part, in hardware; nothing where it is. `ports`: those of the device, where known."""
+    if flow.state == "yes":
+        return []
+    if ports is not None and flow.in_port not in ports:
+        return [f"its packets come from {flow.in_port}, which is no port of the device"]
+    if attempt is None:
+        return ["the log tells of no attempt to offload it"]
+    found = [_named(reason) for reason in attempt.reasons]
+    return found or (["OVS has taken it out of the device again"] if attempt.accepted else ["OVS refused it without a word"])
+
+
+def advice(found: Iterable[str]) -> Iterator[str]:
+    """What can be done about these reasons."""
+    for pattern, text in ADVICE:
+        if any(re.search(pattern, reason) for reason in found):
+            yield text

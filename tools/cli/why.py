@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice why`: why Open vSwitch has a flow not in hardware, in the words of the driver that refused it, and what can be done."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import typer
+from rich.console import Console
+
+from testing.ovs import flows
+from testing.simulate import ROOT
+
+LOGS = ROOT / "build" / "ovs"
+NO_LOG = f"""no log of a switch: `make ovs-demo` leaves one, and --log names another. The switch has to be told to log:
+ovs-appctl vlog/set {" ".join(flows.LEVELS)}; ovs-appctl vlog/disable-rate-limit"""
+ACCEPTED = "Flow rule validated"
+
+
+def _log(path: Path | None) -> Path:
+    if path is None:
+        found = sorted(LOGS.glob("*/ovs-vswitchd.log"), key=lambda one: one.stat().st_mtime)
+        if not found:
+            raise typer.BadParameter(NO_LOG)
+        return found[-1]
+    if not path.is_file():
+        raise typer.BadParameter(f"{path}: there is no such file")
+    return path
+
+
+def ask(rule: str) -> str:
+    """What the driver, loaded into testpmd with a device of its own, says to a rule in testpmd's words; "": it takes it."""
+    from testing.testpmd import Testpmd  # builds the device: nothing that an explanation out of a log should wait for
+
+    rule = re.sub(r"fragment_offset is (\S+)", r"fragment_offset spec \1 fragment_offset mask 0x3fff", rule)  # OVS cuts the mask
+    lines = [line.strip() for line in rule.replace("flow create", "flow validate").replace("; ", "\n").splitlines()]
+    device = ["net_sluice0,lanes=[none,none,none,none]"]
+    with tempfile.TemporaryDirectory(prefix="sluice-why-") as name, Testpmd(Path(name), device, lines, begin=()) as testpmd:
+        output, errors = testpmd.quit()
+    if ACCEPTED in output:
+        return ""
+    said = re.search(
+        r"Caught PMD error type \d+ \([^)]*\): (?:cause: \S+, )?(.*?)(?:: Operation not supported)?$", output + errors, re.MULTILINE
+    )
+    return said[1] if said else "testpmd does not understand the rule:\n" + "\n".join((output + errors).splitlines()[-3:])
+
+
+def explain(line: str, attempts: dict[str, flows.Attempt], again: bool) -> dict[str, Any]:
+    """What is known of a flow. Raises typer.BadParameter where the line is no flow."""
+    flow = flows.parse(line)
+    if flow is None:
+        raise typer.BadParameter(f"no flow with a ufid, as `ovs-appctl dpctl/dump-flows -m` prints it: {line.strip()[:120]}")
+    attempt = attempts.get(flow.ufid)
+    found = flows.reasons(flow, attempt)
+    rule = attempt.rule if attempt else ""
+    told: dict[str, Any] = {
+        "ufid": flow.ufid,
+        "match": flow.match,
+        "in_port": flow.in_port,
+        "actions": flow.actions,
+        "offloaded": flow.state,
+        "reasons": found,
+        "advice": list(flows.advice(found)),
+        "rule": rule,
+    }
+    if again and rule:
+        told["driver"] = ask(rule) or "takes it"
+    return told
+
+
+def _show(told: dict[str, Any], console: Console) -> None:
+    def say(text: str, style: str = "") -> None:
+        console.print(text, style=style, markup=False, soft_wrap=True, highlight=False)
+
+    say(f"{told['in_port']}: {told['match']} -> {told['actions']}", "bold")
+    say(
+        {"yes": "  in hardware", "partial": "  in hardware only marked, its actions in software", "no": "  in software"}[
+            told["offloaded"]
+        ]
+    )
+    for name in ("reasons", "advice"):
+        for text in told[name]:
+            say(f"  {'because: ' if name == 'reasons' else ''}{text}")
+    if told["rule"]:
+        say(f"  rule: {told['rule']}")
+    if "driver" in told:
+        say(f"  the driver, asked again, on an empty device: {told['driver']}")
+
+
+def _lines(given: str) -> Iterable[str]:
+    lines = sys.stdin.read().splitlines() if given == "-" else given.splitlines()
+    found = [line for line in lines if "in_port(" in line or line.strip().startswith("flow ")]
+    if not found:
+        raise typer.BadParameter("no flow: give a line of `ovs-appctl dpctl/dump-flows -m`, or - and lines on standard input")
+    return found
+
+
+def why(
+    flow: str = typer.Argument(
+        help="a line of `ovs-appctl dpctl/dump-flows -m`, or a rule as testpmd writes it, or - for standard input"
+    ),
+    log: Path | None = typer.Option(None, help="log of the switch; that of the last `make ovs-demo` where none is named"),
+    again: bool = typer.Option(False, "--ask", help="also give the rule to the driver again, on an empty simulated device"),
+    json_output: bool = typer.Option(False, "--json", help="print it as JSON"),
+) -> None:
+    """Why a flow of Open vSwitch is not in hardware, and what to do.
+
+    `ovs-appctl dpctl/dump-flows -m | ./sluice why -` explains all. The words are those of the driver and of OVS when the flow was
+    offered, out of the log of the switch (how to make it tell: `docs/guide/ovs.md`). A line `flow create 0 transfer ...`
+    goes to the driver itself, in testpmd with a simulated device."""
+    console = Console()
+    lines = list(_lines(flow))
+    rules = [line.strip() for line in lines if "in_port(" not in line]
+    answers: list[dict[str, Any]] = [{"rule": rule, "driver": ask(rule) or "takes it"} for rule in rules]
+    dumped = [line for line in lines if "in_port(" in line]
+    if dumped:
+        with _log(log).open(errors="replace") as text:
+            attempts = flows.attempts(text)
+        answers += [explain(line, attempts, again) for line in dumped]
+    if json_output:
+        print(json.dumps(answers, indent=1))
+        return
+    for told in answers:
+        if "ufid" in told:
+            _show(told, console)
+        else:
+            console.print(f"{told['rule']}\n  the driver: {told['driver']}", markup=False, soft_wrap=True, highlight=False)
