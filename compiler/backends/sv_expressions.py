@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One IR node as a SystemVerilog expression over names; widths are exact, so nothing is extended or cut by accident."""
+"""Names, constants and IR nodes in SystemVerilog; widths are exact, so nothing is extended or cut by accident."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from compiler.ir.ir import Node
@@ -66,3 +67,18 @@ def _extend(node: Node, name: str) -> str:
         return f"{{{node.width - source}'d0, {name}}}"
     sign = name if source == 1 else f"{name}[{source - 1}]"
     return f"{{{{{node.width - source}{{{sign}}}}}, {name}}}"
+
+
+def is_one(node: Node) -> bool:
+    """Whether it is the constant 1."""
+    return node.op == "const" and node.value == 1
+
+
+def widened(name: str, width: int, wanted: int) -> str:
+    """A value of `width` bits as one of `wanted`, which are not fewer."""
+    return name if width == wanted else f"{{{wanted - width}'d0, {name}}}"
+
+
+def register_name(name: str) -> str:
+    """The flip-flops of a state."""
+    return re.sub(r"\W+", "_", name).strip("_") + "_q"

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The memories of an element in its module: a `sl_forward_ram` for every read, all copies of a memory with the same writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from compiler.backends.sv_expressions import is_one, literal, register_name, widened
+from compiler.ir.ir import Memory, Node
+from compiler.schedule.schedule import READ_LATENCY
+
+if TYPE_CHECKING:
+    from compiler.backends.sv_element import Module
+
+ONE = "1'b1"
+
+
+class Memories:
+    """What the module of `module` says about its memories; nothing where it has none."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def read_ports(self) -> list[tuple[str, Node]]:
+        """Name and node of every read of a memory."""
+        return [(f"u_{self.module.names[node]}", node) for node in self.module.pipeline.nodes if node.op == "read"]
+
+    def asked(self, node: Node) -> int:
+        """The stage in which a read is asked for: below 0 where the index is known, and who begins depends on it."""
+        return self.module.stage[node] - READ_LATENCY
+
+    def text(self) -> list[str]:
+        """A copy of the memory for each of its reads, all of which are written at once."""
+        ports = self.read_ports()
+        return [line for instance, node in ports for line in self._memory(instance, node, self.module.element.memories[node.name])]
+
+    def _memory(self, instance: str, node: Node, memory: Memory) -> list[str]:
+        name, index, asked = self.module.names[node], node.args[0], self.asked(node)
+        enable = ONE if asked < 0 else f"valid[{asked}]"
+        write = self.write_port(memory, index.width)
+        address = max(1, (memory.entries - 1).bit_length())
+        return [
+            f"\n  logic [{address - 1}:0] {instance}_reset_address;",
+            f"  sl_forward_ram #(.Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})) {instance} (",
+            f"    .clk_i, .rst_i, .ready_o({instance}_ready), .reset_address_o({instance}_reset_address),",
+            f"    .reset_data_i({self._reset_word(memory, instance)}), .advance_i(advance),",
+            f"    .read_valid_i({enable}), .read_index_i({widened(self.module.ref(index, asked), index.width, write[3])}),",
+            f"    .read_data_o({name}),",
+            f"    .write_valid_i({write[0]}), .write_index_i({write[1]}), .write_data_i({write[2]})",
+            "  );",
+        ]
+
+    def _reset_word(self, memory: Memory, instance: str) -> str:
+        text = "'0"
+        for index, value in memory.reset.items():
+            text = f"{instance}_reset_address == {index} ? {literal(value, memory.width)} : {text}"
+        return text
+
+    def write_port(self, memory: Memory, least: int) -> tuple[str, str, str, int]:
+        """Valid, index, data and the bits of an index; writes that exclude each other share a stage, others take turns."""
+        pairs = zip(self.module.pipeline.writes, self.module.pipeline.slots, strict=True)
+        writes = [(write, self.module.schedule.memory[memory.name] + slot) for write, slot in pairs if write.memory == memory.name]
+        bits = max([least, *(write.index.width for write, _ in writes)])
+        if not writes:
+            return "1'b0", f"{bits}'d0", f"{memory.width}'d0", bits
+        enables, index, data = [], "", ""
+        for write, stage in writes:
+            here = widened(self.module.ref(write.index, stage), write.index.width, bits), self.module.ref(write.data, stage)
+            enable = f"valid[{stage}]" + ("" if is_one(write.enable) else f" && {self.module.ref(write.enable, stage)}")
+            index = f"{enable} ? {here[0]} : {index}" if index else here[0]
+            data = f"{enable} ? {here[1]} : {data}" if data else here[1]
+            enables.append(f"({enable})")
+        return " || ".join(enables), index, data, bits
+
+    def unread(self) -> list[Memory]:
+        """Memories that are written and never read: no hardware, but state all the same."""
+        read = {node.name for _, node in self.read_ports()}
+        written = dict.fromkeys(write.memory for write in self.module.pipeline.writes)
+        return [self.module.element.memories[name] for name in written if name not in read]
+
+    def unread_memory(self, memory: Memory) -> list[str]:
+        """An array that only simulation has."""
+        valid, index, data, _ = self.write_port(memory, 1)
+        array = f"{register_name(memory.name)}_unread"
+        lines = [f"  logic [{memory.width - 1}:0] {array} [{memory.entries}] = '{{default: '0}};"]
+        lines += [f"  initial {array}[{at}] = {literal(value, memory.width)};" for at, value in memory.reset.items()]
+        write = f"{array}[{index}] <= {data}"
+        return [
+            *lines,
+            f"  always_ff @(posedge clk_i) if (!rst_i && advance && ({valid}) && 64'({index}) < {memory.entries}) {write};",
+        ]
