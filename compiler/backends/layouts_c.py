@@ -43,6 +43,23 @@ static inline void sluice_bits_put(uint8_t *bytes, unsigned size, int big, unsig
         done += take;
     }
 }
+
+// The same of `count` whole bytes.
+static inline void sluice_bytes_get(const uint8_t *bytes, unsigned size, int big, unsigned at, unsigned count, uint8_t *value) {
+    if (at % 8 == 0)
+        memcpy(value, bytes + (big ? size - at / 8 - count : at / 8), count);
+    else
+        for (unsigned b = 0; b < count; b++)
+            value[big ? count - 1 - b : b] = (uint8_t)sluice_bits_get(bytes, size, big, at + 8 * b, 8);
+}
+
+static inline void sluice_bytes_put(uint8_t *bytes, unsigned size, int big, unsigned at, unsigned count, const uint8_t *value) {
+    if (at % 8 == 0)
+        memcpy(bytes + (big ? size - at / 8 - count : at / 8), value, count);
+    else
+        for (unsigned b = 0; b < count; b++)
+            sluice_bits_put(bytes, size, big, at + 8 * b, 8, value[big ? count - 1 - b : b]);
+}
 """
 
 
@@ -74,6 +91,8 @@ def _move(field: FieldType, at: int, kinds: dict[str, Item], put: bool, big: boo
     if isinstance(kinds.get(field.type), AggregateType):
         verb = "put_at" if put else "get_at"
         body = [f"{pad}sluice_{base(field.type)}_{verb}(&{target}, bytes, size, big, {where});"]
+    elif field.width > 64 and field.width % 8 == 0:
+        body = [f"{pad}sluice_bytes_{'put' if put else 'get'}(bytes, size, big, {where}, {field.width // 8}U, {target});"]
     elif field.width > 64:
         size = (field.width + 7) // 8
         byte = f"{size - 1}U - b" if big else "b"
