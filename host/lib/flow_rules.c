@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow_hash.h"
 #include "sluice/sluice.h"
 
 enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, LITTLE_ROOM = 4, WORTHWHILE = 2 };
@@ -65,10 +66,11 @@ static void fill(struct ids *ids, uint32_t count) {
 }
 
 static int32_t *chain_of(const struct sluice_flow_rules *rules, const uint8_t *value, const uint8_t *mask) {
-    uint32_t hash = 2166136261U;
-    for (unsigned i = 0; i < KEY; i++)
-        hash = ((hash ^ value[i]) * 16777619U ^ mask[i]) * 16777619U;
-    return &rules->chains[(hash ^ hash >> 15) & (rules->buckets - 1)];
+    uint64_t words[2][SLUICE_FLOW_WORDS];
+    sluice_flow_words(words[0], mask);
+    sluice_flow_words(words[1], value);
+    uint32_t hash = sluice_flow_hash(words[1], sluice_flow_hash(words[0], 0));
+    return &rules->chains[hash & (rules->buckets - 1)];
 }
 
 static struct place *place_of(const struct sluice_flow_rules *rules, const struct sluice_flow_operation *op) {
