@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 NAME = "librte_net_sluice.so"
 FOLDERS = (HOST / "lib", HOST / "lanes", HERE)
 SWITCH = ("template.c", "parse.c", "actions.c", "deparse.c")  # of the software switch: what the functional device is made of
-NEEDED = ["ethdev", "bus_vdev", "eal", "mbuf", "mempool", "ring", "kvargs", "net"]
+NEEDED = ["ethdev", "bus_vdev", "eal", "mbuf", "mempool", "ring", "kvargs", "net", "telemetry"]
 DEFINES = ("-DALLOW_INTERNAL_API", "-DALLOW_EXPERIMENTAL_API")
 
 

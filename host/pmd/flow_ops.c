@@ -75,6 +75,21 @@ void pmd_flows_forget_port(struct pmd_flows *flows, uint8_t lane) {
     end(flows);
 }
 
+unsigned pmd_flows_counts(struct pmd_flows *flows, uint8_t lane, unsigned first, struct pmd_flow_count *counts,
+                          unsigned size) {
+    unsigned at = 0, count = 0;
+    begin(flows);
+    for (struct rte_flow *one = flows->first; one && count < size; one = one->next) {
+        struct sluice_rule_counters counters = {0};
+        if (one->lane != lane || at++ < first)
+            continue;
+        flow_tables_counters(flows->tables, &one->place, &counters);
+        counts[count++] = (struct pmd_flow_count){one, counters.packets};
+    }
+    end(flows);
+    return count;
+}
+
 void pmd_flows_free(struct pmd_flows *flows) {
     if (!flows)
         return;

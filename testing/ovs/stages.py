@@ -22,7 +22,7 @@ GATEWAYS = ("10.0.0.254", "10.0.1.254")
 NEAR_END, FAR_END, FAR = "172.16.0.1", "172.16.0.2", 3
 INSIDE, VNI = "10.0.0.9", 7
 OPEN, CLOSED = 5001, 5002
-BYTES = 60_000
+BYTES = 600_000
 PINGS = 5
 
 
@@ -53,7 +53,7 @@ class Net:
         return Check(f"ping host {host} to {address}", expected, answered >= sent - 1 if expected else answered > 0)
 
     def tcp(self, host: int, address: str, port: int, expected: bool = True) -> Check:
-        """A connection from a host with 60 kB and the answer to them."""
+        """A connection from a host with 600 kB and the answer to them."""
         passed = self.spaces.connect(host, address, port, BYTES, 15.0 if expected else 1.0)
         return Check(f"TCP host {host} to {address}, port {port}", expected, passed)
 
