@@ -17,7 +17,8 @@ struct flow_tables {
     struct sluice_device *device;
     struct sluice_flows *flows; // NULL: the device has no flow table
     struct held_template templates[SLUICE_TEMPLATES];
-    unsigned next_template; // where the search for a free one begins: the one freed last is taken last
+    unsigned
+        next_template; // where the search for a free one begins: in turn, since packets under way may need old ones
 };
 
 int flow_tables_new(struct flow_tables **out, struct sluice_device *device) {
