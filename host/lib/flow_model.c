@@ -14,11 +14,18 @@ enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS };
 
 struct model_rule {
     uint64_t key[WORDS]; // masked
-    uint32_t hash, mask; // of key and mask; the mask's number
-    int32_t next;        // in its chain
-    bool used;
+    struct sluice_action_set actions;
     struct sluice_rule_counters counters;
-    struct sluice_flow_operation op; // as it was populated or updated
+    uint32_t mask; // its number
+    uint16_t rule_priority;
+    uint8_t group; // of a hashed one
+    bool used;
+};
+
+// Apart from the rules, so that a search reads no rule of another key.
+struct model_link {
+    uint32_t hash; // of key and mask
+    int32_t next;  // rule in the chain
 };
 
 struct model_mask {
@@ -37,6 +44,7 @@ struct sluice_flow_model {
     struct model_group *group;
     struct model_mask *mask;
     struct model_rule *rules; // those of mask groups by rule id, then the ternary ones
+    struct model_link *links; // of each
     int32_t *chains;          // of rules, by masked key and mask
 };
 
@@ -48,8 +56,22 @@ static int32_t *chain_of(const struct sluice_flow_model *model, uint32_t hash) {
     return &model->chains[hash & (model->buckets - 1)];
 }
 
-static bool is_at(const struct model_rule *rule, uint32_t hash, uint32_t mask, const uint64_t *key) {
-    return rule->hash == hash && rule->mask == mask && memcmp(rule->key, key, sizeof rule->key) == 0;
+static bool is_hashed(const struct sluice_flow_model *model, const struct model_rule *rule) {
+    return rule < model->rules + model->hashed_entries;
+}
+
+static struct model_link *link_of(const struct sluice_flow_model *model, const struct model_rule *rule) {
+    return &model->links[rule - model->rules];
+}
+
+// The next rule of key and mask in a chain from `id` on; NULL: none.
+static struct model_rule *find_from(const struct sluice_flow_model *model, int32_t id, uint32_t hash, uint32_t mask,
+                                    const uint64_t *key) {
+    for (; id != NONE; id = model->links[id].next)
+        if (model->links[id].hash == hash && model->rules[id].mask == mask &&
+            memcmp(model->rules[id].key, key, sizeof model->rules[id].key) == 0)
+            return &model->rules[id];
+    return NULL;
 }
 
 // The number of a mask, a fresh one where no rule has it: there are as many numbers as groups and ternary rules.
@@ -68,8 +90,10 @@ static uint32_t number_of(struct sluice_flow_model *model, const uint8_t *mask) 
 
 static void link_rule(struct sluice_flow_model *model, struct model_rule *rule) {
     struct model_mask *mask = &model->mask[rule->mask];
-    int32_t *chain = chain_of(model, rule->hash);
-    rule->next = *chain;
+    struct model_link *link = link_of(model, rule);
+    link->hash = sluice_flow_hash(rule->key, rule->mask);
+    int32_t *chain = chain_of(model, link->hash);
+    link->next = *chain;
     *chain = (int32_t)(rule - model->rules);
     if (mask->rules++ == 0) {
         mask->position = model->used_count;
@@ -79,10 +103,11 @@ static void link_rule(struct sluice_flow_model *model, struct model_rule *rule) 
 
 static void unlink_rule(struct sluice_flow_model *model, const struct model_rule *rule) {
     struct model_mask *mask = &model->mask[rule->mask];
-    int32_t *at = chain_of(model, rule->hash);
-    while (&model->rules[*at] != rule)
-        at = &model->rules[*at].next;
-    *at = rule->next;
+    const struct model_link *link = link_of(model, rule);
+    int32_t *at = chain_of(model, link->hash);
+    while (&model->links[*at] != link)
+        at = &model->links[*at].next;
+    *at = link->next;
     if (--mask->rules == 0) {
         uint32_t last = model->masks_used[--model->used_count];
         model->masks_used[mask->position] = last;
@@ -90,22 +115,24 @@ static void unlink_rule(struct sluice_flow_model *model, const struct model_rule
     }
 }
 
-// Key and hash of a rule from its operation and the number of its mask.
-static void place(const struct sluice_flow_model *model, struct model_rule *rule, uint32_t number) {
-    sluice_flow_words(rule->key, rule->op.value);
+// A rule as an operation says, with the number of its mask.
+static struct model_rule rule_from(const struct sluice_flow_model *model, const struct sluice_flow_operation *op,
+                                   uint32_t number) {
+    struct model_rule rule = {
+        .actions = op->actions, .mask = number, .rule_priority = op->rule_priority, .group = op->group, .used = true};
+    sluice_flow_words(rule.key, op->value);
     for (unsigned i = 0; i < WORDS; i++)
-        rule->key[i] &= model->mask[number].bits[i];
-    rule->mask = number;
-    rule->hash = sluice_flow_hash(rule->key, number);
+        rule.key[i] &= model->mask[number].bits[i];
+    return rule;
 }
 
 static bool is_in_group(const struct sluice_flow_model *model, const struct model_rule *rule) {
-    for (int32_t i = *chain_of(model, rule->hash); i != NONE; i = model->rules[i].next) {
-        const struct model_rule *other = &model->rules[i];
-        if (is_at(other, rule->hash, rule->mask, rule->key) && other->op.table_id == SLUICE_TABLE_HASHED &&
-            other->op.group == rule->op.group)
+    uint32_t hash = sluice_flow_hash(rule->key, rule->mask);
+    int32_t id = *chain_of(model, hash);
+    for (const struct model_rule *other; (other = find_from(model, id, hash, rule->mask, rule->key));
+         id = link_of(model, other)->next)
+        if (is_hashed(model, other) && other->group == rule->group)
             return true;
-    }
     return false;
 }
 
@@ -127,10 +154,9 @@ static void clear(struct sluice_flow_model *model, uint8_t table_id) {
 
 static int populate(struct sluice_flow_model *model, struct model_rule *rule, const struct sluice_flow_operation *op) {
     struct model_group *group = op->table_id == SLUICE_TABLE_HASHED ? &model->group[op->group] : NULL;
-    struct model_rule fresh = {.op = *op, .used = true};
     if (group && group->used && !has_mask(model, group->mask, op->mask))
         return -EINVAL;
-    place(model, &fresh, group && group->used ? group->mask : number_of(model, op->mask));
+    struct model_rule fresh = rule_from(model, op, group && group->used ? group->mask : number_of(model, op->mask));
     if (group && is_in_group(model, &fresh))
         return -EEXIST;
     if (group && group->used == model->fill)
@@ -147,39 +173,39 @@ static int populate(struct sluice_flow_model *model, struct model_rule *rule, co
 static void remove_rule(struct sluice_flow_model *model, struct model_rule *rule) {
     rule->used = false;
     unlink_rule(model, rule);
-    if (rule->op.table_id == SLUICE_TABLE_HASHED)
-        model->group[rule->op.group].used--;
+    if (is_hashed(model, rule))
+        model->group[rule->group].used--;
 }
 
 static int update(struct sluice_flow_model *model, struct model_rule *rule, const struct sluice_flow_operation *op) {
-    struct model_rule next = *rule;
-    next.op = *op;
-    if (op->table_id == SLUICE_TABLE_HASHED) {
-        place(model, &next, rule->mask);
-        if (op->group != rule->op.group || !has_mask(model, rule->mask, op->mask) ||
-            memcmp(next.key, rule->key, sizeof next.key))
-            return -EINVAL;
-        rule->op = *op;
+    if (!is_hashed(model, rule)) {
+        struct sluice_rule_counters counters = rule->counters;
+        unlink_rule(model, rule);
+        *rule = rule_from(model, op, number_of(model, op->mask));
+        rule->counters = counters;
+        link_rule(model, rule);
         return 0;
     }
-    unlink_rule(model, rule);
-    place(model, &next, number_of(model, op->mask));
-    *rule = next;
-    link_rule(model, rule);
+    struct model_rule next = rule_from(model, op, rule->mask);
+    if (op->group != rule->group || !has_mask(model, rule->mask, op->mask) ||
+        memcmp(next.key, rule->key, sizeof next.key))
+        return -EINVAL;
+    rule->actions = op->actions;
+    rule->rule_priority = op->rule_priority;
     return 0;
 }
 
 static int execute(void *context, const struct sluice_flow_operation *op) {
     struct sluice_flow_model *model = context;
-    bool is_hashed = op->table_id == SLUICE_TABLE_HASHED;
+    bool has_groups = op->table_id == SLUICE_TABLE_HASHED;
     if (op->table_id > SLUICE_TABLE_TERNARY)
         return -EINVAL;
     if (op->kind == SLUICE_INSTRUCTION_INITIALIZE) {
         clear(model, op->table_id);
         return 0;
     }
-    if (op->rule_id >= (is_hashed ? model->hashed_entries : model->ternary_entries) ||
-        (is_hashed && op->kind != SLUICE_INSTRUCTION_DELETE && op->group >= model->groups))
+    if (op->rule_id >= (has_groups ? model->hashed_entries : model->ternary_entries) ||
+        (has_groups && op->kind != SLUICE_INSTRUCTION_DELETE && op->group >= model->groups))
         return -EINVAL;
     struct model_rule *rule = rule_of(model, op->table_id, op->rule_id);
     switch (op->kind) {
@@ -203,18 +229,18 @@ static int counters(void *context, uint8_t table_id, uint32_t rule_id, struct sl
 }
 
 // The higher priority; else the lowest group; else the TCAM, its lowest rule id.
-static bool is_better(const struct model_rule *rule, const struct model_rule *best) {
-    if (!best || rule->op.rule_priority != best->op.rule_priority)
-        return !best || rule->op.rule_priority > best->op.rule_priority;
-    if (rule->op.table_id != best->op.table_id)
-        return rule->op.table_id == SLUICE_TABLE_HASHED;
-    return rule->op.table_id == SLUICE_TABLE_HASHED ? rule->op.group < best->op.group
-                                                    : rule->op.rule_id < best->op.rule_id;
+static bool is_better(const struct sluice_flow_model *model, const struct model_rule *rule,
+                      const struct model_rule *best) {
+    if (!best || rule->rule_priority != best->rule_priority)
+        return !best || rule->rule_priority > best->rule_priority;
+    if (is_hashed(model, rule) && is_hashed(model, best))
+        return rule->group < best->group;
+    return rule < best;
 }
 
 bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key, uint32_t length, uint32_t tick,
                             struct sluice_flow_found *found) {
-    struct model_rule *best = NULL;
+    struct model_rule *best = NULL, *rule;
     uint64_t words[WORDS], masked[WORDS];
     sluice_flow_words(words, key);
     for (uint32_t n = 0; n < model->used_count; n++) {
@@ -222,16 +248,21 @@ bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key,
         for (unsigned i = 0; i < WORDS; i++)
             masked[i] = words[i] & model->mask[mask].bits[i];
         uint32_t hash = sluice_flow_hash(masked, mask);
-        for (int32_t id = *chain_of(model, hash); id != NONE; id = model->rules[id].next)
-            if (is_at(&model->rules[id], hash, mask, masked) && is_better(&model->rules[id], best))
-                best = &model->rules[id];
+        for (int32_t id = *chain_of(model, hash); (rule = find_from(model, id, hash, mask, masked));
+             id = link_of(model, rule)->next)
+            if (is_better(model, rule, best))
+                best = rule;
     }
     if (!best)
         return false;
     best->counters.packets++;
     best->counters.bytes += length;
     best->counters.last_hit = tick;
-    *found = (struct sluice_flow_found){best->op.table_id, best->op.rule_id, best->op.actions};
+    uint32_t index = (uint32_t)(best - model->rules);
+    bool has_group = is_hashed(model, best);
+    *found = (struct sluice_flow_found){.table_id = has_group ? SLUICE_TABLE_HASHED : SLUICE_TABLE_TERNARY,
+                                        .rule_id = has_group ? index : index - model->hashed_entries,
+                                        .actions = best->actions};
     return true;
 }
 
@@ -257,8 +288,9 @@ struct sluice_flow_model *sluice_flow_model_new(uint32_t groups, uint32_t group_
     model->mask = calloc(masks, sizeof *model->mask);
     model->masks_used = calloc(masks, sizeof *model->masks_used);
     model->rules = calloc(rules, sizeof *model->rules);
+    model->links = calloc(rules, sizeof *model->links);
     model->chains = malloc(model->buckets * sizeof *model->chains);
-    if (!model->group || !model->mask || !model->masks_used || !model->rules || !model->chains) {
+    if (!model->group || !model->mask || !model->masks_used || !model->rules || !model->links || !model->chains) {
         sluice_flow_model_free(model);
         return NULL;
     }
@@ -273,6 +305,7 @@ void sluice_flow_model_free(struct sluice_flow_model *model) {
     free(model->mask);
     free(model->masks_used);
     free(model->rules);
+    free(model->links);
     free(model->chains);
     free(model);
 }

@@ -86,7 +86,7 @@ static int32_t find_mask(const struct sluice_flow_rules *rules, const uint8_t *m
     *spare = NONE;
     for (uint32_t i = 0; i < rules->masks; i++) {
         if (rules->mask[i].rules == 0)
-            *spare = (int32_t)i;
+            *spare = *spare == NONE ? (int32_t)i : *spare; // the first: masks in use are found soon
         else if (memcmp(rules->mask[i].bytes, mask, KEY) == 0)
             return (int32_t)i;
     }
