@@ -161,6 +161,11 @@ static struct rte_flow *flow_create(struct rte_eth_dev *ethdev, const struct rte
 static int flow_destroy(struct rte_eth_dev *ethdev, struct rte_flow *flow, struct rte_flow_error *error) {
     struct pmd_flows *flows = port_of(ethdev)->device->flows;
     begin(flows);
+    if (rte_log_can_log((uint32_t)pmd_log, RTE_LOG_DEBUG)) {
+        struct sluice_rule_counters counters = {0};
+        flow_tables_counters(flows->tables, &flow->place, &counters);
+        PMD_LOG(DEBUG, "flow %p destroyed after %llu packets\n", (void *)flow, (unsigned long long)counters.packets);
+    }
     int result = forget(flows, flow);
     end(flows);
     return result ? flow_error(error, result, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, "%s", sluice_error_text()) : 0;

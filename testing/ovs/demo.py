@@ -73,7 +73,7 @@ def rows(ovs: switch.OpenVSwitch, dumped: Sequence[str]) -> list[Row]:
     found = []
     for flow in filter(None, map(flows.parse, dumped)):
         attempt = attempts.get(flow.ufid)
-        hardware = counted.get(attempt.handle, 0) if attempt and flow.state == "yes" else 0
+        hardware = attempt.earlier + counted.get(attempt.handle, 0) if attempt and flow.state != "partial" else 0
         why = flows.reasons(flow, attempt, LANES)
         found.append(Row(flow.in_port, flow.match, flow.actions, flow.state, why, hardware, max(0, flow.packets - hardware)))
     return sorted(found, key=lambda row: (row.offloaded != "yes", row.in_port, row.match))

@@ -20,6 +20,7 @@ OUTCOME = re.compile(rf"(?P<result>succeed|failed) to (?P<what>add|modify|delete
 REFUSED = re.compile(r"^\S+: rte_flow creation failed: \d+ \((?P<why>.*)\)\.$")
 FAILED_RULE = re.compile(r"^\S+: Failed flow: ?(?P<rule>.*)$")
 CREATED = re.compile(r"^\S+: rte_flow (?P<handle>0x[0-9a-f]+) +(?P<rule>.*flow create .*)$")
+DESTROYED = re.compile(r"flow (?P<handle>0x[0-9a-f]+) destroyed after (?P<packets>\d+) packets")
 ADDED = re.compile(rf"^flow_add: ufid:(?P<ufid>{UUID}) mega_ufid:(?P<mega>{UUID})")
 # Fields that make a megaflow no longer than needed to read: what is wildcarded is left out.
 NOISE = re.compile(r"(skb_priority|skb_mark|dp_hash|packet_type|ct_state|ct_zone|ct_mark|ct_label|recirc_id)\([^)]*\),?")
@@ -50,6 +51,7 @@ class Attempt:
     reasons: tuple[str, ...]
     rule: str = ""
     handle: str = ""
+    earlier: int = 0  # packets of the rules that it had before: OVS makes a new one for each change
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,12 @@ class _Heard:
     reasons: list[str] = field(default_factory=list)
     rule: str = ""
     handle: str = ""
+    earlier: int = 0
 
     def hear(self, text: str) -> None:
-        if refused := REFUSED.match(text):
+        if destroyed := DESTROYED.search(text):
+            self.earlier += int(destroyed["packets"])
+        elif refused := REFUSED.match(text):
             self.reasons.append(refused["why"])
         elif failed := FAILED_RULE.match(text):
             self.rule = self.rule or failed["rule"].strip()  # the first attempt is the whole one
@@ -118,6 +123,7 @@ def attempts(log: Iterable[str]) -> dict[str, Attempt]:
     heard: dict[str, _Heard] = defaultdict(_Heard)
     found: dict[str, Attempt] = {}
     numbers: dict[str, str] = {}
+    deleted: set[str] = set()
     for line in log:
         parts = LINE.match(line)
         if parts and (added := ADDED.match(parts["text"])):
@@ -125,13 +131,18 @@ def attempts(log: Iterable[str]) -> dict[str, Attempt]:
         if not parts or not (parts["thread"] or "").startswith("hw_offload"):
             continue
         thread, text = parts["thread"], parts["text"]
-        if parts["module"] == "netdev_offload_dpdk":
+        if parts["module"] in ("netdev_offload_dpdk", "dpdk"):
             heard[thread].hear(text)
         elif outcome := OUTCOME.search(text):
-            said = heard.pop(thread, _Heard())
-            if outcome["what"] != "delete":
-                reasons = tuple(dict.fromkeys(said.reasons))
-                found[outcome["ufid"]] = Attempt(outcome["result"] == "succeed", reasons, said.rule, said.handle)
+            said, ufid = heard.pop(thread, _Heard()), outcome["ufid"]
+            if outcome["what"] == "delete":
+                deleted.add(ufid)
+            else:
+                earlier = said.earlier + (found[ufid].earlier if ufid in found and ufid not in deleted else 0)
+                found[ufid] = Attempt(
+                    outcome["result"] == "succeed", tuple(dict.fromkeys(said.reasons)), said.rule, said.handle, earlier
+                )
+                deleted.discard(ufid)
     return found | {ufid: found[mega] for ufid, mega in numbers.items() if mega in found}
 
 
