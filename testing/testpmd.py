@@ -42,7 +42,7 @@ class Testpmd:
     ) -> None:
         self.folder = folder
         self.prefix = f"sluice{os.getpid()}"
-        library = build_device(sizes)
+        which = device if device == "functional" else f"{device}:{build_device(sizes)}"
         script = folder / "commands"
         script.write_text("\n".join([*commands, *begin]) + "\n")
         # A Unix socket's name is short: the run folder is not below the test's.
@@ -50,7 +50,7 @@ class Testpmd:
         self.run_folder.mkdir()
         eal = ["dpdk-testpmd", *MEMORY, "--file-prefix", self.prefix, "--lcores", f"0@{CORES},1@{CORES}", "-d", str(build_driver())]
         for vdev in vdevs:
-            eal += ["--vdev", vdev.replace(",", f",device={device}:{library},", 1)]
+            eal += ["--vdev", vdev.replace(",", f",device={which},", 1)]
         own = [
             "-i",
             "--total-num-mbufs=4096",

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
@@ -250,7 +251,8 @@ def prefix(mask: str) -> str:
     return f"eth {MACS} / ipv4 dst spec 10.1.0.8 dst mask {mask} / end actions"
 
 
-def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", ["sim", "functional"])
+def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path, device: str) -> None:
     fragment = bytes(Ether(dst=ROUTER, src=HOST) / IP(src="10.0.0.1", dst="10.1.0.1", proto=17, frag=20) / Raw(bytes(40)))
     malformed = bytearray(flow(1))
     malformed[14] = 0x44  # header size 16
@@ -273,7 +275,7 @@ def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path) -> Non
     ]
     begin = [*(f"port start {port}" for port in (3, 2, 1, 0)), "start"]  # what leaves a stopped port is lost
     lanes = ",".join(f"pcap:{tmp_path}/in{lane}:{tmp_path}/out{lane}" for lane in range(2)) + f",pcap::{tmp_path}/out2,none"
-    with Testpmd(tmp_path, [f"net_sluice0,lanes=[{lanes}],lossless=1"], commands, begin=begin) as testpmd:
+    with Testpmd(tmp_path, [f"net_sluice0,lanes=[{lanes}],lossless=1"], commands, device=device, begin=begin) as testpmd:
         for port, count in enumerate([4, 3, 7]):
             testpmd.wait(port, "tx_good_lane_packets", count)
         testpmd.tell("stop", *(f"flow query 0 {number} count" for number in range(6)), "flow query 1 0 count")
