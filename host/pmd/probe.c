@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A vdev `net_sluiceN` becomes a device with a port for each of its lanes:
 //   device=KIND[:LIB]  which device: `sim` in this process, `sim-process` in one of its own, without LIB the library
-//                      that the environment's SLUICE_SIM_LIB names; `functional`: the one with the flow table, without time
+//                      that the environment's SLUICE_SIM_LIB names; `functional`: software, without time
 //   lanes=[A,B]        what its lanes are connected to (lane.h), one port each; without it, all lanes, to nothing
 //   lossless=1         full FIFOs press back instead of dropping, for captures
 //   mac=ADDRESS        MAC address of the first port; port n has it with n added to its last byte
