@@ -20,9 +20,11 @@ from sluice_layouts import (
     Status,
 )
 
+from testing.models.packet import TAG_TYPES
+
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
-TPIDS, FIRST_ETHERTYPE = (0x8100, 0x88A8, 0x9100), 0x0600
+FIRST_ETHERTYPE = 0x0600
 SNAP = bytes.fromhex("aaaa03000000")
 KEY_BITS = 8 * len(FlowKey().pack())
 
@@ -116,7 +118,7 @@ class FlowModel:
 def link_info(packet: bytes) -> LinkInfo:
     """What the record of a packet lacks (`sl_flow_link`)."""
     first, second = int.from_bytes(packet[12:14], "big"), int.from_bytes(packet[16:18], "big")
-    tagged = first in TPIDS
+    tagged = first in TAG_TYPES
     llc = packet[18:26] if tagged else packet[14:22]
     snap = (second if tagged else first) < FIRST_ETHERTYPE and llc[:6] == SNAP and int.from_bytes(llc[6:], "big") >= FIRST_ETHERTYPE
     return LinkInfo(first, second, int(snap))
