@@ -68,11 +68,13 @@ def build() -> Path:
     return target
 
 
-def build_program(source: Path) -> Path:
-    """A DPDK program of one C file; made when it is not there. Raises BuildError."""
+def build_program(source: Path, driver: bool = False) -> Path:
+    """A DPDK program, or a driver, of one C file; made when it is not there. Raises BuildError."""
     libraries = [f"-lrte_{name}" for name in NEEDED]
-    command = [*FLAGS, "-O2", *dpdk_flags(), str(source), *libraries, "-lpthread"]
-    target = BUILD / f"{source.stem}-{hashlib.sha256(repr(command).encode() + source.read_bytes()).hexdigest()[:16]}"
+    kind = ["-fPIC", "-shared", *DEFINES] if driver else []
+    command = [*FLAGS, "-O2", *kind, *dpdk_flags(), str(source), *libraries, "-lpthread"]
+    digest = hashlib.sha256(repr(command).encode() + source.read_bytes()).hexdigest()[:16]
+    target = _folder() / f"{source.stem}-{digest}.so" if driver else BUILD / f"{source.stem}-{digest}"
     if not target.exists():
         BUILD.mkdir(parents=True, exist_ok=True)
         unfinished = target.with_suffix(f".{os.getpid()}")

@@ -24,6 +24,7 @@ BENCHMARKS = {
     "firewall": "the OpenFlow firewall with full tables: packets a cycle, verdicts, rules inserted meanwhile; ClickNP beside it",
     "elements": "the library as hardware: II, its proof, stages, tokens a cycle, area; ClickNP's Table 2 beside it",
     "updates": "state of a flow that every packet changes: II, its proof, and cycles a packet for 1 and 1000 flows",
+    "flows": "rules through rte_flow: dpdk-test-flow-perf on the functional device, on a driver that does nothing, and on the RTL",
     "rules": "populate, delete and update rates of both rule tables, in hardware and through the library (Table 5)",
 }
 CHOICES = "one of: " + "; ".join(f"{name} ({text})" for name, text in BENCHMARKS.items())

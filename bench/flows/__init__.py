@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules through rte_flow: DPDK's own dpdk-test-flow-perf on the driver with the functional device, beside a driver that does
+nothing in the same run (`noop.c`), and on the RTL, whose cost is also given in device cycles."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import sluice_layouts as layouts
+from rich.console import Console
+from rich.table import Table
+
+from host.pmd.build import build as build_driver
+from host.pmd.build import build_program
+from host.python.device import Action, Device
+from host.python.flow_table import Flows, error_text
+from shell.sim.build import build as build_device
+from testing.device import FLOW
+
+PROGRAM = "dpdk-test-flow-perf"
+RULES, RTL_RULES, RUNS, PATIENCE = 60_000, 1_500, 5, 120
+WHAT = ["--transfer", "--ether", "--ipv4", "--count", "--drop"]  # the IPv4 source is another in every rule
+RATE = r"Core 0 :: Rules {} rate -> ([\d.]+) K Rule/Sec"
+
+
+def once(driver: Path, vdev: str, rules: int) -> dict[str, int]:
+    """One run of the program: rules a second in and out. Raises RuntimeError with its last words."""
+    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    eal = ["--no-huge", "--legacy-mem", "-m", "256", "--no-pci", "--file-prefix", f"sluice{os.getpid()}", "-d", str(driver)]
+    eal += ["--lcores", f"0@({cores}),1@({cores})", "--vdev", vdev]
+    own = [f"--rules-count={rules}", f"--rules-batch={rules}", "--deletion-rate", "--total-mbuf-count=4096", *WHAT]
+    done = subprocess.run([PROGRAM, *eal, "--", *own], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    found = [re.search(RATE.format(kind), done.stdout) for kind in ("insertion", "deletion")]
+    if done.returncode or not found[0] or not found[1]:
+        raise RuntimeError(f"{PROGRAM} on {vdev}: status {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+    return {"insertions_per_s": round(1000 * float(found[0][1])), "deletions_per_s": round(1000 * float(found[1][1]))}
+
+
+def best(runs: list[dict[str, int]]) -> dict[str, Any]:
+    """Of each rate the highest: the program counts wall time, and other work on the machine only takes from it."""
+    return {**{key: max(run[key] for run in runs) for key in runs[0]}, "runs": runs}
+
+
+def rtl_cycles(count: int) -> dict[str, float]:
+    """Device cycles of a rule in and out, through the library and the register bus."""
+    with Device(FLOW) as device:
+        flows, start = Flows(device), device.cycles
+        mask = layouts.FlowKey(eth_type=0xFFFF, ip_src=0xFFFFFFFF).to_int()
+        handles = []
+        for n in range(count):
+            key = layouts.FlowKey(eth_type=0x800, ip_src=0x0A000000 + n).to_int()
+            handles.append(flows.add(key, mask, 0, [Action(layouts.ACTION_DROP)]))
+            if handles[-1] < 0:
+                raise RuntimeError(error_text())
+        middle = device.cycles
+        for handle in handles:
+            if flows.delete(handle):
+                raise RuntimeError(error_text())
+        cycles = device.cycles
+        flows.close()
+    return {"insertion_cycles": round((middle - start) / count, 1), "deletion_cycles": round((cycles - middle) / count, 1)}
+
+
+def measure(
+    log: Callable[[str], None], peers: bool, rules: int = RULES, rtl_rules: int = RTL_RULES, runs: int = RUNS
+) -> dict[str, Any]:
+    """The three drivers, in turn, so that other work meets them alike."""
+    result: dict[str, Any] = {"rules": rules, "what": " ".join(WHAT), "rtl_rules": rtl_rules}
+    log("rules into the RTL through the library")
+    result["rtl"] = rtl_cycles(rtl_rules)
+    if shutil.which(PROGRAM) is None:
+        return {**result, "missing": f"{PROGRAM} is not installed: `make dpdk`"}
+    driver, noop = build_driver(), build_program(Path(__file__).with_name("noop.c"), driver=True)
+    found: dict[str, list[dict[str, int]]] = {"functional": [], "noop": []}
+    for number in range(runs):
+        log(f"{PROGRAM}, {rules} rules, run {number + 1} of {runs}")
+        found["functional"].append(once(driver, "net_sluice0,device=functional,lanes=[none]", rules))
+        if peers:
+            found["noop"].append(once(noop, "net_noop0", rules))
+    result |= {name: best(some) for name, some in found.items() if some}
+    if peers:
+        result["of_noop"] = {key: round(result["functional"][key] / result["noop"][key], 3) for key in found["noop"][0]}
+    log(f"{PROGRAM} on the RTL, {rtl_rules} rules")
+    result["rtl"] |= once(driver, f"net_sluice0,device=sim:{build_device(FLOW)},lanes=[none]", rtl_rules)
+    return result
+
+
+def show(result: dict[str, Any], console: Console) -> None:
+    """The figures as a table."""
+    table = Table(title=f"{result['rules']} rules ({result['what']})")
+    for column in ("driver", "in, 1/s", "out, 1/s"):
+        table.add_column(column, justify="left" if column == "driver" else "right")
+    for name, text in (("noop", "no-op"), ("functional", "functional device"), ("rtl", f"RTL, {result['rtl_rules']} rules")):
+        one = result.get(name, {})
+        if "insertions_per_s" in one:
+            table.add_row(text, f"{one['insertions_per_s']:,}", f"{one['deletions_per_s']:,}")
+    console.print(table)
+    console.print(f"RTL, device cycles: {result['rtl']['insertion_cycles']} in, {result['rtl']['deletion_cycles']} out")
+    if "missing" in result:
+        console.print(result["missing"])
