@@ -21,11 +21,10 @@ MEGABYTES = 768  # for DPDK: the buffers of four ports, twice while they are con
 
 @dataclass(frozen=True)
 class Device:
-    """A driver and a device; `kind` is that of the driver's argument `device=`."""
+    """A driver and a device."""
 
     driver: Path
-    library: Path
-    kind: str = "sim"
+    where: str  # of the driver's argument `device=`: which kind, and its library
 
     @property
     def eal(self) -> str:
@@ -35,13 +34,18 @@ class Device:
     def devargs(self, lanes: Sequence[str], lossless: bool = False) -> list[str]:
         """DPDK's arguments of one port for each lane: the first makes the device, the others are its ports by address."""
         stem, first = FIRST_MAC[:-2], int(FIRST_MAC[-2:], 16)
-        what = f"device={self.kind}:{self.library},mac={FIRST_MAC},lossless={int(lossless)},lanes=[{','.join(lanes)}]"
+        what = f"device={self.where},mac={FIRST_MAC},lossless={int(lossless)},lanes=[{','.join(lanes)}]"
         return [f"net_sluice0,{what}", *(f"class=eth,mac={stem}{first + n:02x}" for n in range(1, len(lanes)))]
 
 
 def build(say: Callable[[str], None] = lambda text: None) -> Device:
     """The driver and the simulated device, built where they are not there."""
-    return Device(build_driver(), build_device(FLOW, say))
+    return Device(build_driver(), f"sim:{build_device(FLOW, say)}")
+
+
+def functional() -> Device:
+    """The driver and the device without time, which is software."""
+    return Device(build_driver(), "functional")
 
 
 def cores() -> tuple[int, str]:

@@ -63,6 +63,9 @@ class Spaces:
         try:
             for name in self.names:
                 self._run("ip", "netns", "add", name)
+                for scope in ("all", "default"):  # no packets but those asked for
+                    self.run(name, f"sysctl -qw net.ipv6.conf.{scope}.disable_ipv6=1")
+                self.run(name, "ip link set lo up")
             for number in range(self.hosts):
                 self._link(number)
         except BaseException:
@@ -112,8 +115,6 @@ class Spaces:
         self.run(host, f"ip link set {far} address {host_mac(number)}")
         for space, name in ((self.switch, near), (host, far)):
             self.run(space, f"ethtool -K {name} {FEATURES}")
-            self.run(space, "sysctl -qw net.ipv6.conf.all.disable_ipv6=1")  # no packets but those asked for
-            self.run(space, "ip link set lo up")
             self.run(space, f"ip link set {name} up")
 
     def address(self, number: int, address: str, gateway: str | None = None, device: str = "eth0") -> None:
