@@ -6,17 +6,23 @@ from __future__ import annotations
 
 import ctypes as c
 import errno
+import json
 import random
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import sluice_layouts as L
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from host.build import HOST, _compile
+from host.pmd.build import SWITCH
 from host.python.device import Action, Device, SluiceError, load
 from host.python.flow_table import Flows
 from testing.device import host_packets, lane_packets, noise, run
+from testing.models.traffic import malformed, truncated, well_formed
 
 SEED = 20261122
 SIZE = {"lanes": 3, "flow_groups": 2, "flow_group_entries": 8, "flow_ternary": 4}
@@ -222,3 +228,19 @@ def test_garbage_in_rings_and_registers_changes_nothing_for_what_comes_after(
     assert it.lane_receive(handle, 1, out, len(out), None) == 60 and out.raw[:60] == b"good" * 15
     assert c.string_at(rings[0], 128 + 60)[128:] == b"good" * 15 and it.idle(handle)
     it.close(handle)
+
+
+SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", '-DSLUICE_DEVICE_PROGRAM=""']
+
+
+def test_whatever_the_host_does_it_stays_in_its_memory_and_carries_packets_afterwards(tmp_path: Path) -> None:
+    random.seed(SEED)
+    packets = [packet for packet in [*well_formed(), *malformed(), *truncated(), bytes(9217), bytes(9216)] if packet]
+    (tmp_path / "packets").write_bytes(b"".join(len(packet).to_bytes(4, "little") + packet for packet in packets))
+    sources = [*sorted((HOST / "lib").glob("*.c")), *((HOST / "switch" / name) for name in SWITCH)]
+    program = _compile("fuzz-functional-{}", SANITIZE, [*sources, HOST / "lib" / "testing" / "fuzz_functional.c"])
+    for seed in range(4):
+        command = [str(program), str(tmp_path / "packets"), str(seed), "20000"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+        assert done.returncode == 0, done.stdout + done.stderr[-4000:]
+        assert min(json.loads(done.stdout).values()) > 20, done.stdout
