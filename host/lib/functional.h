@@ -100,6 +100,7 @@ struct functional_ring {
 struct functional {
     struct sluice_transport base;
     struct functional_size size;
+    bool is_joined; // lanes 0 and 1 by a cable, 2 and 3, ...; an odd one at the end with itself
     struct functional_lane lane[FUNCTIONAL_LANES];
     struct functional_ring ring[2]; // by enum sluice_ring
     uint64_t cycles;

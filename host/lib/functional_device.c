@@ -201,10 +201,26 @@ static bool take_host(struct functional *it) {
     return true;
 }
 
+// Over the cable: what has left a lane comes to the other end, as long as it is taken there.
+static bool carry(struct functional *it, unsigned lane) {
+    struct functional_store *left = &it->lane[lane].left;
+    unsigned end = (lane ^ 1) < it->size.lanes ? lane ^ 1 : lane;
+    bool moved = false;
+    for (const struct functional_packet *packet; (packet = functional_store_first(left)); moved = true) {
+        if (functional_lane_send(it, end, packet->bytes, packet->size, false))
+            break;
+        functional_store_drop(left);
+    }
+    return moved;
+}
+
 bool functional_cycle(struct functional *it) {
     bool moved = false;
     it->cycles++;
     for (unsigned lane = 0; lane < it->size.lanes; lane++)
         moved |= take_lane(it, lane);
-    return take_host(it) || moved;
+    moved |= take_host(it);
+    for (unsigned lane = 0; lane < it->size.lanes && it->is_joined; lane++)
+        moved |= carry(it, lane);
+    return moved;
 }

@@ -131,6 +131,21 @@ def test_a_template_that_is_not_there_is_an_error_of_the_lane(device: Device) ->
     flows.close()
 
 
+def test_joined_lanes_are_the_ends_of_a_cable() -> None:
+    with Device({"lanes": 3}, transport="functional", options="join") as device:
+        draw = random.Random(SEED)
+        sent = {lane: [noise(draw, draw.choice([14, 60, 1500, 9216])) for _ in range(60)] for lane in range(3)}
+        for at in range(60):
+            for lane in range(3):
+                device.send(sent[lane][at], 1 << lane)
+        device.settle()
+        host = host_packets(device)
+        for lane, end in ((0, 1), (1, 0), (2, 2)):
+            assert [one.data for one in host if one.ingress_port == end] == sent[lane]
+            assert lane_packets(device, lane) == []
+            assert device.counters("lane", lane).tx_packets == device.counters("lane", end).rx_packets == 60
+
+
 def push(device: Device, kind: int, rule_id: int) -> None:
     words = L.Instruction(kind=kind, table_id=L.TABLE_TERNARY, rule_id=rule_id).pack()
     for at in range(0, len(words), 4):

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `functional:` transport: a device of the flow-table configuration as software in this process. It measures the
 // host's side, and runs as long as one likes; the differential tests compare it with the RTL. Options, all with the
-// reference size as default: lanes=4,groups=16,entries=4096,ternary=256.
+// reference size as default: lanes=4,groups=16,entries=4096,ternary=256; and join: a cable between lanes 0 and 1, one
+// between 2 and 3, ... instead of what is outside.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -70,7 +71,7 @@ static void advance(struct sluice_transport *transport, uint32_t count) {
 static int idle(struct sluice_transport *transport) {
     struct functional *it = device_of(transport);
     for (unsigned lane = 0; lane < it->size.lanes; lane++)
-        if (it->lane[lane].waiting.count)
+        if (it->lane[lane].waiting.count || (it->is_joined && it->lane[lane].left.count))
             return 0;
     return it->ring[SLUICE_RING_FROM_HOST].freed == it->ring[SLUICE_RING_FROM_HOST].filled;
 }
@@ -89,7 +90,7 @@ static int lane_receive(struct sluice_transport *transport, unsigned lane, uint8
     if (lane >= it->size.lanes)
         return -EINVAL;
     const struct functional_packet *packet = functional_store_first(&it->lane[lane].left);
-    if (!packet)
+    if (!packet || it->is_joined)
         return -EAGAIN;
     if (packet->size > capacity)
         return -ENOSPC;
@@ -115,14 +116,18 @@ static void close_functional(struct sluice_transport *transport) {
 
 // ---- Options
 
-static int read_option(const char *text, size_t length, struct functional_size *size) {
+static int read_option(const char *text, size_t length, struct functional *it) {
     const struct {
         const char *name;
         uint32_t *value, least, most;
-    } options[] = {{"lanes=", &size->lanes, 1, FUNCTIONAL_LANES},
-                   {"groups=", &size->groups, 1, MAX_GROUPS},
-                   {"entries=", &size->group_entries, 1, MAX_RULES},
-                   {"ternary=", &size->ternary_entries, 1, MAX_TERNARY}};
+    } options[] = {{"lanes=", &it->size.lanes, 1, FUNCTIONAL_LANES},
+                   {"groups=", &it->size.groups, 1, MAX_GROUPS},
+                   {"entries=", &it->size.group_entries, 1, MAX_RULES},
+                   {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY}};
+    if (length == strlen("join") && strncmp(text, "join", length) == 0) {
+        it->is_joined = true;
+        return 0;
+    }
     for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
         size_t name = strlen(options[i].name);
         if (strncmp(text, options[i].name, name) != 0)
@@ -135,26 +140,27 @@ static int read_option(const char *text, size_t length, struct functional_size *
         *options[i].value = (uint32_t)value;
         return 0;
     }
-    return sluice_fail(-EINVAL, "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=", (int)length, text);
+    return sluice_fail(-EINVAL, "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, join", (int)length,
+                       text);
 }
 
-static int read_options(const char *options, struct functional_size *size) {
+static int read_options(const char *options, struct functional *it) {
     while (*options) {
         size_t length = strcspn(options, ",");
-        int result = read_option(options, length, size);
+        int result = read_option(options, length, it);
         if (result)
             return result;
         options += length + (options[length] == ',');
     }
-    if (size->groups * size->group_entries > MAX_RULES)
-        return sluice_fail(-EINVAL, "functional: %u groups of %u entries; the most is %d rules", size->groups,
-                           size->group_entries, MAX_RULES);
+    if (it->size.groups * it->size.group_entries > MAX_RULES)
+        return sluice_fail(-EINVAL, "functional: %u groups of %u entries; the most is %d rules", it->size.groups,
+                           it->size.group_entries, MAX_RULES);
     return 0;
 }
 
 static int make(struct functional *it, const char *options) {
     it->size = (struct functional_size){.lanes = 4, .groups = 16, .group_entries = 4096, .ternary_entries = 256};
-    int result = read_options(options, &it->size);
+    int result = read_options(options, it);
     for (unsigned lane = 0; lane < it->size.lanes && result == 0; lane++) {
         result = functional_store_new(&it->lane[lane].left, LEFT_BYTES);
         result = result ? result : functional_store_new(&it->lane[lane].waiting, LEFT_BYTES);

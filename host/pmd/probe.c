@@ -36,12 +36,14 @@ static struct pmd_device *devices;
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 
 // `sim`, `sim:PATH`, `sim-process:PATH`: DPDK's arguments have no second `=` for the lib=PATH of the library's URI.
+// What is behind `functional:` are its options.
 static int read_device(const char *key, const char *value, void *context) {
     struct arguments *arguments = context;
     const char *path = strchr(value, ':');
     int kind = path ? (int)(path - value) : (int)strlen(value);
+    bool has_library = path && path[1] && strncmp(value, "functional:", strlen("functional:")) != 0;
     int size = snprintf(arguments->device, sizeof arguments->device, "%.*s:%s%s", kind, value,
-                        path && path[1] ? "lib=" : "", path ? path + 1 : "");
+                        has_library ? "lib=" : "", path ? path + 1 : "");
     (void)key;
     return size < (int)sizeof arguments->device ? 0 : -EINVAL;
 }

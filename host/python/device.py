@@ -153,10 +153,12 @@ def load(path: Path | None = None) -> c.CDLL:
     return library
 
 
-def _functional(sizes: Mapping[str, int] | None) -> str:
-    """The options of a functional device for the sizes of shell.sim.build; other sizes are of what it does not have."""
+def _functional(sizes: Mapping[str, int] | None, more: str) -> str:
+    """The options of a functional device for the sizes of shell.sim.build (others are of what it does not have), and more."""
     names = {"lanes": "lanes", "flow_groups": "groups", "flow_group_entries": "entries", "flow_ternary": "ternary"}
-    return ",".join(f"{names[name]}={value}" for name, value in (sizes or {}).items() if name in names)
+    return ",".join(
+        [*(f"{names[name]}={value}" for name, value in (sizes or {}).items() if name in names), *([more] if more else [])]
+    )
 
 
 class Device:
@@ -168,12 +170,14 @@ class Device:
         library: c.CDLL | None = None,
         transport: str = "sim",
         graph: Mapping[str, str] | None = None,
+        options: str = "",
     ) -> None:
-        """`transport`: `sim`, in this process, `sim-process`, in one of its own, or `functional`; `graph` as of shell.sim.build."""
+        """`transport`: `sim`, in this process, `sim-process`, in one of its own, or `functional`, which has more `options`; `graph`
+        as of shell.sim.build."""
         self.library = library or load()
         self.handle = c.c_void_p()
-        options = _functional(sizes) if transport == "functional" else f"lib={build_device(sizes, graph=graph)}"
-        self.call("sluice_device_open", f"{transport}:{options}".encode(), c.byref(self.handle), device=False)
+        which = _functional(sizes, options) if transport == "functional" else f"lib={build_device(sizes, graph=graph)}"
+        self.call("sluice_device_open", f"{transport}:{which}".encode(), c.byref(self.handle), device=False)
         self._buffer = (c.c_uint8 * MAX_PACKET)()
 
     def __enter__(self) -> Self:
