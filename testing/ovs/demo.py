@@ -21,6 +21,7 @@ from testing.simulate import ROOT
 
 KEPT = ROOT / "build" / "ovs" / "demo"
 LANES = tuple(f"lane{number}" for number in range(HOSTS))
+DECIDED = 3.0  # seconds
 Say = Callable[[str], None]
 
 
@@ -79,6 +80,17 @@ def rows(ovs: switch.OpenVSwitch, dumped: Sequence[str]) -> list[Row]:
     return sorted(found, key=lambda row: (row.offloaded != "yes", row.in_port, row.match))
 
 
+def decided(ovs: switch.OpenVSwitch) -> tuple[list[str], list[Row]]:
+    """The flows, when the offload thread has answered for each; the last ones may be milliseconds old."""
+    end = time.monotonic() + DECIDED
+    while True:
+        dumped = ovs.datapath_flows()
+        found = rows(ovs, dumped)
+        if not any(flows.UNDECIDED in row.reasons for row in found) or time.monotonic() > end:
+            return dumped, found
+        time.sleep(0.1)
+
+
 def run(
     device: devices.Device,
     chosen: Sequence[Stage],
@@ -97,8 +109,8 @@ def run(
                 net.switch.appctl("dpctl/del-flows")
                 began = time.monotonic()
                 with stage.run(net) as checks:
-                    now = net.switch.datapath_flows()
-                outcome = Outcome(stage.name, stage.title, round(time.monotonic() - began, 1), checks, rows(net.switch, now))
+                    now, fates = decided(net.switch) if offload else ([], [])
+                outcome = Outcome(stage.name, stage.title, round(time.monotonic() - began, 1), checks, fates)
                 dumped += now
                 outcomes.append(outcome)
                 seen(outcome)

@@ -73,9 +73,12 @@ def captured() -> list[tuple[int, bytes]]:
 
 
 def packets(count: int, seed: int = 1) -> list[tuple[int, bytes]]:
-    """`count` packets: the captures (at most half), then the captures again with damage and synthetic packets between."""
+    """`count` packets, half of them at most as captured, the others captured ones with damage and synthetic ones between them.
+
+    Where fewer are asked for than there are, they are spread over the captures."""
     random.seed(seed)
     real = captured()
+    real = real[:: max(1, 2 * len(real) // count)]
     found = real[: (count + 1) // 2]
     kinds = [*traffic.well_formed(), *traffic.truncated()]
     while len(found) < count:

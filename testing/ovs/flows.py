@@ -24,6 +24,7 @@ DESTROYED = re.compile(r"flow (?P<handle>0x[0-9a-f]+) destroyed after (?P<packet
 ADDED = re.compile(rf"^flow_add: ufid:(?P<ufid>{UUID}) mega_ufid:(?P<mega>{UUID})")
 # Fields that make a megaflow no longer than needed to read: what is wildcarded is left out.
 NOISE = re.compile(r"(skb_priority|skb_mark|dp_hash|packet_type|ct_state|ct_zone|ct_mark|ct_label|recirc_id)\([^)]*\),?")
+UNDECIDED = "the log tells of no attempt to offload it"
 ACTIONS = {
     2: "userspace (controller)", 6: "sample (sFlow, IPFIX, a mirror)", 7: "recirc", 8: "hash (a bond or select group)",
     9: "push_mpls", 10: "pop_mpls", 12: "ct (connection tracking)", 13: "trunc", 16: "ct_clear", 19: "meter", 20: "clone",
@@ -164,7 +165,7 @@ def reasons(flow: Flow, attempt: Attempt | None, ports: Iterable[str] | None = N
     if ports is not None and flow.in_port not in ports:
         return [f"its packets come from {flow.in_port}, which is no port of the device"]
     if attempt is None:
-        return ["the log tells of no attempt to offload it"]
+        return [UNDECIDED]
     found = [_named(reason) for reason in attempt.reasons]
     return found or (["OVS has taken it out of the device again"] if attempt.accepted else ["OVS refused it without a word"])
 

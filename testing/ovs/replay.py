@@ -27,7 +27,7 @@ from testing.ovs.switch import OpenVSwitch, run_folder
 Packets = Sequence[tuple[int, bytes]]  # lane and frame, in order
 CLONE_NEWNET = 0x40000000
 QUEUE = 4096  # datagrams that a socket holds
-BATCH = 96
+BATCH = 64  # what a lane sends of it fits into the 200 KiB that its socket holds
 STILL, AT_THE_END = 0.004, 0.5  # seconds without a change
 PATIENCE = 60.0  # seconds for a batch
 MTU = 1600  # of the interfaces: a tunnel's header fits

@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -79,16 +80,24 @@ class OpenVSwitch:
         return self.daemons[-1].pid
 
     def call(self, *command: str) -> str:
-        """Run an OVS command against this instance; its output."""
-        try:
-            done = subprocess.run(
-                command, env=self.environment, capture_output=True, text=True, errors="replace", timeout=COMMAND, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise OvsError(f"{' '.join(command)}: no answer within {COMMAND:.0f} s{self._last_words()}") from error
-        if done.returncode != 0:
-            raise OvsError(f"{' '.join(command)}: {done.stderr.strip() or done.stdout.strip()}{self._last_words()}")
-        return done.stdout
+        """Run an OVS command against this instance; its output. Waits no longer for a daemon that is gone."""
+        with subprocess.Popen(
+            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
+        ) as running:
+            end = time.monotonic() + COMMAND
+            while True:
+                try:
+                    output, errors = running.communicate(timeout=0.5)
+                    break
+                except subprocess.TimeoutExpired:
+                    gone = any(one.poll() is not None for one in self.daemons)
+                    if gone or time.monotonic() > end:
+                        running.kill()
+                        text = "no daemon answers" if gone else f"no answer within {COMMAND:.0f} s"
+                        raise OvsError(f"{' '.join(command)}: {text}{self._last_words()}") from None
+        if running.returncode != 0:
+            raise OvsError(f"{' '.join(command)}: {errors.strip() or output.strip()}{self._last_words()}")
+        return output
 
     def _last_words(self) -> str:
         gone = [one for one in self.daemons if one.poll() is not None]
@@ -117,10 +126,14 @@ class OpenVSwitch:
             )
 
     def _wait_for(self, path: Path) -> None:
+        """Until a daemon listens on a socket."""
         end = time.monotonic() + START
-        while not path.exists():
+        while True:
+            with socket.socket(socket.AF_UNIX) as link, contextlib.suppress(FileNotFoundError, ConnectionRefusedError):
+                link.connect(str(path))
+                return
             if self.daemons[-1].poll() is not None or time.monotonic() > end:
-                raise OvsError(f"{path.name} did not appear{self._last_words()}")
+                raise OvsError(f"nobody listens on {path}{self._last_words()}")
             time.sleep(0.02)
 
     def start(self, extra: str = "", megabytes: int = 512, settings: Mapping[str, str] | None = None) -> None:
