@@ -3,6 +3,7 @@
 // lanes: a change behind an output, or behind a header put in front, is refused.
 #include <errno.h>
 #include <rte_byteorder.h>
+#include <rte_common.h>
 #include <rte_ip.h>
 #include <string.h>
 
@@ -405,13 +406,16 @@ static int finish(struct actions *it) {
     return add(it, it->drops ? SLUICE_ACTION_DROP : SLUICE_ACTION_TO_HOST, 0);
 }
 
+// Of a packet with two tags, the key has the second TPID for a type.
 static unsigned most_tags(const struct flow_rule *rule) {
-    uint16_t type = rule->value.eth_type;
+    static const uint16_t tpids[] = {RTE_ETHER_TYPE_VLAN, RTE_ETHER_TYPE_QINQ, 0x9100};
+    unsigned most = 1;
     if (rule->mask.has_vlan && !rule->value.has_vlan)
         return 0;
-    // Of a packet with two tags, the key has the second TPID for a type.
-    bool has_one = rule->mask.eth_type && type != RTE_ETHER_TYPE_VLAN && type != RTE_ETHER_TYPE_QINQ && type != 0x9100;
-    return has_one ? 1 : TAGS;
+    for (unsigned i = 0; i < RTE_DIM(tpids); i++)
+        if (!((rule->value.eth_type ^ tpids[i]) & rule->mask.eth_type))
+            most = TAGS;
+    return most;
 }
 
 int flow_parse_actions(const struct flow_context *context, const struct rte_flow_attr *attributes,

@@ -9,8 +9,8 @@
 
 #include "flow.h"
 
-enum { LENGTH_TYPE = 0x05ff, RANGE_FROM = 8, FRAGMENT_OFFSET = 0x1fff, MORE_FRAGMENTS = 0x2000 };
-enum { UNKNOWN_TPID = 0x1000 }; // set in 0x9100, and in neither of the TPIDs that Open vSwitch knows as a tag's
+enum { LENGTH_TYPE = 0x05ff, FIRST_TYPE = 0x0600, RANGE_FROM = 8, FRAGMENT_OFFSET = 0x1fff, MORE_FRAGMENTS = 0x2000 };
+enum { UNKNOWN_TPID = 0x1000, UNKNOWN_TPID_TYPE = 0x9100 }; // the bit is in neither TPID that Open vSwitch knows
 
 // An item with its mask applied.
 struct view {
@@ -87,21 +87,23 @@ static void match_address(uint8_t value[16], uint8_t mask[16], const struct view
     }
 }
 
-static bool is_tpid(uint16_t type) {
-    return type == RTE_ETHER_TYPE_VLAN || type == RTE_ETHER_TYPE_QINQ || type == 0x9100;
+// Whether a tag's TPID is among the types that a mask lets through.
+static bool may_be_tpid(uint16_t type, uint16_t mask) {
+    return !((RTE_ETHER_TYPE_VLAN ^ type) & mask) || !((RTE_ETHER_TYPE_QINQ ^ type) & mask) ||
+           !((UNKNOWN_TPID_TYPE ^ type) & mask);
 }
 
-// The EtherType behind the first tag. 0, or an error where it is another already.
-static int set_type(struct pattern *it, const struct rte_flow_item *item, uint16_t type) {
+// The EtherType behind the first tag, under a mask. 0, or an error where it is another already.
+static int set_type(struct pattern *it, const struct rte_flow_item *item, uint16_t type, uint16_t mask) {
     struct flow_rule *rule = it->rule;
-    if (type < 0x600 && type != LENGTH_TYPE)
-        return refuse(it, item,
-                      "a length in place of an EtherType: only 0x05ff is known, which stands for all of them");
-    uint16_t wanted = type == LENGTH_TYPE ? 0 : type;
-    if (rule->mask.eth_type && rule->value.eth_type != wanted)
+    bool is_length = type == LENGTH_TYPE && mask == UINT16_MAX;
+    if ((type & mask) < FIRST_TYPE && !is_length) // the key has 0 for every length
+        return refuse(it, item, "lengths in place of an EtherType: only 0x05ff is known, which stands for all of them");
+    uint16_t wanted = is_length ? 0 : type & mask, both = mask & rule->mask.eth_type;
+    if ((rule->value.eth_type ^ wanted) & both)
         return invalid(it, item, "the EtherType is not that of the next item");
-    rule->value.eth_type = wanted;
-    rule->mask.eth_type = UINT16_MAX;
+    rule->value.eth_type |= wanted;
+    rule->mask.eth_type |= mask;
     return 0;
 }
 
@@ -127,8 +129,6 @@ static int ethernet(struct pattern *it, const struct rte_flow_item *item) {
     MATCH(it, &view, struct rte_ether_hdr, src_addr, eth_src);
     it->link_type = rte_be_to_cpu_16(spec->hdr.ether_type);
     it->link_mask = rte_be_to_cpu_16(mask->hdr.ether_type);
-    if (it->link_mask != 0 && it->link_mask != UINT16_MAX)
-        return refuse(it, item, "a part of the EtherType");
     return mask->has_vlan ? set_tagged(it, item, spec->has_vlan) : 0;
 }
 
@@ -136,17 +136,20 @@ static int ethernet(struct pattern *it, const struct rte_flow_item *item) {
 static int link_type(struct pattern *it, const struct rte_flow_item *item, bool tag_follows) {
     struct flow_rule *rule = it->rule;
     bool tagged = tag_follows || (rule->mask.has_vlan && rule->value.has_vlan);
+    bool may_be = may_be_tpid(it->link_type, it->link_mask), is_whole = it->link_mask == UINT16_MAX;
     if (!it->link_mask)
         return 0;
-    if (is_tpid(it->link_type)) {
+    if (may_be && (tagged || is_whole)) {
         rule->value.vlan_tpid = it->link_type;
-        rule->mask.vlan_tpid = UINT16_MAX;
+        rule->mask.vlan_tpid = it->link_mask;
         return set_tagged(it, item, true);
     }
     if (tagged)
         return invalid(it, item, "the EtherType in front of a tag is none of 0x8100, 0x88a8, 0x9100");
+    if (may_be && !rule->mask.has_vlan)
+        return refuse(it, item, "a part of the EtherType that tags have too: say has_vlan");
     int result = set_tagged(it, item, false);
-    return result ? result : set_type(it, item, it->link_type);
+    return result ? result : set_type(it, item, it->link_type, it->link_mask);
 }
 
 static int vlan(struct pattern *it, const struct rte_flow_item *item) {
@@ -165,9 +168,7 @@ static int vlan(struct pattern *it, const struct rte_flow_item *item) {
     if (mask->has_more_vlan)
         return refuse(it, item, "has_more_vlan: behind the first tag the device reads the EtherType only");
     uint16_t inner = rte_be_to_cpu_16(mask->hdr.eth_proto);
-    if (inner != 0 && inner != UINT16_MAX)
-        return refuse(it, item, "a part of the inner EtherType");
-    return inner ? set_type(it, item, rte_be_to_cpu_16(spec->hdr.eth_proto)) : 0;
+    return inner ? set_type(it, item, rte_be_to_cpu_16(spec->hdr.eth_proto), inner) : 0;
 }
 
 // Ethernet is over: what follows has this EtherType.
@@ -180,7 +181,7 @@ static int network(struct pattern *it, const struct rte_flow_item *item, uint16_
     if (result == 0 && it->at == AT_ETHERNET && !it->rule->mask.has_vlan)
         result = set_tagged(it, item, false); // IP directly behind Ethernet
     it->at = AT_IP;
-    return result ? result : set_type(it, item, type);
+    return result ? result : set_type(it, item, type, UINT16_MAX);
 }
 
 // `offset` and `last` in units of 8 bytes, under a mask that has all bits of the offset or none.

@@ -26,7 +26,7 @@ from testing.testpmd import Testpmd
 
 RULES = 60  # no more masks than the device has room for
 LONGEST = 440  # of a pattern: testpmd forgets a line of 512 characters or more
-LENGTH_TYPE = 0x05FF
+LENGTH_TYPE, FIRST_TYPE = 0x05FF, 0x0600
 FRAGMENTS = {  # fragment_offset of IPv4, and frag_data of IPv6 behind it, as Open vSwitch writes them; and the key's mask
     L.FlowFragment.FRAGMENT_WHOLE: ("spec 0 {} mask 0x3fff", "", 3),
     L.FlowFragment.FRAGMENT_FIRST: ("spec 0x2000 {} mask 0x3fff", "spec 1 frag_data mask 0xfff9", 3),
@@ -81,24 +81,27 @@ def address6(value: int) -> str:
     return str(ipaddress.IPv6Address(value))
 
 
+def ethertype(it: Drawn, word: str) -> str:
+    """Nothing, all of the EtherType, or a part of it that is of no length."""
+    part = it.draw.getrandbits(16)
+    if it.maybe() and it.key.eth_type & part >= FIRST_TYPE:
+        it.mask["eth_type"] = part
+        return f" {word} spec {it.key.eth_type:#x} {word} mask {part:#x}"
+    if it.maybe():
+        it.exactly("eth_type", 16)
+        return f" {word} is {it.key.eth_type or LENGTH_TYPE:#x}"
+    return ""
+
+
 def link(it: Drawn) -> None:
     """ETH, and VLAN for a packet with a tag."""
-    kind = LENGTH_TYPE if it.key.eth_type == 0 else it.key.eth_type
     ethernet = "eth" + it.some("eth_src", "src", 48, mac) + it.some("eth_dst", "dst", 48, mac)
     it.exactly("has_vlan", 1)
     if not it.key.has_vlan:
-        if it.maybe():
-            it.exactly("eth_type", 16)
-            ethernet += f" type is {kind:#x}"
-        it.items.append(ethernet + " has_vlan spec 0 has_vlan mask 1")
+        it.items.append(ethernet + ethertype(it, "type") + " has_vlan spec 0 has_vlan mask 1")
         return
-    if it.maybe():
-        it.exactly("vlan_tpid", 16)
-        ethernet += f" type is {it.key.vlan_tpid:#x}"
-    tag = "vlan" + it.some("vlan_tci", "tci", 16)
-    if it.maybe():
-        it.exactly("eth_type", 16)
-        tag += f" inner_type is {kind:#x}"
+    ethernet += it.some("vlan_tpid", "type", 16)
+    tag = "vlan" + it.some("vlan_tci", "tci", 16) + ethertype(it, "inner_type")
     it.items += [ethernet, tag]
 
 
