@@ -122,6 +122,8 @@ class Body:
         if self.types.same(source, target):
             return text
         if isinstance(source, typed.Integer) and isinstance(target, typed.Integer):
+            if text.isidentifier():  # `T(f(U(x)))` may be taken for a declaration of f
+                return f"{self.types.name(target)}{{{text}}}"
             return f"{self.types.name(target)}({text})"
         return f"same_bits<{self.types.name(target)}>({text})"
 
