@@ -9,6 +9,7 @@ from collections.abc import Callable
 from compiler.fuzz.writer import Kind, Writer
 
 WIDEST_DIVISION = 129  # bits
+CHEAP_DIVISION = 13  # bits; hardware takes a step for each
 
 
 class Expressions(Writer):
@@ -55,7 +56,7 @@ class Expressions(Writer):
             lambda: f"({self.condition(below)} ? ({kind.text}) {self.value(below)} : ({kind.text}) {self.value(below)})",
             lambda: f"(({kind.text}) {self.condition(below)})",
         ]
-        if self.features.division and kind.bits <= WIDEST_DIVISION:
+        if self.features.division and kind.bits <= (WIDEST_DIVISION if self.chance(10) else CHEAP_DIVISION):
             forms += [lambda: f"(({kind.text}) {self.value(below)} {self.choose.choice('/%')} {self.divisor(kind, below)})"] * 2
         if self.scope.calls:
             forms += [lambda: self.call(below)] * 2

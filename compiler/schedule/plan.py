@@ -9,6 +9,7 @@ from compiler.ir.ir import ElementIr
 from compiler.ir.verify import verify
 from compiler.passes import recurrences
 from compiler.passes.piecewise import NotPiecewise
+from compiler.schedule import split
 from compiler.schedule.delays import Delays
 from compiler.schedule.forward import Proof, forward
 from compiler.schedule.pipeline import Pipeline, merge
@@ -19,11 +20,12 @@ MOST_LAG = 3  # stages from reading a state to writing it, where functions are f
 
 def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     """Stages for a clock of `clock` ns. Raises ScheduleError."""
-    found = schedule(merge(element), table, clock)
+    budget = clock - table.overhead
+    found = schedule(merge(verify(split.run(element, table, budget))), table, clock)
     if found.interval == 1:
         return found
     slow = frozenset(recurrence.state for recurrence in found.recurrences)
-    shorter = schedule(merge(verify(recurrences.run(element, slow))), table, clock)
+    shorter = schedule(merge(verify(split.run(recurrences.run(element, slow), table, budget))), table, clock)
     if shorter.interval < found.interval:
         found = shorter
     if found.interval == 1:

@@ -27,8 +27,8 @@ SLOW = """
     .state { uint total; uint count[16]; }
     .handler {
         uint x = read(in);
-        total = total * x + 1;
-        count[x] = count[x] * total;
+        total = total * (ushort) x + 1;
+        count[x] = count[x] * (ushort) total;
         write(out, count[x]);
     }
     .signal uint get() { return total; }
@@ -84,6 +84,7 @@ def test_a_generator_that_loses_cycles_is_caught(right: str, wrong: str) -> None
 
 def test_a_wait_that_is_a_cycle_too_long_is_caught() -> None:
     slow = compiled(SLOW)
+    assert slow.plan.interval == 3, "so that a wait of 3 cycles is a number of 2 bits, as one of 2 cycles is"
     right = f"d{slow.plan.interval - 1} : wait_q"
     assert right in slow.text
     assert certify(slow, slow.text.replace(right, f"d{slow.plan.interval} : wait_q")).failure
