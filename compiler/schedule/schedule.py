@@ -132,11 +132,7 @@ class _Problem:
 
 def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0) -> Schedule:
     """Stages for a clock of `clock` ns; the smallest interval that fits, or `interval`. Raises ScheduleError."""
-    if any(node.op == "lookup" for node in order(_firing(pipeline))):
-        raise ScheduleError(
-            f"{pipeline.element.name}: whether an iteration begins depends on a lookup, whose answer comes stages behind the start",
-            hint="read the inputs always, and keep what is not wanted yet in a state",
-        )
+    _refuse_late_start(pipeline)
     apart = _too_far(pipeline, table, clock - table.overhead)
     recurrences: tuple[Recurrence, ...] = ()
     least = max([1, *(pipeline.turns(name) for name in pipeline.element.memories)])
@@ -157,6 +153,17 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
         )
     slow = frozenset(recurrence.state for recurrence in recurrences)
     raise ScheduleError(f"{pipeline.element.name}: no interval up to {interval or MAX_INTERVAL} fits {clock} ns", slow)
+
+
+def _refuse_late_start(pipeline: Pipeline) -> None:
+    """Raises ScheduleError where whether an iteration begins depends on what is known only stages behind the start."""
+    for node in order(_firing(pipeline)):
+        if node.op == "lookup" or (node.op == "read" and node.args[0].op != "const"):
+            what = f"a lookup in '{node.name}'" if node.op == "lookup" else f"an entry of '{node.name}' at an index that varies"
+            raise ScheduleError(
+                f"{pipeline.element.name}: whether an iteration begins depends on {what}, which is known stages behind the start",
+                hint="read the inputs always, and keep what is not wanted yet in a state",
+            )
 
 
 def latency(pipeline: Pipeline, node: Node) -> int:
