@@ -203,10 +203,11 @@ def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path,
         testpmd.quit()
 
 
-def bare(folder: Path, mode: str, lanes: str, *also: str) -> str:
+def bare(folder: Path, mode: str, lanes: str, *also: str, device: str = "sim") -> str:
     """What the bare DPDK program prints, see testing/bare.c."""
     program = build_program(Path(__file__).parent / "testing" / "bare.c")
-    vdev = f"net_sluice0,device=sim:{build_device(FLOW)},lanes=[{lanes}]"
+    which = f"sim:{build_device(FLOW)}" if device == "sim" else device
+    vdev = f"net_sluice0,device={which},lanes=[{lanes}]"
     eal = [*MEMORY, "--file-prefix", f"bare{os.getpid()}", "--lcores", f"0@{CORES}", "-d", str(build()), "--vdev", vdev]
     environment = {**os.environ, "RUNTIME_DIRECTORY": str(folder)}
     command = [*also, str(program), *eal, "--", mode]
@@ -215,12 +216,19 @@ def bare(folder: Path, mode: str, lanes: str, *also: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
-def test_ten_threads_make_query_and_delete_rules(tmp_path: Path) -> None:
-    assert bare(tmp_path, "threads", "none,none").startswith("ok")
+@pytest.mark.parametrize("device", ["sim", "functional"])
+def test_ten_threads_make_query_and_delete_rules(tmp_path: Path, device: str) -> None:
+    assert bare(tmp_path, "threads", "none,none", device=device).startswith("ok")
 
 
-def test_rules_and_their_handles_survive_a_restart_of_the_port(tmp_path: Path) -> None:
-    assert bare(tmp_path, "restart", "none,none").startswith("ok")
+@pytest.mark.parametrize("device", ["sim", "functional"])
+def test_rules_and_their_handles_survive_a_restart_of_the_port(tmp_path: Path, device: str) -> None:
+    assert bare(tmp_path, "restart", "none,none", device=device).startswith("ok")
+
+
+def test_bursts_of_a_program_go_round_over_the_cable_of_the_functional_device(tmp_path: Path) -> None:
+    line = bare(tmp_path, "loop", "none,none", device="functional:join")
+    assert line.startswith("ok: cycles a packet"), line
 
 
 def test_bursts_of_a_program_go_round(tmp_path: Path, space: str) -> None:
