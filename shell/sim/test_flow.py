@@ -16,7 +16,7 @@ import sluice_layouts as L
 
 from host.python.device import Action, CAction, CActionSet, Device, SluiceError, set_field
 from host.python.flow_table import Flows, Model, Rules, error_text
-from testing.device import FLOW, SMALL, forward, host_packets, routed, run, udp
+from testing.device import FLOW, SMALL, forward, host_packets, lane_packets, routed, run, udp
 from testing.models.actions import execute
 from testing.models.flow import flow_key, link_info
 from testing.models.packet import deparse, parse
@@ -264,6 +264,28 @@ def test_hits_leave_at_a_packet_a_cycle(device: Device, flows: Flows) -> None:
         device.advance(16)
         cycles += [info.first_cycle for _, info in iter(lambda: device.lane_receive(1), None)]
     assert cycles[-1] - cycles[0] < 1.1 * len(cycles), "nothing holds a record up"
+
+
+def test_a_host_that_does_not_read_presses_back_and_nothing_is_lost(device: Device, flows: Flows) -> None:
+    draw = random.Random(SEED)
+    assert flows.add(full(ip_dst=0x0A010000), full(ip_dst=0xFFFF0000), 0, [Action(L.ACTION_OUTPUT, 1)]) >= 0
+    sent = {lane: [udp("10.0.0.1", f"10.{draw.choice([1, 2, 2, 2])}.{n >> 8}.{n & 255}") for n in range(500)] for lane in range(4)}
+    waiting, out, quiet = {lane: list(packets) for lane, packets in sent.items()}, [], 0
+    while quiet < 50:
+        quiet += 1
+        for lane, packets in waiting.items():
+            while packets and device.lane_send(lane, packets[0]):
+                packets.pop(0)
+                quiet = 0
+        device.advance(64)
+        out += lane_packets(device, 1)
+    assert any(waiting.values()), "the lanes were pressed back"
+    host, rest = run(device, waiting)
+    is_hit = {lane: [packet[31] == 1 for packet in packets] for lane, packets in sent.items()}
+    assert len(out) + len(rest[1]) == sum(map(sum, is_hit.values()))
+    for lane, packets in sent.items():
+        missed = [packet for packet, hit in zip(packets, is_hit[lane], strict=True) if not hit]
+        assert [one.data for one in host if one.ingress_port == lane] == missed
 
 
 def test_windows_are_what_the_device_says_and_the_others_answer_errors(device: Device) -> None:
