@@ -55,3 +55,18 @@ def test_model_agrees_with_the_model_of_the_rtl() -> None:
             hits += bool(winners)
     manager.close()
     assert hits > 1000 and len(statuses) >= 14, statuses
+
+
+def test_the_reference_size_holds_65536_rules_of_few_masks_and_finds_each() -> None:
+    manager = Manager(16, 4096, 4096, 256)
+    masks = [L.FlowKey(ip_dst=0xFFFFFFFF, l4_dst=n).to_int() for n in (0, 1)]
+    unit = L.FlowKey(ip_dst=1).to_int()
+    keys = [unit * (n * 2654435761 % 2**32) for n in range(65536)]
+    rules = [manager.rules.add(key, masks[n % 2], n % 7, marked(n + 1)) for n, key in enumerate(keys)]
+    assert min(rules) >= 0 and len(set(rules)) == len(keys)
+    assert manager.rules.add(0, L.FlowKey(l4_src=1).to_int(), 0, marked(1)) >= 0, "the TCAM is empty"
+    assert [manager.find(key) for key in keys[::5]] == [n + 1 for n in range(0, len(keys), 5)]
+    for handle in rules[::2]:
+        assert manager.rules.delete(handle) == 0
+    assert [manager.find(key) for key in keys[:6]] == [1, 2, 1, 4, 1, 6], "the rule of all packets is left for the others"
+    manager.close()
