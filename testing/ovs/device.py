@@ -56,7 +56,7 @@ def cores() -> tuple[int, str]:
 
 def start(switch: OpenVSwitch, device: Device | None, offload: bool) -> None:
     """Start a switch with the driver loaded; nothing is polled yet. OVS logs why it does not offload a flow."""
-    settings = {"hw-offload": str(offload).lower(), "dpdk-lcore-mask": cores()[1], "pmd-maxsleep": "50"}
+    settings = {"hw-offload": str(offload).lower(), "dpdk-lcore-mask": cores()[1], "pmd-maxsleep": "1000"}
     switch.start(device.eal if device else "", MEGABYTES, settings)
     switch.poll(None)
     switch.appctl("vlog/set", "netdev_offload_dpdk:file:dbg", "dpif_netdev:file:dbg", "dpdk:file:dbg")

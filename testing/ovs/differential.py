@@ -27,6 +27,7 @@ from testing.models import traffic
 from testing.ovs import device as devices
 from testing.ovs.pipelines import LANES, NAMES, PIPELINES, Pipeline
 from testing.ovs.replay import Left, Packets, alone, with_device
+from testing.ovs.switch import clean_up_on_sigterm
 from testing.simulate import ROOT
 
 CAPTURES = ROOT / "testing" / "captures"
@@ -58,6 +59,7 @@ class Result:
     offloaded: int
     in_hardware: int
     reordered_flows: int
+    reasons: dict[str, int]  # why the other flows are not in hardware, and how many
     differences: list[Difference] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -145,7 +147,7 @@ def compare(pipeline: Pipeline, expected: Left, got: Left) -> Result:
         reordered += sum(sorted(frames) == sorted(other.get(flow, [])) and frames != other[flow] for flow, frames in one.items())
     left = sum(map(len, expected.lanes))
     in_hardware = got.received - got.to_host
-    return Result(pipeline.name, got.received, left, got.flows, got.offloaded, in_hardware, reordered, differences)
+    return Result(pipeline.name, got.received, left, got.flows, got.offloaded, in_hardware, reordered, got.reasons, differences)
 
 
 def run(pipeline: Pipeline, given: Packets, device: devices.Device) -> Result:
@@ -168,6 +170,7 @@ def main(
     """Compare what leaves OVS alone with what leaves OVS with the device."""
     if unknown := [name for name in pipeline if name not in NAMES]:
         raise typer.BadParameter(f"no pipeline {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    clean_up_on_sigterm()
     console = Console(stderr=True)
     device = devices.functional() if functional else devices.build(lambda text: console.log(text, markup=False))
     given = packets(count, seed)

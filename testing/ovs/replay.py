@@ -13,6 +13,7 @@ import ctypes
 import os
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from pathlib import Path
 from scapy.utils import PcapWriter, RawPcapReader
 
 from testing.ovs import device as devices
+from testing.ovs import flows
 from testing.ovs.pipelines import BRIDGE, LANES, UNDERLAY, UNDERLAY_MAC, Pipeline
 from testing.ovs.spaces import SpaceError, Spaces
 from testing.ovs.switch import OpenVSwitch, run_folder
@@ -48,7 +50,7 @@ class Left:
     to_host: int = 0
     flows: int = 0
     offloaded: int = 0
-    counters: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, int] = field(default_factory=dict)  # why flows are not in hardware, and how many
 
 
 @contextlib.contextmanager
@@ -94,10 +96,10 @@ def alone(pipeline: Pipeline, packets: Packets) -> Left:
         pipeline.set_up(switch, spaces)
         switch.poll(devices.cores()[0])
         _wait_still(switch, len(packets))
-        flows = len(switch.datapath_flows())
+        count = len(switch.datapath_flows())
         switch.stop()
         left = [[bytes(data) for data, _ in RawPcapReader(str(folder / f"out{lane}"))] for lane in range(LANES)]
-    return Left(left, len(packets), len(packets), flows)
+    return Left(left, len(packets), len(packets), count)
 
 
 def _wait_still(switch: OpenVSwitch, count: int) -> None:
@@ -195,14 +197,16 @@ def with_device(pipeline: Pipeline, packets: Packets, device: devices.Device) ->
         _ports(switch, pipeline, device.devargs(wires.lanes(), lossless=True))
         pipeline.set_up(switch, spaces)
         switch.poll(devices.cores()[0])
-        flows = offloaded = 0
         for first in range(0, len(packets), BATCH):
             for lane, frame in packets[first : first + BATCH]:
                 wires.send(lane, frame)
-            now = _settle(switch, wires, min(first + BATCH, len(packets)), STILL)
-        dumped = switch.datapath_flows()
-        flows, offloaded = len(dumped), sum("dp:dpdk" in line for line in dumped)
+            _settle(switch, wires, min(first + BATCH, len(packets)), STILL)
+        dumped = list(filter(None, map(flows.parse, switch.datapath_flows())))
         now = _settle(switch, wires, len(packets), AT_THE_END)
+        with switch.log.open(errors="replace") as log:
+            attempts = flows.attempts(log)
     if lost := {name: now[name] for name in LOST if now.get(name)}:
         raise ReplayError(f"{pipeline.name}: packets were lost on the way: {lost}")
-    return Left(wires.left, now["rx_good_lane_packets"], now["rx_host_packets"], flows, offloaded, now)
+    reasons = Counter(reason for flow in dumped for reason in flows.reasons(flow, attempts.get(flow.ufid)))
+    offloaded = sum(flow.state == "yes" for flow in dumped)
+    return Left(wires.left, now["rx_good_lane_packets"], now["rx_host_packets"], len(dumped), offloaded, dict(reasons))

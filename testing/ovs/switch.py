@@ -11,14 +11,15 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
+from types import FrameType, TracebackType
+from typing import NoReturn, Self
 
 VSWITCHD = Path("/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk")
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
@@ -217,6 +218,16 @@ class OpenVSwitch:
                 daemon.kill()
                 daemon.wait()
         self.daemons.clear()
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    del frame
+    raise SystemExit(128 + number)
+
+
+def clean_up_on_sigterm() -> None:
+    """Let SIGTERM end this process as Ctrl-C does: through everything that has to be removed."""
+    signal.signal(signal.SIGTERM, _end)
 
 
 @contextlib.contextmanager

@@ -4,11 +4,9 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
 from dataclasses import asdict
-from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -43,11 +41,6 @@ def _print(outcome: Outcome, console: Console) -> None:
     console.print(table(outcome))
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    del frame
-    raise SystemExit(128 + number)
-
-
 def ovs(
     stage: list[str] = typer.Option([], help=f"one of {', '.join(NAMES)}; all where none is named"),
     compare: bool = typer.Option(False, help="do the same on OVS alone, and compare what passes"),
@@ -61,7 +54,7 @@ def ovs(
     if unknown := [name for name in stage if name not in NAMES]:
         raise typer.BadParameter(f"no stage {', '.join(unknown)}; there are {', '.join(NAMES)}")
     chosen = [one for one in STAGES if not stage or one.name in stage]
-    signal.signal(signal.SIGTERM, _end)
+    switch.clean_up_on_sigterm()
 
     def say(text: str) -> None:
         progress.log(text, markup=False)
