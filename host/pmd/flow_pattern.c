@@ -258,6 +258,16 @@ static int ipv6(struct pattern *it, const struct rte_flow_item *item) {
     return 0;
 }
 
+static int set_protocol(struct pattern *it, const struct rte_flow_item *item, uint8_t protocol) {
+    struct flow_rule *rule = it->rule;
+    if (rule->mask.ip_protocol && rule->value.ip_protocol != (protocol & rule->mask.ip_protocol))
+        return invalid(it, item, "the IP protocol is not that of the next item");
+    rule->value.ip_protocol = protocol;
+    rule->mask.ip_protocol = UINT8_MAX;
+    return 0;
+}
+
+// Open vSwitch puts the protocol of a fragment here: the last header's, which is what the device sees.
 static int ipv6_fragment(struct pattern *it, const struct rte_flow_item *item) {
     struct view view;
     static const struct rte_flow_item_ipv6_frag_ext usual = {.hdr = {.frag_data = RTE_BE16(0xfff9)}};
@@ -271,11 +281,13 @@ static int ipv6_fragment(struct pattern *it, const struct rte_flow_item *item) {
     const struct rte_flow_item_ipv6_frag_ext *asked = (const void *)view.mask;
     uint16_t mask = (uint16_t)big(view.mask + range, 2), spec = (uint16_t)big(view.spec + range, 2);
     uint16_t offset_mask = mask >> 3, last = (uint16_t)big(view.last + range, 2) >> 3;
-    if (asked->hdr.next_header || asked->hdr.reserved || asked->hdr.id || mask & 6 ||
-        (offset_mask != 0 && offset_mask != FRAGMENT_OFFSET))
-        return refuse(it, item, "of the IPv6 fragment header: anything but offset and \"more fragments\"");
+    if ((asked->hdr.next_header && asked->hdr.next_header != UINT8_MAX) || asked->hdr.reserved || asked->hdr.id ||
+        mask & 6 || (offset_mask != 0 && offset_mask != FRAGMENT_OFFSET))
+        return refuse(it, item, "of the IPv6 fragment header: anything but protocol, offset and \"more fragments\"");
     if (!mask)
         return refuse(it, item, "any IPv6 fragment header: an atomic fragment is no fragment to the device");
+    if (asked->hdr.next_header && (result = set_protocol(it, item, *view.spec)))
+        return result;
     return fragments(it, item, spec >> 3, last, offset_mask, spec & 1, mask & 1);
 }
 
@@ -285,10 +297,9 @@ static int transport(struct pattern *it, const struct rte_flow_item *item, uint8
     if (it->at != AT_IP && it->at != AT_FRAGMENT)
         return invalid(it, item, "a transport item does not follow IPV4 or IPV6");
     it->at = AT_TRANSPORT;
-    if (rule->mask.ip_protocol && rule->value.ip_protocol != (protocol & rule->mask.ip_protocol))
-        return invalid(it, item, "the IP protocol is not that of the next item");
-    rule->value.ip_protocol = protocol;
-    rule->mask.ip_protocol = UINT8_MAX;
+    int result = set_protocol(it, item, protocol);
+    if (result)
+        return result;
     if (!(rule->value.fragment & SLUICE_FRAGMENT_EARLY)) {
         rule->value.l4_kind = (uint8_t)kind;
         rule->mask.l4_kind = 7;

@@ -103,6 +103,8 @@ UNDERSTOOD = [
     Means(f"{V6} has_frag_ext spec 0 has_frag_ext mask 1", "eth_type=0x86dd has_vlan=0 fragment=0"),
     Means(f"{V6} {ANY_FRAGMENT} / ipv6_frag_ext frag_data spec 1 frag_data mask 0xfff9",
           "eth_type=0x86dd has_vlan=0 fragment=0x1"),
+    Means(f"{V6} {ANY_FRAGMENT} / ipv6_frag_ext next_hdr is 58 frag_data spec 1 frag_data mask 0xfff9",
+          "eth_type=0x86dd has_vlan=0 ip_protocol=0x3a fragment=0x1"),
     Means(f"{V6} {ANY_FRAGMENT} / ipv6_frag_ext frag_data spec 8 frag_data mask 0xfff8 frag_data last 0xfff8",
           "eth_type=0x86dd has_vlan=0 fragment=0x2/0x2"),
     # Transport.
