@@ -146,7 +146,7 @@ def binary_of(texts: dict[str, str], designs: Mapping[str, Design], options: Seq
 
 def _parts(texts: Mapping[str, str]) -> tuple[str, ...]:
     """Folders of what the modules are made of."""
-    return PARTS + TABLES if any("sl_lookup_table" in text for text in texts.values()) else PARTS
+    return PARTS + TABLES if any("sl_lookup_" in text for text in texts.values()) else PARTS
 
 
 def _compile(folder: Path, texts: Mapping[str, str], options: Sequence[str]) -> None:
