@@ -44,6 +44,7 @@ def _print(outcome: Outcome, console: Console) -> None:
 def ovs(
     stage: list[str] = typer.Option([], help=f"one of {', '.join(NAMES)}; all where none is named"),
     compare: bool = typer.Option(False, help="do the same on OVS alone, and compare what passes"),
+    functional: bool = typer.Option(False, help="the functional device, which is software, in place of the simulated RTL"),
     json_output: bool = typer.Option(False, "--json", help="print checks and flows as JSON"),
 ) -> None:
     """Debian's Open vSwitch with DPDK on the simulated device: hosts talk through it, and a table shows where their flows are.
@@ -62,7 +63,7 @@ def ovs(
     try:
         switch.require()
         spaces.require()
-        device = devices.build(say)
+        device = devices.functional() if functional else devices.build(say)
         outcomes = run(device, chosen, say, seen=lambda outcome: None if json_output else _print(outcome, console))
         alone = run(device, chosen, say, offload=False) if compare else []
     except (switch.OvsError, spaces.SpaceError, BuildError, HostBuildError) as error:
