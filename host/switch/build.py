@@ -16,7 +16,17 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GENERATED = ROOT / "build" / "gen"
 OUTPUT = ROOT / "build" / "host" / "switch"
-SOURCES = ("parse.c", "actions.c", "deparse.c", "template.c", "rules_text.c", "rules.c", "forwarder.c")
+SOURCES = (
+    "parse.c",
+    "actions.c",
+    "deparse.c",
+    "template.c",
+    "rules_text.c",
+    "rules_lines.c",
+    "rules_routes.c",
+    "rules.c",
+    "forwarder.c",
+)
 FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-fPIC")
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
