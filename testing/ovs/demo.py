@@ -21,7 +21,7 @@ from testing.simulate import ROOT
 
 KEPT = ROOT / "build" / "ovs" / "demo"
 LANES = tuple(f"lane{number}" for number in range(HOSTS))
-DECIDED = 3.0  # seconds
+DECIDED = 10.0  # seconds
 Say = Callable[[str], None]
 
 

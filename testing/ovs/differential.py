@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The same packets through OVS alone and through OVS with the device: what leaves each lane must be equal, flow by flow.
 
-`python -m testing.ovs.differential [--pipeline normal ...] [--packets 52000] [--json]`. Packets are those of testing/captures in
+`python -m testing.ovs.differential [--pipeline normal ...] [--packets 60000] [--json]`. Packets are those of testing/captures in
 the order of their time stamps; then they come again, a quarter of them damaged, with packets of every header there is between
 them. Addresses of Ethernet stay, so that a switch learns the same in any order. Exit status 1: something differs.
 """
@@ -161,7 +161,7 @@ def run(pipeline: Pipeline, given: Packets, device: devices.Device) -> Result:
 
 def main(
     pipeline: list[str] = typer.Option([], help=f"one of {', '.join(NAMES)}; all where none is named"),  # noqa: B008
-    count: int = typer.Option(52_000, "--packets", min=1, help="packets through each pipeline"),
+    count: int = typer.Option(60_000, "--packets", min=1, help="packets through each pipeline"),
     seed: int = typer.Option(1, help="of the damage"),
     functional: bool = typer.Option(False, help="the functional device in place of the RTL"),
     json_output: bool = typer.Option(False, "--json", help="print the results as JSON"),

@@ -25,7 +25,7 @@ from testing.ovs.stages import STAGES
 from testing.simulate import ROOT
 from tools.cli.main import app
 
-SHORT = 500  # packets of a comparison; `python -m testing.ovs.differential` has 52,000
+SHORT = 500  # packets of a comparison; `python -m testing.ovs.differential` has 60,000
 
 
 @pytest.fixture(scope="module")
