@@ -136,8 +136,9 @@ NOTES = {
     "E0310": "`./sluice layouts --set NAME=VALUE` changes a constant that a layout declares with `constexpr`.",
     "E0321": "A chain of constants or functions that is thousands of steps long. Split it.",
     "E0802": "Use smaller arrays and fewer rounds of loops, or run the program with `--target cpu`.",
-    "E0803": "Ask for a slower clock: `./sluice build --clock 100`. `./sluice report --clock 100` says what is reached then. Where the start of "
-    "an iteration depends on a lookup or on an entry of a memory, no clock helps: read the inputs always, and keep what is not wanted yet in a state.",
+    "E0803": "Ask for a slower clock: `./sluice build --clock 100`. `./sluice report --clock 100` says what is reached then. "
+    "Where the start of an iteration depends on a lookup or on an entry of a memory, no clock helps: read the inputs always, "
+    "and keep what is not wanted yet in a state.",
     "E0804": "Run it with `--target cpu`. The message names the part that is missing.",
     "E0805": "The shell has 16 channels to the host and 16 from it. Join some by an element, or keep elements on one side.",
     "E0806": "The message names the port. What a native body must have: `docs/guide/language.md`.",
