@@ -18,7 +18,7 @@ struct lane {
     bool is_interface;
     int socket; // -1: none
     struct sockaddr_un peer;
-    bool is_bound, has_peer, peer_is_fixed;
+    bool is_bound, has_peer, peer_is_fixed, repeats;
     struct capture input;
     uint64_t next; // packet of the capture
     struct capture_file *output;
@@ -69,7 +69,8 @@ static int connect_lane(struct lane *lane, uint32_t number, port_note note, void
     }
     if (!first)
         return sluice_fail(-EINVAL,
-                           "lane %u: '%s': write none, tap:NAME, af_packet:NAME, pcap:IN:OUT or unix:PATH[:PEER]",
+                           "lane %u: '%s': write none, tap:NAME, af_packet:NAME, pcap:IN:OUT, replay:IN or "
+                           "unix:PATH[:PEER]",
                            number, kind);
     *first++ = 0;
     if (strcmp(kind, "af_packet") == 0) {
@@ -83,7 +84,8 @@ static int connect_lane(struct lane *lane, uint32_t number, port_note note, void
     }
     if (strcmp(kind, "unix") == 0)
         return open_socket(lane, first);
-    if (strcmp(kind, "pcap") == 0)
+    lane->repeats = strcmp(kind, "replay") == 0;
+    if (lane->repeats || strcmp(kind, "pcap") == 0)
         return open_captures(lane, first, note, context);
     return sluice_fail(-EINVAL, "lane %u: '%s' is no kind of connection", number, kind);
 }
@@ -155,6 +157,8 @@ int lane_receive(struct lane *lane, uint8_t *bytes) {
         return 0;
     uint32_t size = lane->input.packets[lane->next].size;
     memcpy(bytes, capture_bytes(&lane->input, lane->next++), size);
+    if (lane->repeats)
+        lane->next %= lane->input.count;
     return (int)size;
 }
 

@@ -4,6 +4,7 @@
 //   tap:NAME           a TAP interface, made, and gone with the lane
 //   af_packet:NAME     an interface that is there
 //   pcap:IN:OUT        frames out of a capture, once; what leaves goes into another; either may be empty
+//   replay:IN          frames out of a capture, again and again; what leaves is dropped
 //   unix:PATH[:PEER]   a Unix datagram socket, a frame a datagram; what leaves goes to PEER, or to who sent last
 #ifndef SLUICE_LANE_H
 #define SLUICE_LANE_H

@@ -149,6 +149,18 @@ def test_lanes_of_a_tap_and_of_an_interface(tmp_path: Path, space: str) -> None:
         testpmd.quit()
 
 
+def test_a_capture_is_sent_again_and_again(tmp_path: Path) -> None:
+    sent = packets(7, 40, 300)
+    wrpcap(str(tmp_path / "in"), sent, linktype=1)
+    vdev = f"net_sluice0,lanes=[replay:{tmp_path}/in,pcap::{tmp_path}/out],lossless=1"
+    with Testpmd(tmp_path, [vdev]) as testpmd:
+        testpmd.wait(1, "tx_good_lane_packets", 3 * len(sent))
+        testpmd.quit()
+    left = read(tmp_path / "out")
+    assert len(left) >= 3 * len(sent)
+    assert left == (sent * (len(left) // len(sent) + 1))[: len(left)]
+
+
 def test_is_closed_and_probed_again(tmp_path: Path) -> None:
     sent = packets(5, 40, 1500)
     wrpcap(str(tmp_path / "in"), sent, linktype=1)
@@ -175,6 +187,7 @@ def test_is_closed_and_probed_again(tmp_path: Path) -> None:
         ("net_sluice0,lanes=[wire:x]", "lane 0: 'wire' is no kind of connection"),
         ("net_sluice0,lanes=[none,tap]", "lane 1: 'tap': write none, tap:NAME"),
         ("net_sluice0,lanes=[pcap:/nowhere:]", "/nowhere"),
+        ("net_sluice0,lanes=[replay:/nowhere]", "/nowhere"),
         ("net_sluice0,lanes=[none,none,none,none,none]", "5 lanes; the device has 4"),
         ("net_sluice0,lossless=2", "the arguments are device=KIND"),
         ("net_sluice0,mac=ff:00:00:00:00:01", "the arguments are device=KIND"),
