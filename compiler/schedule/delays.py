@@ -39,9 +39,16 @@ class Delays:
                 return 0.0
             width = min(node.args[0].width, 1 << min(node.args[1].width, 12))
         if node.op == "mul":  # of what was extended with zeros, the zeros cost nothing
-            width = max(argument.args[0].width if argument.op == "zext" else argument.width for argument in node.args)
+            width = max(map(_significant, node.args))
         entry = self.table[node.op]
         return entry["base"] + entry.get("log", 0.0) * math.log2(max(width, 1)) + entry.get("linear", 0.0) * width
+
+
+def _significant(factor: Node) -> int:
+    """Bits of a factor that need not be 0."""
+    if factor.op == "const":
+        return max(1, factor.value.bit_length())
+    return factor.args[0].width if factor.op == "zext" else factor.width
 
 
 @functools.cache

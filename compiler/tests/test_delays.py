@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import pytest
 
+from compiler.ir.build import Builder
 from compiler.schedule import fit
-from compiler.schedule.delays import FOLDER
+from compiler.schedule.delays import FOLDER, delays
 from compiler.schedule.measure import CASES
 
 FAR = 0.4  # relative error of a case
@@ -31,3 +32,10 @@ def test_a_fit_finds_the_figures_that_made_the_data_and_none_is_negative() -> No
     assert min(figures.values()) >= 0
     again = fit.fitted({case.name: fit.predicted(case, figures) for case in CASES})
     assert again == pytest.approx(figures, abs=0.01)
+
+
+def test_zeros_of_a_factor_cost_nothing() -> None:
+    b, table = Builder(), delays("ecp5")
+    x = b.zext(b.exact("head", (), 16, name="x"), 32)
+    small, large = (table.of(b.binary("mul", x, factor)) for factor in (b.const(0xFFFF, 32), b.const(0x10000, 32)))
+    assert small == table.of(b.binary("mul", x, b.zext(b.exact("head", (), 16, name="y"), 32))) < large
