@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FAS's comparison (Fig. 3, 8 to 10): what a packet costs the poll thread of Open vSwitch without offload, with marks, with full
+offload.
+
+The device is the functional one, whose lane 0 has a capture again and again, as fast as the host takes it: a packet for each
+OpenFlow rule, in random order. Cycles are those of the time stamp counter in the thread's processor time, without what it sleeps;
+`profile.py` says how they are split. In a run everything is the same but the offload. One thing is not: OVS asks a device for marks
+only where it cannot have the flow whole. So without offload and with marks the rules also set the DSCP, which OVS offloads nowhere.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import struct
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.utils import PcapWriter, checksum
+
+from bench.ovs import profile
+from testing.ovs import device as devices
+from testing.ovs.switch import OpenVSwitch, OvsError, run_folder
+
+MODES = ("none", "partial", "full")
+SIZES, RULES = (64, 128, 256, 512, 1024, 1500), (1, 256, 8192, 65536)  # sizes with FCS
+WINDOWS, SECONDS = 3, 1.0
+PATIENCE, STILL = 120.0, 3.0  # seconds for all flows to come, and without a new one
+FCS, DESTINATION, HEADER = 4, slice(30, 34), slice(14, 34)
+BRIDGE = "br0"
+FLOWS_LIVE = {"max-idle": "600000", "flow-limit": "300000", "min-revalidate-pps": "0"}
+# Milliseconds between the looks of OVS at its flows. Each raises its own limit, 10,000 at first, by 1,000; later they disturb.
+GROW, MEASURE = {"max-revalidator": "100"}, {"max-revalidator": "10000"}
+HITS = {
+    "marks": "phwol hits",
+    "emc": "emc hits",
+    "smc": "smc hits",
+    "megaflow": "megaflow hits",
+    "upcalls": "miss with success upcall",
+}
+
+
+def _address(number: int) -> int:
+    return (10 << 24) + number
+
+
+def write_capture(path: Path, size: int, rules: int) -> None:
+    """A packet of `size` bytes, FCS included, for each rule."""
+    whole = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02") / IP(src="10.200.0.1", dst="10.0.0.0", chksum=0)
+    frame = bytearray(bytes(whole / UDP(sport=1000, dport=2000, chksum=0) / bytes(size - FCS - 42)))
+    numbers = list(range(rules))
+    random.Random(1).shuffle(numbers)
+    with PcapWriter(str(path), linktype=1) as writer:
+        writer.write_header(None)
+        for number in numbers:
+            frame[DESTINATION], frame[24:26] = struct.pack(">I", _address(number)), bytes(2)
+            frame[24:26] = struct.pack(">H", checksum(bytes(frame[HEADER])))
+            writer.write_packet(bytes(frame))
+
+
+def flows(rules: int, mode: str) -> list[str]:
+    """The OpenFlow rules."""
+    actions = "output:2" if mode == "full" else "set_field:10->ip_dscp,output:2"
+    return [f"priority=10,in_port=1,ip,nw_dst={IPv4Address(_address(number))},actions={actions}" for number in range(rules)]
+
+
+@contextmanager
+def polled_switch(device: devices.Device, capture: Path, rules: int, mode: str) -> Iterator[OpenVSwitch]:
+    """A switch whose pipeline stands and whose first port is fed; a core polls it."""
+    with run_folder() as folder, OpenVSwitch(folder) as switch:
+        offload, (core, mask) = str(mode != "none").lower(), devices.cores()
+        own = {"hw-offload": offload, "dpdk-lcore-mask": mask, "pmd-maxsleep": "1000", **FLOWS_LIVE, **GROW}
+        switch.start(f"-d {device.driver}", devices.MEGABYTES, own)
+        switch.poll(None)
+        switch.add_bridge(BRIDGE)
+        for number, devargs in enumerate(device.devargs([f"replay:{capture}", "none"], lossless=True)):
+            switch.add_port(BRIDGE, f"lane{number}", devargs, number + 1)
+        switch.set_flows(BRIDGE, flows(rules, mode))
+        switch.poll(core)
+        yield switch
+
+
+def _number(pattern: str, text: str) -> int:
+    found = re.search(pattern, text)
+    return int(found[1]) if found else 0
+
+
+def live(switch: OpenVSwitch) -> int:
+    """Flows in the datapath."""
+    return _number(r"flows:\s+(\d+)", switch.appctl("dpctl/show"))
+
+
+def offloaded(switch: OpenVSwitch, mode: str) -> int:
+    """Flows that the device has, whole or for a mark."""
+    if mode == "none":
+        return 0  # and no counter
+    return _number(r"Total\s+Inserted offloads:\s+(\d+)", switch.appctl("dpctl/offload-stats-show"))
+
+
+def wait_for_flows(switch: OpenVSwitch, rules: int, mode: str) -> None:
+    """Until every rule has its flow, and the device too, or no more come."""
+    end, last, since = time.monotonic() + PATIENCE, (0, 0), time.monotonic()
+    while time.monotonic() < end:
+        now = (live(switch), rules if mode == "none" else offloaded(switch, mode))
+        if min(now) >= rules:
+            return
+        if now != last:
+            last, since = now, time.monotonic()
+        elif last[0] and time.monotonic() - since > STILL:
+            return
+        time.sleep(0.2)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Counters of a moment."""
+
+    forwarded: int  # packets that left lane 1
+    spent: int  # nanoseconds of processor time of the poll thread
+    cycles: int  # of the time stamp counter, as OVS counts them while it handles packets
+
+    def since(self, before: Reading) -> Reading:
+        """What came since."""
+        return Reading(self.forwarded - before.forwarded, self.spent - before.spent, self.cycles - before.cycles)
+
+
+def poll_thread(switch: OpenVSwitch) -> int:
+    """The number of the poll thread."""
+    for task in Path(f"/proc/{switch.pid}/task").iterdir():
+        if (task / "comm").read_text().startswith("pmd-"):
+            return int(task.name)
+    raise OvsError(f"nobody polls:\n{switch.complaints()}")
+
+
+def read(switch: OpenVSwitch, thread: int) -> Reading:
+    """The counters now."""
+    spent = int(Path(f"/proc/{switch.pid}/task/{thread}/schedstat").read_text().split()[0])
+    forwarded = switch.port_packets(BRIDGE)["2"][1]
+    return Reading(forwarded, spent, _number(r"processing cycles: (\d+)", switch.appctl("dpif-netdev/pmd-stats-show")))
+
+
+def frequency(switch: OpenVSwitch) -> float:
+    """Of the time stamp counter, in Hz: OVS tells its cycles, their share of all, and the time."""
+    text = switch.appctl("dpif-netdev/pmd-perf-show")
+    found = re.search(r"duration: ([\d.]+) s.*?Used TSC cycles:\s+(\d+)\s+\(\s*([\d.]+) %", text, re.DOTALL)
+    if not found or float(found[3]) == 0:
+        raise OvsError(f"pmd-perf-show tells no frequency:\n{text}")
+    return float(int(found[2]) / (float(found[3]) / 100) / float(found[1]))
+
+
+@dataclass
+class Run:
+    """One mode, size and number of rules."""
+
+    size: int
+    rules: int
+    mode: str
+    live: int
+    offloaded: int
+    hits: dict[str, int]
+    hertz: float
+    windows: list[Reading]
+    samples: list[list[profile.Stack]]  # of each window
+
+    def row(self, learnt: profile.Map) -> dict[str, Any]:
+        """The figures: cycles a packet that left the device, medians over the windows."""
+        parts: dict[str, list[float]] = {name: [] for name in (*profile.STAGES, profile.LOOP, "total", "to_mbuf", "ovs")}
+        for window, stacks in zip(self.windows, self.samples, strict=True):
+            counted = [learnt.of(stack) for stack in stacks]
+            packet = window.spent * 1e-9 * self.hertz / max(1, window.forwarded)
+            share = {name: counted.count(name) / max(1, len(stacks)) for name in (*profile.STAGES, profile.LOOP)}
+            more = {"total": sum(share.values()), "to_mbuf": profile.conversion(stacks)}
+            for name, part in (share | more).items():
+                parts[name].append(part * packet)
+            parts["ovs"].append(window.cycles / max(1, window.forwarded))
+        return {
+            "size": self.size, "rules": self.rules, "mode": self.mode, "live_megaflows": self.live, "offloaded": self.offloaded,
+            "hits": self.hits, "packets": sum(one.forwarded for one in self.windows), "samples": sum(map(len, self.samples)),
+            "cycles": {name: round(median(some), 2) for name, some in parts.items()},
+        }  # fmt: skip
+
+
+def once(device: devices.Device, capture: Path, size: int, rules: int, mode: str, seconds: float, count: int) -> Run:
+    """Set up a switch, wait for its flows, and measure `count` windows."""
+    with polled_switch(device, capture, rules, mode) as switch:
+        wait_for_flows(switch, rules, mode)
+        switch.configure(MEASURE)
+        thread, recorded = poll_thread(switch), switch.folder / "perf.data"
+        time.sleep(seconds)  # what waits in the host's ring is of before
+        switch.appctl("dpif-netdev/pmd-stats-clear")
+        windows, samples = [], []
+        for _ in range(count):
+            before = read(switch, thread)
+            profile.record(thread, seconds, recorded)
+            windows.append(read(switch, thread).since(before))
+            samples.append(profile.stacks(recorded))
+        told = switch.appctl("dpif-netdev/pmd-stats-show")
+        hits = {name: _number(rf"(?m)^\s+{text}: (\d+)", told) for name, text in HITS.items()}
+        if not all(window.forwarded for window in windows):
+            raise OvsError(f"{mode}, {rules} rules: no packet left the device:\n{switch.complaints()}")
+        return Run(size, rules, mode, live(switch), offloaded(switch, mode), hits, frequency(switch), windows, samples)
+
+
+def measure(
+    log: Callable[[str], None],
+    peers: bool,
+    sizes: Sequence[int] = SIZES,
+    rules: Sequence[int] = RULES,
+    seconds: float = SECONDS,
+    windows: int = WINDOWS,
+) -> dict[str, Any]:
+    """Every size with one rule, and every number of rules with the smallest size; the modes of each in turn."""
+    del peers
+    profile.require()
+    device = devices.functional()
+    pairs = dict.fromkeys([(sizes[0], 1), *((size, 1) for size in sizes), *((sizes[0], count) for count in rules)])
+    runs = []
+    with TemporaryDirectory(prefix="sluice-bench-") as folder:
+        for size, count in pairs:
+            capture = Path(folder) / f"{size}-{count}.pcap"
+            write_capture(capture, size, count)
+            for mode in MODES:
+                log(f"{size} bytes, {count} rules, {mode}")
+                runs.append(once(device, capture, size, count, mode, seconds, windows))
+            capture.unlink()
+    learnt = profile.learn(*([stack for some in run.samples for stack in some] for run in runs[:2]))
+    return {"windows": windows, "seconds": seconds, "hertz": round(runs[0].hertz), "rows": [run.row(learnt) for run in runs]}
+
+
+def show(result: dict[str, Any], console: Console) -> None:
+    """The figures as a table."""
+    table = Table(title="cycles of the poll thread a packet that leaves the device")
+    names = (*profile.STAGES, "loop", "total")
+    for column in ("bytes", "rules", "offload", "megaflows", "in device", *names, "buffer to mbuf", "as OVS counts"):
+        table.add_column(column, justify="left" if column == "offload" else "right")
+    for row in result["rows"]:
+        cells = [str(row["size"]), f"{row['rules']:,}", row["mode"], f"{row['live_megaflows']:,}", f"{row['offloaded']:,}"]
+        cells += [f"{row['cycles'][name]:.0f}" for name in names]
+        table.add_row(*cells, f"{row['cycles']['to_mbuf']:.0f}", f"{row['cycles']['ovs']:.0f}")
+    console.print(table)

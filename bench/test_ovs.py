@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FAS's comparison at a small size, and how samples of stacks become stages."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from scapy.layers.inet import IP
+from scapy.utils import rdpcap
+
+from bench import ovs
+from bench.ovs import profile
+from testing.ovs.switch import VSWITCHD, OvsError, require
+
+LOOP = ("@10", "start_thread")  # of the switch: 10 polls, 20 receives, 30 sends, 40 is the datapath's
+PLAIN = [
+    *[("take", profile.RECEIVE, "@20", *LOOP)] * 30,
+    *[("fill", profile.SEND, "@30", "@10")] * 30,
+    *[("@41", "@40")] * 10,
+    *[("memcmp", "@40")] * 2,
+    *[("memmove", "@43", "@42", "@40")] * 5,
+    *[("@40",)] * 3,
+    *[("do_nanosleep", "@50", *LOOP)] * 9,
+    ("@20", *LOOP),
+    ("@51", *LOOP),
+    ("@31", "@30", "@10"),
+]
+MARKED = [*PLAIN[:60], *[("@45", "@40")] * 4, *[("@42", "@40")] * 5, *[("@40",)] * 3]
+
+
+def test_stages_follow_from_who_calls_whom_and_when() -> None:
+    learnt = profile.learn(PLAIN, MARKED)
+    assert learnt.input == "@40"
+    counted = [learnt.of(stack) for stack in PLAIN]
+    expected = {"receive": 31, "send": 31, "parse": 10, "lookup": 2, "execute": 5, "update": 3, profile.SLEEP: 9, profile.LOOP: 1}
+    assert {name: counted.count(name) for name in set(counted)} == expected
+    assert [learnt.of(stack) for stack in MARKED].count("lookup") == 4
+    assert learnt.of(("@47", "@46", "@40")) == "lookup"  # the classifier, when there are many rules
+    assert learnt.of(("@47", "@46")) == "lookup"  # the same with a stack that is cut
+    assert learnt.of(("clock_gettime", "@52", *LOOP)) == profile.LOOP
+    with pytest.raises(OvsError, match="given no packets"):
+        profile.learn([("@51", *LOOP)], MARKED[60:])
+
+
+def test_stacks_are_read_and_damaged_lines_passed_over() -> None:
+    text = f"\t 1b703 pmd_tx_burst (/x.so)\n\t 25 [unknown] ({VSWITCHD})\n\tffffffff [unknown] ([unknown])\n\n\n"
+    text += "\tffffffff82 spin ([kernel.kallsyms])\n cf545 clock_nanosleep@GLIBC_2.2.5 (/libc.so.6)\n"
+    text += f"nonsense\n\t3 [unknown] ({VSWITCHD})\n"
+    assert list(profile.parse(text, [0x10, 0x20])) == [("pmd_tx_burst", "@20"), ("clock_nanosleep", "@10")]
+
+
+def test_a_capture_has_a_packet_for_each_rule_with_a_good_checksum(tmp_path: Path) -> None:
+    ovs.write_capture(tmp_path / "in", 128, 300)
+    packets = rdpcap(str(tmp_path / "in"))
+    assert {len(packet) for packet in packets} == {124}
+    assert {f"nw_dst={packet[IP].dst}," for packet in packets} == {
+        rule[rule.index("nw_dst") : rule.index("actions")] for rule in ovs.flows(300, "none")
+    }
+    for packet in packets[:20]:
+        told, packet[IP].chksum = packet[IP].chksum, None
+        assert IP(bytes(packet[IP])).chksum == told
+
+
+def test_offload_takes_work_from_the_poll_thread() -> None:
+    try:
+        require()
+        profile.require()
+    except OvsError as error:
+        pytest.skip(str(error))
+    if subprocess.run(["perf", "stat", "-e", "cpu-clock", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("perf may not count here: sysctl kernel.perf_event_paranoid")
+    result = ovs.measure(lambda text: None, True, sizes=(64,), rules=(1,), seconds=0.3, windows=1)
+    none, partial, full = result["rows"]
+    assert [row["mode"] for row in result["rows"]] == list(ovs.MODES)
+    assert [row["live_megaflows"] for row in result["rows"]] == [1, 1, 1]
+    assert [row["offloaded"] for row in result["rows"]] == [0, 1, 1]
+    for row in (none, partial):
+        assert min(row["cycles"][name] for name in ("receive", "update", "execute", "send", "to_mbuf", "ovs")) > 0, row
+        assert row["cycles"]["to_mbuf"] < row["cycles"]["receive"] < row["cycles"]["total"], row
+    assert none["cycles"]["parse"] > partial["cycles"]["parse"] == 0
+    assert none["hits"]["emc"] > 0 == none["hits"]["marks"]
+    assert partial["hits"]["marks"] > 0 == partial["hits"]["emc"]
+    assert full["cycles"]["total"] < none["cycles"]["total"] / 10
+    out = io.StringIO()
+    ovs.show(result, Console(file=out, width=200))
+    assert "partial" in out.getvalue()
