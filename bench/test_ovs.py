@@ -88,3 +88,9 @@ def test_offload_takes_work_from_the_poll_thread() -> None:
     out = io.StringIO()
     ovs.show(result, Console(file=out, width=200))
     assert "partial" in out.getvalue()
+
+
+def test_says_what_to_install_where_perf_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(OvsError, match=r"setup\.sh --bench"):
+        ovs.measure(lambda text: None, True)
