@@ -26,7 +26,7 @@ from compiler.passes.conditions import literals
 from compiler.passes.multiplexers import assume
 from compiler.passes.piecewise import NotPiecewise, Piecewise, Value
 from compiler.passes.recurrences import substituted
-from compiler.schedule.pipeline import Pipeline, effect_nodes, replaced
+from compiler.schedule.pipeline import READS, Pipeline, effect_nodes, replaced
 
 ASSUMED = 3  # operators inside a condition that the enable of an update decides
 TABLE_BITS = 4  # of a state whose next values are computed for each present one
@@ -69,8 +69,9 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     functions = [update.value for update in updates]
     _no_circle(states, functions)
     used = {node for node in order(functions) if node in states}
-    if any(node.op == "lookup" and needs.is_late(node) for node in order(functions)):
-        raise NotPiecewise("a table is looked up by what the state says")
+    asked = (node for node in order(functions) if node.op in READS and node not in states)
+    if any(needs.is_late(node) for node in asked):
+        raise NotPiecewise("a table or another state is read by what the state says")
     if len(used) > 1:
         raise NotPiecewise("the update needs several reads")
     first = next(iter(used), states[0])
