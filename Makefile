@@ -8,7 +8,7 @@ CAPTURES := testing/captures
 export OBJCACHE := ccache
 export CCACHE_DIR := $(CURDIR)/build/ccache
 
-.PHONY: help setup dpdk run test lint format layouts cost fuzz clean
+.PHONY: help setup dpdk run test lint format layouts cost fuzz certify certify-env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -25,7 +25,18 @@ dpdk: setup ## install what the driver for DPDK (host/pmd) is built and tested w
 ovs-demo: dpdk ## Debian's Open vSwitch on the simulated device: hosts talk through it, a table shows which flows are in hardware
 	@./sluice ovs
 
-test: dpdk lint ## every test
+certify-env: build/certify/done
+
+build/certify/done: testing/ovs/certify-requirements.txt | setup
+	@rm -rf build/certify
+	@echo "setup: installing os-ken"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --target build/certify -r $<
+	@touch $@
+
+certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwitch alone and with the device, case by case (long)
+	@PYTHONPATH=.:build/gen $(PYTHON) -m testing.ovs.certify
+
+test: dpdk certify-env lint ## every test
 	@$(PYTEST) -n 2 --dist worksteal
 
 lint: setup ## format and lint checks of every language
