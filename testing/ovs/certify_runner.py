@@ -25,6 +25,7 @@ from os_ken.base.app_manager import AppManager  # type: ignore[import-not-found]
 from os_ken.tests.switch import tester  # type: ignore[import-not-found]  # noqa: E402
 
 SETTLE = 0.1  # seconds before each packet: the flows of the last case are gone then, and a rule is in hardware
+PAUSE = 0.3  # seconds between cases: what hardware counted for the last one has been read then, and counts for no other
 
 
 class Last(logging.Handler):
@@ -51,6 +52,7 @@ class Runner(tester.OfTester):  # type: ignore[misc]
         for path, indices in json.loads(Path(sys.argv[1]).read_text()):
             cases = tester.TestFile(path, self.logger).tests
             for index in indices:
+                hub.sleep(PAUSE)
                 began = time.monotonic()
                 words = self._answer(cases[index])
                 said = {"file": path, "index": index, "words": words, "seconds": round(time.monotonic() - began, 2)}

@@ -41,13 +41,14 @@ def test_some_cases_come_to_the_same_on_the_device() -> None:
 def test_a_case_that_differs_is_no_equal_one_and_a_flaky_one_is_neither() -> None:
     differs, flaky = Compared(CASE, OK, REFUSED), Compared(CASE, REFUSED, OK)
     for again in (Compared(CASE, OK, REFUSED), Compared(CASE, OK, REFUSED)):
-        certify.settle(differs, again)
-    certify.settle(flaky, Compared(CASE, OK, OK))
+        differs.again(again)
+    flaky.again(Compared(CASE, OK, OK))
     other_words = Compared(CASE, REFUSED, Answer("Failed to add flows: OFPErrorMsg[type=0x02, code=0x0f]", 3.0))
     other_step = Compared(CASE, REFUSED, Answer("Receiving timeout: no packet-in.", 3.0))
     report = Report([Compared(CASE, OK, OK), differs, flaky, other_words, other_step])
     assert report.differ == [differs, other_step]
     assert (differs.runs, flaky.runs) == (3, 2)
+    assert (flaky.alone, flaky.device) == (REFUSED, OK)  # what it was that differed
     counted = report.counts("match")
     assert [counted[name] for name in ("cases", "equal", "flaky", "differ", "other words")] == [5, 2, 1, 2, 1]
     assert report.counts("group")["cases"] == 0
