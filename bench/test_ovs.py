@@ -73,7 +73,7 @@ def test_offload_takes_work_from_the_poll_thread() -> None:
         pytest.skip(str(error))
     if subprocess.run(["perf", "stat", "-e", "cpu-clock", "true"], capture_output=True, check=False).returncode:
         pytest.skip("perf may not count here: sysctl kernel.perf_event_paranoid")
-    result = ovs.measure(lambda text: None, True, sizes=(64,), rules=(1,), seconds=0.3, windows=1)
+    result = ovs.measure(lambda text: None, True, sizes=(64,), rules=(1,), seconds=0.3, rounds=1)
     none, partial, full = result["rows"]
     assert [row["mode"] for row in result["rows"]] == list(ovs.MODES)
     assert [row["live_megaflows"] for row in result["rows"]] == [1, 1, 1]
@@ -81,6 +81,7 @@ def test_offload_takes_work_from_the_poll_thread() -> None:
     for row in (none, partial):
         assert min(row["cycles"][name] for name in ("receive", "update", "execute", "send", "to_mbuf", "ovs")) > 0, row
         assert row["cycles"]["to_mbuf"] < row["cycles"]["receive"] < row["cycles"]["total"], row
+        assert 0 < row["cycles"]["switch"] < row["cycles"]["total"], row
     assert none["cycles"]["parse"] > partial["cycles"]["parse"] == 0
     assert none["hits"]["emc"] > 0 == none["hits"]["marks"]
     assert partial["hits"]["marks"] > 0 == partial["hits"]["emc"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FAS's comparison (Fig. 3, 8 to 10): what a packet costs the poll thread of Open vSwitch without offload, with marks, with full
+"""FAS's comparison (Fig. 3, 8, 9): what a packet costs the poll thread of Open vSwitch without offload, with marks, with full
 offload.
 
 The device is the functional one, whose lane 0 has a capture again and again, as fast as the host takes it: a packet for each
@@ -10,6 +10,7 @@ only where it cannot have the flow whole. So without offload and with marks the 
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import struct
@@ -35,7 +36,7 @@ from testing.ovs.switch import OpenVSwitch, OvsError, run_folder
 
 MODES = ("none", "partial", "full")
 SIZES, RULES = (64, 128, 256, 512, 1024, 1500), (1, 256, 8192, 65536)  # sizes with FCS
-WINDOWS, SECONDS = 3, 1.0
+ROUNDS, SECONDS = 3, 1.5
 PATIENCE, STILL = 120.0, 3.0  # seconds for all flows to come, and without a new one
 FCS, DESTINATION, HEADER = 4, slice(30, 34), slice(14, 34)
 BRIDGE = "br0"
@@ -173,14 +174,25 @@ class Run:
     windows: list[Reading]
     samples: list[list[profile.Stack]]  # of each window
 
+    def add(self, other: Run) -> None:
+        """The same once more."""
+        self.live, self.offloaded = min(self.live, other.live), min(self.offloaded, other.offloaded)
+        self.hits = {name: count + other.hits[name] for name, count in self.hits.items()}
+        self.windows += other.windows
+        self.samples += other.samples
+
     def row(self, learnt: profile.Map) -> dict[str, Any]:
         """The figures: cycles a packet that left the device, medians over the windows."""
-        parts: dict[str, list[float]] = {name: [] for name in (*profile.STAGES, profile.LOOP, "total", "to_mbuf", "ovs")}
+        parts: dict[str, list[float]] = {name: [] for name in (*profile.STAGES, profile.LOOP, "switch", "total", "to_mbuf", "ovs")}
         for window, stacks in zip(self.windows, self.samples, strict=True):
             counted = [learnt.of(stack) for stack in stacks]
             packet = window.spent * 1e-9 * self.hertz / max(1, window.forwarded)
             share = {name: counted.count(name) / max(1, len(stacks)) for name in (*profile.STAGES, profile.LOOP)}
-            more = {"total": sum(share.values()), "to_mbuf": profile.conversion(stacks)}
+            more = {
+                "switch": sum(share[name] for name in profile.SWITCH),
+                "total": sum(share.values()),
+                "to_mbuf": profile.conversion(stacks),
+            }
             for name, part in (share | more).items():
                 parts[name].append(part * packet)
             parts["ovs"].append(window.cycles / max(1, window.forwarded))
@@ -191,25 +203,23 @@ class Run:
         }  # fmt: skip
 
 
-def once(device: devices.Device, capture: Path, size: int, rules: int, mode: str, seconds: float, count: int) -> Run:
-    """Set up a switch, wait for its flows, and measure `count` windows."""
+def once(device: devices.Device, capture: Path, size: int, rules: int, mode: str, seconds: float) -> Run:
+    """Set up a switch, wait for its flows, and measure."""
     with polled_switch(device, capture, rules, mode) as switch:
         wait_for_flows(switch, rules, mode)
         switch.configure(MEASURE)
         thread, recorded = poll_thread(switch), switch.folder / "perf.data"
         time.sleep(seconds)  # what waits in the host's ring is of before
         switch.appctl("dpif-netdev/pmd-stats-clear")
-        windows, samples = [], []
-        for _ in range(count):
-            before = read(switch, thread)
-            profile.record(thread, seconds, recorded)
-            windows.append(read(switch, thread).since(before))
-            samples.append(profile.stacks(recorded))
+        before = read(switch, thread)
+        profile.record(thread, seconds, recorded)
+        window = read(switch, thread).since(before)
         told = switch.appctl("dpif-netdev/pmd-stats-show")
         hits = {name: _number(rf"(?m)^\s+{text}: (\d+)", told) for name, text in HITS.items()}
-        if not all(window.forwarded for window in windows):
+        if not window.forwarded:
             raise OvsError(f"{mode}, {rules} rules: no packet left the device:\n{switch.complaints()}")
-        return Run(size, rules, mode, live(switch), offloaded(switch, mode), hits, frequency(switch), windows, samples)
+        flows_now = (live(switch), offloaded(switch, mode))
+        return Run(size, rules, mode, *flows_now, hits, frequency(switch), [window], [profile.stacks(recorded)])
 
 
 def measure(
@@ -218,34 +228,40 @@ def measure(
     sizes: Sequence[int] = SIZES,
     rules: Sequence[int] = RULES,
     seconds: float = SECONDS,
-    windows: int = WINDOWS,
+    rounds: int = ROUNDS,
 ) -> dict[str, Any]:
-    """Every size with one rule, and every number of rules with the smallest size; the modes of each in turn."""
+    """Every size with one rule, and every number of rules with the smallest size; the modes in turn, and all again."""
     del peers
     profile.require()
     device = devices.functional()
     pairs = dict.fromkeys([(sizes[0], 1), *((size, 1) for size in sizes), *((sizes[0], count) for count in rules)])
-    runs = []
+    runs: dict[tuple[int, int, str], Run] = {}
     with TemporaryDirectory(prefix="sluice-bench-") as folder:
         for size, count in pairs:
-            capture = Path(folder) / f"{size}-{count}.pcap"
-            write_capture(capture, size, count)
-            for mode in MODES:
-                log(f"{size} bytes, {count} rules, {mode}")
-                runs.append(once(device, capture, size, count, mode, seconds, windows))
-            capture.unlink()
-    learnt = profile.learn(*([stack for some in run.samples for stack in some] for run in runs[:2]))
-    return {"windows": windows, "seconds": seconds, "hertz": round(runs[0].hertz), "rows": [run.row(learnt) for run in runs]}
+            write_capture(Path(folder) / f"{size}-{count}.pcap", size, count)
+        for turn in range(rounds):
+            for (size, count), mode in itertools.product(pairs, MODES):
+                log(f"round {turn + 1} of {rounds}: {size} bytes, {count} rules, {mode}")
+                run = once(device, Path(folder) / f"{size}-{count}.pcap", size, count, mode, seconds)
+                if turn:
+                    runs[size, count, mode].add(run)
+                else:
+                    runs[size, count, mode] = run
+    plain, marked = ([stack for some in runs[sizes[0], 1, mode].samples for stack in some] for mode in MODES[:2])
+    learnt = profile.learn(plain, marked)
+    hertz = round(runs[sizes[0], 1, MODES[0]].hertz)
+    return {"rounds": rounds, "seconds": seconds, "hertz": hertz, "rows": [run.row(learnt) for run in runs.values()]}
 
 
 def show(result: dict[str, Any], console: Console) -> None:
     """The figures as a table."""
     table = Table(title="cycles of the poll thread a packet that leaves the device")
-    names = (*profile.STAGES, "loop", "total")
-    for column in ("bytes", "rules", "offload", "megaflows", "in device", *names, "buffer to mbuf", "as OVS counts"):
+    names = (*profile.STAGES, "loop", "switch", "total", "to_mbuf", "ovs")
+    titles = (*profile.STAGES, "loop", "parse to execute", "total", "buffer to mbuf", "as OVS counts")
+    for column in ("bytes", "rules", "offload", "megaflows", "in device", *titles):
         table.add_column(column, justify="left" if column == "offload" else "right")
     for row in result["rows"]:
         cells = [str(row["size"]), f"{row['rules']:,}", row["mode"], f"{row['live_megaflows']:,}", f"{row['offloaded']:,}"]
         cells += [f"{row['cycles'][name]:.0f}" for name in names]
-        table.add_row(*cells, f"{row['cycles']['to_mbuf']:.0f}", f"{row['cycles']['ovs']:.0f}")
+        table.add_row(*cells)
     console.print(table)

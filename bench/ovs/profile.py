@@ -33,6 +33,7 @@ from pathlib import Path
 from testing.ovs.switch import VSWITCHD, OvsError
 
 STAGES = ("receive", "parse", "lookup", "update", "execute", "send")
+SWITCH = STAGES[1:5]  # what is neither the driver's nor for it
 LOOP, SLEEP = "loop", "sleep"
 RATE = 1999  # samples a second
 STACK = 1536  # bytes of the stack in a sample
