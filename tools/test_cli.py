@@ -56,3 +56,12 @@ def test_the_doctor_says_what_is_missing_and_how_to_get_it(monkeypatch: pytest.M
     missing = [f for f in json.loads(answer.output)["needed"] if not f["ok"]]
     assert answer.exit_code == 1
     assert [(f["tool"], f["found"], f["cure"]) for f in missing] == [("clang-format", "", "apt-get install clang-format")]
+
+
+def test_a_benchmark_that_lacks_something_says_what_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> dict[str, object]:
+        raise RuntimeError("perf is missing: install it")
+
+    monkeypatch.setattr("bench.hostio.measure", missing)
+    answer = CliRunner().invoke(app, ["bench", "hostio", "--json"])
+    assert answer.exit_code == 1 and "hostio: perf is missing: install it" in answer.output and "Traceback" not in answer.output

@@ -63,7 +63,12 @@ def bench(
     more = {"fmax": fmax, "bless": bless} if name == "elements" else {}
     module = importlib.import_module(f"bench.{name}")
     console = Console(stderr=True)
-    result = {"benchmark": name, **_origin(name), **module.measure(console.log, peers, **more)}
+    try:
+        measured = module.measure(console.log, peers, **more)
+    except (RuntimeError, OSError) as error:  # what is missing, or what a program that was measured said
+        console.print(f"{name}: {error}", style="red", markup=False, highlight=False)
+        raise typer.Exit(1) from None
+    result = {"benchmark": name, **_origin(name), **measured}
     if plot is not None:
         plot.mkdir(parents=True, exist_ok=True)
         module.plot(result, plot)
