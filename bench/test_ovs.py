@@ -85,7 +85,7 @@ def test_offload_takes_work_from_the_poll_thread() -> None:
     assert none["cycles"]["parse"] > partial["cycles"]["parse"] == 0
     assert none["hits"]["emc"] > 0 == none["hits"]["marks"]
     assert partial["hits"]["marks"] > 0 == partial["hits"]["emc"]
-    assert full["cycles"]["total"] < none["cycles"]["total"] / 10
+    assert full["cycles"]["receive"] < none["cycles"]["receive"]  # by far: no packet comes to the thread
     out = io.StringIO()
     ovs.show(result, Console(file=out, width=200))
     assert "partial" in out.getvalue()

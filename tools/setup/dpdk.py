@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs DPDK for the driver (host/pmd) and its tests: Debian's libraries, programs and Open vSwitch, and the drivers' headers.
+"""Installs DPDK for the driver (host/pmd) and its tests: Debian's libraries, programs, Open vSwitch, perf, and the drivers' headers.
 
 Debian packs no driver headers, so they are taken out of the distribution's own source package of the version that is installed,
 into build/dpdk/include; nothing of it is compiled. Needs half a minute and 40 MB to download, once; `tools/setup/setup.sh --dpdk`.
@@ -24,6 +24,7 @@ TOOLS = {
     "dpdk": {"package": "dpdk", "command": "dpdk-devbind.py"},
     "dpdk-dev": {"package": "dpdk-dev", "command": "dpdk-testpmd"},
     "openvswitch": {"package": "openvswitch-switch-dpdk", "file": "/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk"},
+    "perf": {"package": "linux-perf", "command": "perf"},
     "pkg-config": {"package": "pkg-config", "command": "pkg-config"},
 }
 WANTED = ("ethdev_driver.h", "ethdev_vdev.h", "bus_vdev_driver.h", "bus_driver.h", "dev_driver.h")
