@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs DPDK for the driver (host/pmd) and its tests: Debian's libraries, programs, Open vSwitch, perf, and the drivers' headers.
+"""Installs what the driver (host/pmd) and its tests need: Debian's DPDK, Open vSwitch and perf, and the drivers' headers of DPDK.
 
 Debian packs no driver headers, so they are taken out of the distribution's own source package of the version that is installed,
 into build/dpdk/include; nothing of it is compiled. Needs half a minute and 40 MB to download, once; `tools/setup/setup.sh --dpdk`.
