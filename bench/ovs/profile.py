@@ -48,7 +48,7 @@ Stack = tuple[str, ...]  # functions, the running one first
 def require() -> None:
     """Raise OvsError where `perf` is missing."""
     if shutil.which("perf") is None:
-        raise OvsError("perf is missing: tools/setup/setup.sh --bench")
+        raise OvsError("perf is missing: make dpdk")
 
 
 @functools.cache

@@ -112,13 +112,10 @@ class Parts:
                     terms.append(_at(b, b.binary("mul", b.resize(one, bits), b.resize(other, bits)), at, width))
         total = self._total(b, terms)
         x, y = factors
-        for sign, at, other in (
-            (x.sign, x.bits, made.args[1]),
-            (y.sign, y.bits, x.low),
-        ):  # negative: less 2 ** bits
-            if sign is not None and at < width:
-                less = b.mux(sign, b.resize(other, width), b.const(0, width))
-                total = self._binary(b, "sub", total, _at(b, less, at, width))
+        for factor, other in ((x, made.args[1]), (y, x.low)):  # a negative one is its low bits less 2 ** bits
+            if factor.sign is not None and factor.bits < width:
+                less = b.mux(factor.sign, b.resize(other, width), b.const(0, width))
+                total = self._binary(b, "sub", total, _at(b, less, factor.bits, width))
         return total
 
     def _total(self, b: Builder, terms: Sequence[Node]) -> Node:
