@@ -17,6 +17,7 @@ struct sluice_flow_device {
     struct sluice_flow_bus bus;
     uint32_t groups, group_entries, ternary_entries, latency;
     uint32_t operand[OPERAND_WORDS], instruction[WORDS]; // what the element holds
+    struct sluice_action_set actions;                    // of that instruction
     bool is_known;
     bool has_deleted; // since the last pause: packets of the rule may be under way
 };
@@ -48,27 +49,34 @@ static int write_words(const struct sluice_flow_device *device, uint32_t address
     return 0;
 }
 
+// A deletion names the rule only; what it leaves open stays as it is in the element.
+static int write_instruction(struct sluice_flow_device *device, const struct sluice_flow_operation *op) {
+    struct sluice_instruction instruction = {
+        .rule_id = op->rule_id, .rule_priority = op->rule_priority, .table_id = op->table_id, .kind = op->kind};
+    const struct sluice_flow_target target = {.group = op->group, .operand = 0};
+    uint8_t bytes[SLUICE_INSTRUCTION_BYTES];
+    if (op->kind == SLUICE_INSTRUCTION_POPULATE || op->kind == SLUICE_INSTRUCTION_UPDATE)
+        device->actions = op->actions;
+    instruction.actions = device->actions;
+    sluice_flow_target_pack(&target, instruction.value);
+    sluice_instruction_pack(&instruction, bytes);
+    return write_words(device, SLUICE_OFU_REGISTERS_INSTRUCTION, bytes, device->instruction, WORDS);
+}
+
 static int write_operation(struct sluice_flow_device *device, const struct sluice_flow_operation *op) {
     struct sluice_flow_operand operand = {0};
-    struct sluice_instruction instruction = {.actions = op->actions,
-                                             .rule_id = op->rule_id,
-                                             .rule_priority = op->rule_priority,
-                                             .table_id = op->table_id,
-                                             .kind = op->kind};
-    uint8_t operand_bytes[SLUICE_FLOW_OPERAND_BYTES], bytes[SLUICE_INSTRUCTION_BYTES];
-    memcpy(operand.value, op->value, sizeof operand.value);
-    memcpy(operand.mask, op->mask, sizeof operand.mask);
-    struct sluice_flow_target target = {.group = op->group, .operand = 0};
-    sluice_flow_target_pack(&target, instruction.value);
-    sluice_flow_operand_pack(&operand, operand_bytes);
-    sluice_instruction_pack(&instruction, bytes);
+    uint8_t bytes[SLUICE_FLOW_OPERAND_BYTES];
     int result = 0;
     if (!device->is_known)
         result = write_word(device, SLUICE_FLOW_REGISTERS_OPERAND_INDEX, 0);
-    if (result == 0 && (op->kind != SLUICE_INSTRUCTION_DELETE || !device->is_known))
-        result = write_words(device, SLUICE_FLOW_REGISTERS_OPERAND, operand_bytes, device->operand, OPERAND_WORDS);
+    if (result == 0 && (op->kind != SLUICE_INSTRUCTION_DELETE || !device->is_known)) {
+        memcpy(operand.value, op->value, sizeof operand.value);
+        memcpy(operand.mask, op->mask, sizeof operand.mask);
+        sluice_flow_operand_pack(&operand, bytes);
+        result = write_words(device, SLUICE_FLOW_REGISTERS_OPERAND, bytes, device->operand, OPERAND_WORDS);
+    }
     if (result == 0)
-        result = write_words(device, SLUICE_OFU_REGISTERS_INSTRUCTION, bytes, device->instruction, WORDS);
+        result = write_instruction(device, op);
     device->is_known = result == 0;
     return result ? result : write_word(device, SLUICE_OFU_REGISTERS_PUSH, 0);
 }

@@ -16,19 +16,24 @@
 #include "flow_hash.h"
 #include "sluice/sluice.h"
 
-enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, LITTLE_ROOM = 4, WORTHWHILE = 2 };
+enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS, LITTLE_ROOM = 4, WORTHWHILE = 2, LINE = 64 };
 
+// Two cache lines: with tens of thousands of rules nearly all of what a change costs is memory that no cache holds.
 struct rule {
-    struct sluice_flow_operation op;  // where and what it is; its value is masked
-    struct sluice_rule_counters base; // counted at earlier places
-    int32_t mask, next;               // its mask; in its hash chain
-    int32_t before, behind;           // in the list of its place
-    bool used;
+    uint64_t value[WORDS]; // masked
+    uint8_t actions[SLUICE_ACTION_SET_BYTES];
+    uint32_t hash, rule_id;
+    int32_t mask, next;     // its mask, NONE: there is no such rule; in its hash chain
+    int32_t before, behind; // in the list of its place
+    uint16_t rule_priority;
+    uint8_t table_id, group;
+    bool has_moved; // it has counted at earlier places
 };
+_Static_assert(sizeof(struct rule) == 2 * LINE, "two cache lines");
 
 struct mask {
-    uint8_t bytes[KEY];
-    uint32_t rules, ternary;
+    uint64_t bits[WORDS];
+    uint32_t hash, rules, ternary;
 };
 
 struct place { // a group, or the TCAM
@@ -44,8 +49,10 @@ struct ids { // a stack of free numbers
 
 struct sluice_flow_rules {
     struct sluice_flow_table table;
-    uint32_t limit, buckets, masks; // rules there can be; hash chains; masks there can be
-    struct rule *rules;             // by handle
+    uint32_t limit, buckets, masks;    // rules there can be; hash chains; masks there can be
+    uint64_t unread[WORDS];            // bits of a key that the device does not read
+    struct rule *rules;                // by handle
+    struct sluice_rule_counters *base; // by handle: counted at earlier places
     struct mask *mask;
     struct place *places; // the groups, then the TCAM
     int32_t *chains;
@@ -65,37 +72,46 @@ static void fill(struct ids *ids, uint32_t count) {
         give(ids, count - 1 - ids->count);
 }
 
-static int32_t *chain_of(const struct sluice_flow_rules *rules, const uint8_t *value, const uint8_t *mask) {
-    uint64_t words[2][SLUICE_FLOW_WORDS];
-    sluice_flow_words(words[0], mask);
-    sluice_flow_words(words[1], value);
-    uint32_t hash = sluice_flow_hash(words[1], sluice_flow_hash(words[0], 0));
-    return &rules->chains[hash & (rules->buckets - 1)];
-}
-
-static struct place *place_of(const struct sluice_flow_rules *rules, const struct sluice_flow_operation *op) {
-    return &rules->places[op->table_id == SLUICE_TABLE_HASHED ? op->group : rules->table.groups];
+static struct place *place_of(const struct sluice_flow_rules *rules, uint8_t table_id, uint8_t group) {
+    return &rules->places[table_id == SLUICE_TABLE_HASHED ? group : rules->table.groups];
 }
 
 static struct place *ternary_place(const struct sluice_flow_rules *rules) {
     return &rules->places[rules->table.groups];
 }
 
-// The mask's number; NONE: there is none yet, and `spare` is one for it.
-static int32_t find_mask(const struct sluice_flow_rules *rules, const uint8_t *mask, int32_t *spare) {
-    *spare = NONE;
-    for (uint32_t i = 0; i < rules->masks; i++) {
-        if (rules->mask[i].rules == 0)
-            *spare = *spare == NONE ? (int32_t)i : *spare; // the first: masks in use are found soon
-        else if (memcmp(rules->mask[i].bytes, mask, KEY) == 0)
+// What the rule is and where: an operation but for its kind.
+static struct sluice_flow_operation operation_of(const struct sluice_flow_rules *rules, const struct rule *rule) {
+    struct sluice_flow_operation op = {.table_id = rule->table_id,
+                                       .group = rule->group,
+                                       .rule_priority = rule->rule_priority,
+                                       .rule_id = rule->rule_id};
+    memcpy(op.value, rule->value, KEY);
+    memcpy(op.mask, rules->mask[rule->mask].bits, KEY);
+    sluice_action_set_unpack(&op.actions, rule->actions);
+    return op;
+}
+
+// The mask's number, or NONE.
+static int32_t find_mask(const struct sluice_flow_rules *rules, const uint64_t bits[WORDS], uint32_t hash) {
+    for (uint32_t i = 0; i < rules->masks; i++)
+        if (rules->mask[i].hash == hash && rules->mask[i].rules &&
+            memcmp(rules->mask[i].bits, bits, sizeof rules->mask[i].bits) == 0)
             return (int32_t)i;
-    }
+    return NONE;
+}
+
+// A number for a mask that has none; NONE: all are taken. The first, so that masks in use are found soon.
+static int32_t spare_mask(const struct sluice_flow_rules *rules) {
+    for (uint32_t i = 0; i < rules->masks; i++)
+        if (rules->mask[i].rules == 0)
+            return (int32_t)i;
     return NONE;
 }
 
 static void link_place(struct sluice_flow_rules *rules, int32_t handle) {
     struct rule *rule = &rules->rules[handle];
-    struct place *place = place_of(rules, &rule->op);
+    struct place *place = place_of(rules, rule->table_id, rule->group);
     rule->before = NONE;
     rule->behind = place->first;
     if (place->first != NONE)
@@ -108,7 +124,7 @@ static void link_place(struct sluice_flow_rules *rules, int32_t handle) {
 }
 
 static void unlink_place(struct sluice_flow_rules *rules, const struct rule *rule) {
-    struct place *place = place_of(rules, &rule->op);
+    struct place *place = place_of(rules, rule->table_id, rule->group);
     if (rule->before == NONE)
         place->first = rule->behind;
     else
@@ -141,10 +157,10 @@ static int put(struct sluice_flow_rules *rules, struct sluice_flow_operation *op
     return result;
 }
 
-static int add_counters(struct sluice_flow_rules *rules, const struct sluice_flow_operation *op,
+static int add_counters(const struct sluice_flow_rules *rules, uint8_t table_id, uint32_t rule_id,
                         struct sluice_rule_counters *sum) {
     struct sluice_rule_counters counters = {0};
-    int result = rules->table.counters(rules->table.context, op->table_id, op->rule_id, &counters);
+    int result = rules->table.counters(rules->table.context, table_id, rule_id, &counters);
     if (result)
         return result;
     sum->packets += counters.packets;
@@ -157,16 +173,21 @@ static int add_counters(struct sluice_flow_rules *rules, const struct sluice_flo
 // Moves a rule; where the new place refuses it, it stays where it is.
 static int move(struct sluice_flow_rules *rules, int32_t handle, uint8_t table_id, uint8_t group) {
     struct rule *rule = &rules->rules[handle];
-    struct sluice_flow_operation old = rule->op, next = rule->op;
+    struct sluice_flow_operation old = operation_of(rules, rule), next = old;
     int result = put(rules, &next, table_id, group);
     if (result)
         return result;
     result = run(rules, SLUICE_INSTRUCTION_DELETE, &old);
+    if (!rule->has_moved)
+        rules->base[handle] = (struct sluice_rule_counters){0};
+    rule->has_moved = true;
     if (result == 0)
-        result = add_counters(rules, &old, &rule->base);
+        result = add_counters(rules, old.table_id, old.rule_id, &rules->base[handle]);
     unlink_place(rules, rule);
     give(&rules->ids[old.table_id], old.rule_id);
-    rule->op = next;
+    rule->table_id = next.table_id;
+    rule->group = next.group;
+    rule->rule_id = next.rule_id;
     link_place(rules, handle);
     return result;
 }
@@ -248,19 +269,19 @@ static int find_place(struct sluice_flow_rules *rules, struct sluice_flow_operat
     return put(rules, op, SLUICE_TABLE_TERNARY, 0);
 }
 
-static int check(const struct sluice_flow_rules *rules, const struct sluice_flow_operation *op) {
-    struct sluice_flow_key unread = {.tcp_flags = 0xf00, .reserved = 0x3fff};
-    uint8_t bytes[KEY];
-    sluice_flow_key_pack(&unread, bytes);
-    for (unsigned i = 0; i < KEY; i++)
-        if (op->mask[i] & bytes[i])
+// A new rule; `mask` is NONE where no rule has its mask.
+static int check(const struct sluice_flow_rules *rules, const struct rule *rule, const uint64_t bits[WORDS]) {
+    for (unsigned i = 0; i < WORDS; i++)
+        if (bits[i] & rules->unread[i])
             return sluice_fail(
                 -ENOTSUP, "the rule matches bits that the device does not read (reserved, the upper four TCP flags)");
-    for (int32_t id = *chain_of(rules, op->value, op->mask); id != NONE; id = rules->rules[id].next) {
-        const struct sluice_flow_operation *other = &rules->rules[id].op;
-        if (other->rule_priority == op->rule_priority && memcmp(other->value, op->value, KEY) == 0 &&
-            memcmp(other->mask, op->mask, KEY) == 0)
-            return sluice_fail(-EEXIST, "a rule with this match and priority %u is there already", op->rule_priority);
+    if (rule->mask == NONE)
+        return 0;
+    for (int32_t id = rules->chains[rule->hash & (rules->buckets - 1)]; id != NONE; id = rules->rules[id].next) {
+        const struct rule *other = &rules->rules[id];
+        if (other->hash == rule->hash && other->mask == rule->mask && other->rule_priority == rule->rule_priority &&
+            memcmp(other->value, rule->value, sizeof rule->value) == 0)
+            return sluice_fail(-EEXIST, "a rule with this match and priority %u is there already", rule->rule_priority);
     }
     return 0;
 }
@@ -277,39 +298,58 @@ static int no_room(const struct sluice_flow_rules *rules, int32_t mask) {
                        rules->table.groups, rules->table.ternary_entries);
 }
 
+// What an operation populated becomes rule `handle`.
+static void keep(struct sluice_flow_rules *rules, int handle, struct rule *rule,
+                 const struct sluice_flow_operation *op) {
+    int32_t *chain = &rules->chains[rule->hash & (rules->buckets - 1)];
+    sluice_action_set_pack(&op->actions, rule->actions);
+    rule->table_id = op->table_id;
+    rule->group = op->group;
+    rule->rule_id = op->rule_id;
+    rule->next = *chain;
+    *chain = handle;
+    rules->mask[rule->mask].rules++;
+    rules->rules[handle] = *rule;
+    link_place(rules, handle);
+}
+
 int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, const uint8_t *mask,
                          uint16_t rule_priority, const struct sluice_action_set *actions) {
     struct sluice_flow_operation op = {.rule_priority = rule_priority, .actions = *actions};
-    int32_t spare, number = find_mask(rules, mask, &spare);
-    memcpy(op.mask, mask, KEY);
-    for (unsigned i = 0; i < KEY; i++)
-        op.value[i] = value[i] & mask[i];
-    int result = check(rules, &op);
+    struct rule rule = {.rule_priority = rule_priority};
+    uint64_t bits[WORDS];
+    sluice_flow_words(bits, mask);
+    sluice_flow_words(rule.value, value);
+    for (unsigned i = 0; i < WORDS; i++)
+        rule.value[i] &= bits[i];
+    uint32_t mask_hash = sluice_flow_hash(bits, 0);
+    rule.hash = sluice_flow_hash(rule.value, mask_hash);
+    rule.mask = find_mask(rules, bits, mask_hash);
+    int result = check(rules, &rule, bits);
     if (result)
         return result;
-    result = number == NONE && spare == NONE ? -ENOSPC : find_place(rules, &op, number);
+    int32_t number = rule.mask == NONE ? spare_mask(rules) : rule.mask;
+    memcpy(op.value, rule.value, KEY);
+    memcpy(op.mask, bits, KEY);
+    result = number == NONE ? -ENOSPC : find_place(rules, &op, rule.mask);
     if (result == -ENOSPC)
-        return no_room(rules, number);
+        return no_room(rules, rule.mask);
     if (result)
         return sluice_fail(result, "the flow table refused the rule");
-    if (number == NONE) {
-        number = spare;
-        memcpy(rules->mask[number].bytes, mask, KEY);
-        rules->mask[number].ternary = 0;
+    if (rule.mask == NONE) {
+        rules->mask[number] = (struct mask){.hash = mask_hash};
+        memcpy(rules->mask[number].bits, bits, sizeof bits);
+        rule.mask = number;
     }
-    rules->mask[number].rules++;
     int handle = take(&rules->handles); // there are as many as rule ids
-    int32_t *chain = chain_of(rules, op.value, op.mask);
-    rules->rules[handle] = (struct rule){.op = op, .mask = number, .next = *chain, .used = true};
-    *chain = handle;
-    link_place(rules, handle);
+    keep(rules, handle, &rule, &op);
     if (op.table_id == SLUICE_TABLE_TERNARY)
         grow(rules);
     return handle;
 }
 
 static struct rule *rule_of(const struct sluice_flow_rules *rules, int handle) {
-    if (handle >= 0 && (uint32_t)handle < rules->limit && rules->rules[handle].used)
+    if (handle >= 0 && (uint32_t)handle < rules->limit && rules->rules[handle].mask != NONE)
         return &rules->rules[handle];
     sluice_fail(-ENOENT, "there is no rule %d", handle);
     return NULL;
@@ -319,12 +359,12 @@ int sluice_flow_rule_update(struct sluice_flow_rules *rules, int handle, const s
     struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return -ENOENT;
-    struct sluice_flow_operation next = rule->op;
+    struct sluice_flow_operation next = operation_of(rules, rule);
     next.actions = *actions;
     int result = run(rules, SLUICE_INSTRUCTION_UPDATE, &next);
     if (result)
         return sluice_fail(result, "the flow table refused the update of rule %d", handle);
-    rule->op = next;
+    sluice_action_set_pack(actions, rule->actions);
     return 0;
 }
 
@@ -332,19 +372,20 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return -ENOENT;
-    int result = run(rules, SLUICE_INSTRUCTION_DELETE, &rule->op);
+    struct sluice_flow_operation op = {.table_id = rule->table_id, .group = rule->group, .rule_id = rule->rule_id};
+    int result = run(rules, SLUICE_INSTRUCTION_DELETE, &op);
     if (result)
         return sluice_fail(result, "the flow table refused the deletion of rule %d", handle);
-    int32_t *at = chain_of(rules, rule->op.value, rule->op.mask);
+    int32_t *at = &rules->chains[rule->hash & (rules->buckets - 1)];
     while (*at != handle)
         at = &rules->rules[*at].next;
     *at = rule->next;
     unlink_place(rules, rule);
     rules->mask[rule->mask].rules--;
-    give(&rules->ids[rule->op.table_id], rule->op.rule_id);
+    give(&rules->ids[op.table_id], op.rule_id);
     give(&rules->handles, (uint32_t)handle);
-    rule->used = false;
-    if (place_of(rules, &rule->op)->rules == 0)
+    rule->mask = NONE;
+    if (place_of(rules, op.table_id, op.group)->rules == 0)
         grow(rules);
     return 0;
 }
@@ -353,8 +394,8 @@ int sluice_flow_rule_counters(struct sluice_flow_rules *rules, int handle, struc
     const struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return -ENOENT;
-    *counters = rule->base;
-    int result = add_counters(rules, &rule->op, counters);
+    *counters = rule->has_moved ? rules->base[handle] : (struct sluice_rule_counters){0};
+    int result = add_counters(rules, rule->table_id, rule->rule_id, counters);
     return result ? sluice_fail(result, "the counters of rule %d cannot be read", handle) : 0;
 }
 
@@ -362,14 +403,21 @@ int sluice_flow_rule_place(const struct sluice_flow_rules *rules, int handle, st
     const struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return -ENOENT;
-    *place = rule->op;
+    *place = operation_of(rules, rule);
     return 0;
+}
+
+static void set_unread(struct sluice_flow_rules *rules) {
+    const struct sluice_flow_key unread = {.tcp_flags = 0xf00, .reserved = 0x3fff};
+    uint8_t bytes[KEY];
+    sluice_flow_key_pack(&unread, bytes);
+    sluice_flow_words(rules->unread, bytes);
 }
 
 static void reset(struct sluice_flow_rules *rules) {
     memset(rules->chains, 0xff, rules->buckets * sizeof *rules->chains);
     for (uint32_t i = 0; i < rules->limit; i++)
-        rules->rules[i].used = false;
+        rules->rules[i].mask = NONE;
     for (uint32_t i = 0; i < rules->masks; i++)
         rules->mask[i].rules = 0;
     for (uint32_t i = 0; i <= rules->table.groups; i++)
@@ -399,18 +447,20 @@ struct sluice_flow_rules *sluice_flow_rules_new(const struct sluice_flow_table *
     rules->masks = table->groups + table->ternary_entries; // each has a rule in a group of its own, or in the TCAM
     while (rules->buckets < rules->limit)
         rules->buckets *= 2;
-    rules->rules = calloc(rules->limit, sizeof *rules->rules);
+    rules->rules = aligned_alloc(LINE, rules->limit * sizeof *rules->rules);
+    rules->base = calloc(rules->limit, sizeof *rules->base);
     rules->mask = calloc(rules->masks, sizeof *rules->mask);
     rules->places = calloc(table->groups + 1, sizeof *rules->places);
     rules->chains = calloc(rules->buckets, sizeof *rules->chains);
     rules->handles.free = calloc(rules->limit, sizeof(uint32_t));
     rules->ids[SLUICE_TABLE_HASHED].free = calloc(hashed, sizeof(uint32_t));
     rules->ids[SLUICE_TABLE_TERNARY].free = calloc(table->ternary_entries, sizeof(uint32_t));
-    if (!rules->rules || !rules->mask || !rules->places || !rules->chains || !rules->handles.free ||
+    if (!rules->rules || !rules->base || !rules->mask || !rules->places || !rules->chains || !rules->handles.free ||
         !rules->ids[0].free || !rules->ids[1].free) {
         sluice_flow_rules_free(rules);
         return NULL;
     }
+    set_unread(rules);
     reset(rules);
     return rules;
 }
@@ -419,6 +469,7 @@ void sluice_flow_rules_free(struct sluice_flow_rules *rules) {
     if (!rules)
         return;
     free(rules->rules);
+    free(rules->base);
     free(rules->mask);
     free(rules->places);
     free(rules->chains);
