@@ -12,17 +12,19 @@ struct sluice_flows {
     struct sluice_flow_device *table;
     struct sluice_flow_rules *rules;
     struct sluice_edit_table edits;
+    uint32_t limit;                        // rules there can be
     uint16_t (*held)[SLUICE_ACTION_SLOTS]; // edit data of a rule, by its handle
 };
 
+// The caller holds the device's lock.
 static int read_register(void *context, uint32_t address, uint32_t *value) {
     struct sluice_flows *flows = context;
-    return sluice_register_read(flows->device, flows->edits.window + address, value);
+    return sluice_read_locked(flows->device, flows->edits.window + address, value);
 }
 
 static int write_register(void *context, uint32_t address, uint32_t value) {
     struct sluice_flows *flows = context;
-    return sluice_register_write(flows->device, flows->edits.window + address, value);
+    return sluice_write_locked(flows->device, flows->edits.window + address, value);
 }
 
 static int open_table(struct sluice_flows *flows) {
@@ -33,7 +35,8 @@ static int open_table(struct sluice_flows *flows) {
         return result;
     sluice_flow_device_table(flows->table, &table);
     flows->rules = sluice_flow_rules_new(&table);
-    flows->held = calloc(table.groups * table.group_entries + table.ternary_entries, sizeof *flows->held);
+    flows->limit = table.groups * table.group_entries + table.ternary_entries;
+    flows->held = calloc(flows->limit, sizeof *flows->held);
     if (!flows->rules || !flows->held)
         return sluice_fail(-ENOMEM, "out of memory");
     return sluice_flow_rules_flush(flows->rules);
@@ -48,7 +51,9 @@ int sluice_flows_open(struct sluice_device *device, struct sluice_flows **out) {
         return sluice_fail(-ENOMEM, "out of memory");
     flows->device = device;
     flows->edits.window = (uint32_t)window * SLUICE_WINDOW_SIZE;
+    pthread_mutex_lock(&device->lock);
     int result = open_table(flows);
+    pthread_mutex_unlock(&device->lock);
     if (result) {
         sluice_flows_close(flows);
         return result;
@@ -66,37 +71,62 @@ void sluice_flows_close(struct sluice_flows *flows) {
     free(flows);
 }
 
-static void release(struct sluice_flows *flows, const uint16_t held[SLUICE_ACTION_SLOTS]) {
-    pthread_mutex_lock(&flows->device->lock);
-    sluice_edits_release(flows->device, &flows->edits, held);
-    pthread_mutex_unlock(&flows->device->lock);
-}
-
-int sluice_flows_add(struct sluice_flows *flows, const uint8_t *value, const uint8_t *mask, uint16_t rule_priority,
-                     const struct sluice_action_set *actions, const struct sluice_edit *edits, unsigned edit_count) {
+static int add_locked(struct sluice_flows *flows, const uint8_t *value, const uint8_t *mask, uint16_t rule_priority,
+                      const struct sluice_action_set *actions, const struct sluice_edit *edits, unsigned edit_count) {
     struct sluice_action_set filled = *actions;
     uint16_t held[SLUICE_ACTION_SLOTS];
-    int result = sluice_actions_check(flows->device, actions, edits, edit_count);
-    if (result)
-        return result;
-    pthread_mutex_lock(&flows->device->lock);
-    result = sluice_edits_take(flows->device, &flows->edits, &filled, edits, edit_count, held);
-    pthread_mutex_unlock(&flows->device->lock);
+    int result = sluice_edits_take(flows->device, &flows->edits, &filled, edits, edit_count, held);
     if (result)
         return result;
     int handle = sluice_flow_rule_add(flows->rules, value, mask, rule_priority, &filled);
     if (handle < 0)
-        release(flows, held);
+        sluice_edits_release(flows->device, &flows->edits, held);
     else
         memcpy(flows->held[handle], held, sizeof held);
     return handle;
 }
 
+int sluice_flows_add(struct sluice_flows *flows, const uint8_t *value, const uint8_t *mask, uint16_t rule_priority,
+                     const struct sluice_action_set *actions, const struct sluice_edit *edits, unsigned edit_count) {
+    int result = sluice_actions_check(flows->device, actions, edits, edit_count);
+    if (result)
+        return result;
+    pthread_mutex_lock(&flows->device->lock);
+    result = add_locked(flows, value, mask, rule_priority, actions, edits, edit_count);
+    pthread_mutex_unlock(&flows->device->lock);
+    return result;
+}
+
 int sluice_flows_delete(struct sluice_flows *flows, int handle) {
+    pthread_mutex_lock(&flows->device->lock);
     int result = sluice_flow_rule_delete(flows->rules, handle);
     if (result == 0)
-        release(flows, flows->held[handle]);
+        sluice_edits_release(flows->device, &flows->edits, flows->held[handle]);
+    pthread_mutex_unlock(&flows->device->lock);
     return result;
+}
+
+int sluice_flows_counters(struct sluice_flows *flows, int handle, struct sluice_rule_counters *counters) {
+    pthread_mutex_lock(&flows->device->lock);
+    int result = sluice_flow_rule_counters(flows->rules, handle, counters);
+    pthread_mutex_unlock(&flows->device->lock);
+    return result;
+}
+
+int sluice_flows_place(struct sluice_flows *flows, int handle, struct sluice_flow_operation *place,
+                       struct sluice_edit edits[SLUICE_ACTION_SLOTS]) {
+    int result = sluice_flow_rule_place(flows->rules, handle, place);
+    for (unsigned slot = 0; result == 0 && slot < SLUICE_ACTION_SLOTS; slot++) {
+        uint16_t index = flows->held[handle][slot];
+        edits[slot].slot = (uint8_t)slot;
+        if (index < SLUICE_EDIT_ENTRIES)
+            memcpy(edits[slot].value, flows->edits.entries[index].value, SLUICE_EDIT_BYTES);
+    }
+    return result;
+}
+
+uint32_t sluice_flows_limit(const struct sluice_flows *flows) {
+    return flows->limit;
 }
 
 struct sluice_flow_rules *sluice_flows_rules(struct sluice_flows *flows) {

@@ -20,7 +20,14 @@ void sluice_flows_close(struct sluice_flows *flows);
 int sluice_flows_add(struct sluice_flows *flows, const uint8_t *value, const uint8_t *mask, uint16_t rule_priority,
                      const struct sluice_action_set *actions, const struct sluice_edit *edits, unsigned edit_count);
 int sluice_flows_delete(struct sluice_flows *flows, int handle);
-// For what changes no rule: counters, places.
+// What the rule counted in all places it was in.
+int sluice_flows_counters(struct sluice_flows *flows, int handle, struct sluice_rule_counters *counters);
+// The rule and where it is now, and by slot the values of its SET_LONG actions.
+int sluice_flows_place(struct sluice_flows *flows, int handle, struct sluice_flow_operation *place,
+                       struct sluice_edit edits[SLUICE_ACTION_SLOTS]);
+// Handles are below this.
+uint32_t sluice_flows_limit(const struct sluice_flows *flows);
+// The rule manager, for who has the device to himself: its calls do not take the device's lock.
 struct sluice_flow_rules *sluice_flows_rules(struct sluice_flows *flows);
 
 #ifdef __cplusplus

@@ -11,11 +11,11 @@
 
 enum { COUNTER_BITS = 48 };
 
+// A handle: of the array that `pmd_flows` has for as many rules as there can be, at the place of the rule's number.
 struct rte_flow {
-    struct rte_flow *next, **at;
-    uint8_t lane; // of the port that it was asked of
-    struct flow_rule rule;
+    struct rte_flow *next, **at; // at: NULL where there is no rule
     struct flow_place place;
+    uint8_t lane;            // of the port that it was asked of
     uint64_t packets, bytes; // counters at the last reset
 };
 
@@ -23,7 +23,8 @@ struct pmd_flows {
     pthread_mutex_t lock;
     struct pmd_device *device;
     struct flow_tables *tables;
-    struct rte_flow *first;
+    struct rte_flow *first, *all;
+    uint32_t limit;
 };
 
 static struct pmd_port *port_of(const struct rte_eth_dev *ethdev) {
@@ -47,7 +48,22 @@ int pmd_flows_new(struct pmd_flows **out, struct pmd_device *device) {
     pthread_mutex_init(&flows->lock, NULL);
     flows->device = device;
     *out = flows;
-    return flow_tables_new(&flows->tables, device->sluice);
+    int result = flow_tables_new(&flows->tables, device->sluice);
+    if (result)
+        return result;
+    flows->limit = flow_tables_limit(flows->tables);
+    flows->all = calloc(flows->limit + 1, sizeof *flows->all);
+    return flows->all ? 0 : sluice_fail(-ENOMEM, "out of memory");
+}
+
+// Whether a handle is of a rule that there is: what a program gives back may be anything.
+static bool is_there(const struct pmd_flows *flows, const struct rte_flow *flow) {
+    uintptr_t at = (uintptr_t)flow - (uintptr_t)flows->all;
+    return at < flows->limit * sizeof *flow && at % sizeof *flow == 0 && flow->at;
+}
+
+static int no_rule(const struct rte_flow *flow, struct rte_flow_error *error) {
+    return flow_error(error, -ENOENT, RTE_FLOW_ERROR_TYPE_HANDLE, flow, "this handle is of no rule of the device");
 }
 
 static int forget(struct pmd_flows *flows, struct rte_flow *flow) {
@@ -55,7 +71,7 @@ static int forget(struct pmd_flows *flows, struct rte_flow *flow) {
     *flow->at = flow->next;
     if (flow->next)
         flow->next->at = flow->at;
-    free(flow);
+    flow->at = NULL;
     return result;
 }
 
@@ -94,6 +110,7 @@ void pmd_flows_free(struct pmd_flows *flows) {
     if (!flows)
         return;
     flow_tables_free(flows->tables);
+    free(flows->all);
     pthread_mutex_destroy(&flows->lock);
     free(flows);
 }
@@ -133,41 +150,52 @@ static int flow_validate(struct rte_eth_dev *ethdev, const struct rte_flow_attr 
     return result;
 }
 
+// The rule that was put into the tables becomes a handle.
+static struct rte_flow *keep(struct pmd_flows *flows, uint8_t lane, const struct flow_place *place) {
+    struct rte_flow *flow = &flows->all[place->handle];
+    *flow = (struct rte_flow){.next = flows->first, .at = &flows->first, .place = *place, .lane = lane};
+    if (flow->next)
+        flow->next->at = &flow->next;
+    flows->first = flow;
+    return flow;
+}
+
 static struct rte_flow *flow_create(struct rte_eth_dev *ethdev, const struct rte_flow_attr *attributes,
                                     const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
                                     struct rte_flow_error *error) {
     struct pmd_flows *flows = port_of(ethdev)->device->flows;
-    struct rte_flow *flow = calloc(1, sizeof *flow);
-    if (!flow) {
-        flow_error(error, -ENOMEM, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, "out of memory");
+    struct rte_flow *flow = NULL;
+    struct flow_place place;
+    struct flow_rule rule;
+    if (parse(ethdev, attributes, pattern, actions, &rule, error))
         return NULL;
-    }
-    int result = parse(ethdev, attributes, pattern, actions, &flow->rule, error);
     begin(flows);
-    if (result == 0 && (result = flow_tables_add(flows->tables, &flow->rule, &flow->place, error)) == 0) {
-        flow->lane = port_of(ethdev)->lane;
-        flow->next = flows->first;
-        flow->at = &flows->first;
-        if (flow->next)
-            flow->next->at = &flow->next;
-        flows->first = flow;
-    }
+    if (flow_tables_add(flows->tables, &rule, &place, error) == 0)
+        flow = keep(flows, port_of(ethdev)->lane, &place);
     end(flows);
-    if (result)
-        free(flow);
-    return result ? NULL : flow;
+    return flow;
+}
+
+static void log_end(struct pmd_flows *flows, const struct rte_flow *flow) {
+    struct sluice_rule_counters counters = {0};
+    if (!rte_log_can_log((uint32_t)pmd_log, RTE_LOG_DEBUG))
+        return;
+    flow_tables_counters(flows->tables, &flow->place, &counters);
+    PMD_LOG(DEBUG, "flow %p destroyed after %llu packets\n", (const void *)flow, (unsigned long long)counters.packets);
 }
 
 static int flow_destroy(struct rte_eth_dev *ethdev, struct rte_flow *flow, struct rte_flow_error *error) {
     struct pmd_flows *flows = port_of(ethdev)->device->flows;
+    int result = 0;
     begin(flows);
-    if (rte_log_can_log((uint32_t)pmd_log, RTE_LOG_DEBUG)) {
-        struct sluice_rule_counters counters = {0};
-        flow_tables_counters(flows->tables, &flow->place, &counters);
-        PMD_LOG(DEBUG, "flow %p destroyed after %llu packets\n", (void *)flow, (unsigned long long)counters.packets);
+    bool found = is_there(flows, flow);
+    if (found) {
+        log_end(flows, flow);
+        result = forget(flows, flow);
     }
-    int result = forget(flows, flow);
     end(flows);
+    if (!found)
+        return no_rule(flow, error);
     return result ? flow_error(error, result, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, "%s", sluice_error_text()) : 0;
 }
 
@@ -205,8 +233,11 @@ static int flow_query(struct rte_eth_dev *ethdev, struct rte_flow *flow, const s
         if (actions->type != RTE_FLOW_ACTION_TYPE_COUNT)
             return flow_refuse(error, actions, "a query of anything but COUNT");
         begin(flows);
-        result = count(flows, flow, data);
+        bool found = is_there(flows, flow);
+        result = found ? count(flows, flow, data) : 0;
         end(flows);
+        if (!found)
+            return no_rule(flow, error);
     }
     return result ? flow_error(error, result, RTE_FLOW_ERROR_TYPE_HANDLE, flow, "%s", sluice_error_text()) : 0;
 }
@@ -221,19 +252,20 @@ static int flow_isolate(struct rte_eth_dev *ethdev, int on, struct rte_flow_erro
 static int flow_dump(struct rte_eth_dev *ethdev, struct rte_flow *flow, FILE *file, struct rte_flow_error *error) {
     struct pmd_flows *flows = port_of(ethdev)->device->flows;
     char text[FLOW_TEXT], place[FLOW_PLACE_TEXT];
-    (void)error;
+    struct flow_rule rule;
     begin(flows);
+    bool found = !flow || is_there(flows, flow);
     for (struct rte_flow *one = flows->first; one; one = one->next) {
         struct sluice_rule_counters counters = {0};
         if ((flow && one != flow) || (!flow && one->lane != port_of(ethdev)->lane))
             continue;
         flow_tables_counters(flows->tables, &one->place, &counters);
-        flow_text(&one->rule, text);
-        flow_tables_text(flows->tables, &one->place, place);
+        flow_tables_text(flows->tables, &one->place, &rule, place);
+        flow_text(&rule, text);
         fprintf(file, "%s, %llu packets: %s\n", place, (unsigned long long)(counters.packets - one->packets), text);
     }
     end(flows);
-    return 0;
+    return found ? 0 : no_rule(flow, error);
 }
 
 const struct rte_flow_ops pmd_flow_ops = {

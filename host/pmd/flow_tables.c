@@ -116,12 +116,39 @@ int flow_tables_remove(struct flow_tables *it, const struct flow_place *place) {
 
 int flow_tables_counters(struct flow_tables *it, const struct flow_place *place,
                          struct sluice_rule_counters *counters) {
-    return sluice_flow_rule_counters(sluice_flows_rules(it->flows), place->handle, counters);
+    return sluice_flows_counters(it->flows, place->handle, counters);
 }
 
-void flow_tables_text(struct flow_tables *it, const struct flow_place *place, char text[FLOW_PLACE_TEXT]) {
+uint32_t flow_tables_limit(const struct flow_tables *it) {
+    return it->flows ? sluice_flows_limit(it->flows) : 0;
+}
+
+// A rule that is in the table as it was parsed.
+static void read_rule(const struct flow_tables *it, const struct flow_place *place,
+                      const struct sluice_flow_operation *at, const struct sluice_edit edits[SLUICE_ACTION_SLOTS],
+                      struct flow_rule *rule) {
+    *rule = (struct flow_rule){.rule_priority = (uint32_t)(UINT16_MAX - at->rule_priority), .actions = at->actions};
+    sluice_flow_key_unpack(&rule->value, at->value);
+    sluice_flow_key_unpack(&rule->mask, at->mask);
+    for (uint8_t slot = 0; slot < SLUICE_ACTION_SLOTS; slot++) {
+        if (at->actions.slots[slot].opcode != SLUICE_ACTION_NONE)
+            rule->action_count = (uint8_t)(slot + 1);
+        if (at->actions.slots[slot].opcode == SLUICE_ACTION_SET_LONG)
+            rule->edits[rule->edit_count++] = edits[slot];
+    }
+    if (place->template >= 0) {
+        const struct held_template *one = &it->templates[place->template];
+        rule->template_size = one->size;
+        memcpy(rule->template, one->bytes, one->size);
+    }
+}
+
+void flow_tables_text(struct flow_tables *it, const struct flow_place *place, struct flow_rule *rule,
+                      char text[FLOW_PLACE_TEXT]) {
+    struct sluice_edit edits[SLUICE_ACTION_SLOTS];
     struct sluice_flow_operation at = {.table_id = SLUICE_TABLE_TERNARY};
-    sluice_flow_rule_place(sluice_flows_rules(it->flows), place->handle, &at);
+    sluice_flows_place(it->flows, place->handle, &at, edits);
+    read_rule(it, place, &at, edits, rule);
     if (at.table_id == SLUICE_TABLE_HASHED)
         snprintf(text, FLOW_PLACE_TEXT, "mask group %u, rule %u", at.group, at.rule_id);
     else

@@ -30,7 +30,10 @@ int flow_tables_remove(struct flow_tables *tables, const struct flow_place *plac
 // What the rule has counted since it was added.
 int flow_tables_counters(struct flow_tables *tables, const struct flow_place *place,
                          struct sluice_rule_counters *counters);
-// Where it is now, in words.
-void flow_tables_text(struct flow_tables *tables, const struct flow_place *place, char text[FLOW_PLACE_TEXT]);
+// What it is, as it was parsed, and where it is now, in words.
+void flow_tables_text(struct flow_tables *tables, const struct flow_place *place, struct flow_rule *rule,
+                      char text[FLOW_PLACE_TEXT]);
+// Rules there can be: handles of places are below this.
+uint32_t flow_tables_limit(const struct flow_tables *tables);
 
 #endif
