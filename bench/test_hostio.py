@@ -1,22 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark of the host's cost a packet, at a small size: packets go round on both drivers, and both cost something."""
+"""The benchmark of a packet's cost between device and host, at a small size: packets go round on both sides, and it is told."""
 
 from __future__ import annotations
 
 import io
 import shutil
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from bench import hostio
+from bench.hostio import device
 
 
 @pytest.mark.skipif(shutil.which("dpdk-testpmd") is None, reason="DPDK is not installed: make dpdk")
 def test_packets_go_round_and_their_cost_is_told() -> None:
-    found = hostio.measure(lambda text: None, True, sizes=(60,), count=20_000, runs=1)
-    assert [one["driver"] for one in found["rows"]] == ["sluice", "net_ring"]
-    assert all(min(one["send"], one["receive"], one["empty_poll"], one["packets_per_s"]) > 0 for one in found["rows"])
+    small: dict[str, Any] = {"messages": (64, 2048), "slot_counts": (2,)}
+    found = hostio.measure(lambda text: None, True, sizes=(60,), count=20_000, runs=1, **small)
+    assert [one["driver"] for one in found["rows"]] == ["sluice", "buffers", "net_ring"]
+    keys = ("send", "receive", "empty_poll", "parse", "packets_per_s")
+    assert all(min(one[key] for key in keys) > 0 for one in found["rows"])
+    parsed, bare = ([one for one in found["device"]["lanes"] if one["graph"] == graph] for graph in ("flow table", "none"))
+    assert [one["cycles"] for one in (*parsed, *bare)] == [1.0] * 4  # a flit a cycle, both ways
+    assert parsed[0]["latency_cycles"] > bare[0]["latency_cycles"] > 0 < bare[1]["latency_cycles"] == parsed[1]["latency_cycles"]
+    assert [one["cycles"] for one in found["device"]["slots"]] == [1.0, 32.0]
+    assert found["device"]["slots"][1]["latency_cycles"] > 2048 / 64 > found["device"]["slots"][0]["latency_cycles"] > 2
     out = io.StringIO()
     hostio.show(found, Console(file=out, width=120))
-    assert "net_ring" in out.getvalue()
+    assert "net_ring" in out.getvalue() and "102.4" in out.getvalue()
+
+
+def test_a_packet_that_is_lost_or_changed_is_no_figure() -> None:
+    class Silent:
+        cycles = 0
+
+        def advance(self, cycles: int) -> None:
+            self.cycles += cycles
+
+    nowhere: Any = Silent()
+    with pytest.raises(RuntimeError, match="0 of 3 packets of 4 bytes came"):
+        device.burst(nowhere, lambda number: True, lambda: None, bytes(4), 3)
+    with pytest.raises(RuntimeError, match="packet 0 of 4 bytes came changed"):
+        device.burst(nowhere, lambda number: True, lambda: bytes(5), bytes(4), 3)

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a packet costs the host: cycles of the polling thread in DPDK's transmit and receive calls, on the driver whose device is
-a cable in software (`functional:join`), beside DPDK's net_ring, which hands over pointers, in the same run."""
+"""What a packet costs between device and host, on both sides.
+
+The host (`loop.c`): cycles of the polling thread in DPDK's transmit and receive calls, on the driver whose device is a cable in
+software (`functional:join`); the same in the device's buffers, without mbufs; beside both DPDK's net_ring, which hands over
+pointers; and parsing by software. The device (`device.py`): cycles of the RTL. All in one run.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -15,22 +19,25 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench.hostio import device
+from host.build import build as build_library
 from host.pmd.build import build as build_driver
 from host.pmd.build import build_program
 
 SIZES, COUNT, RUNS, PATIENCE = (60, 256, 1514), 200_000, 3, 120
-KEYS = ("send", "receive", "empty_poll")
+KEYS = ("send", "receive", "empty_poll", "parse")
 
 
-def once(program: Path, driver: Path, vdev: str, ports: tuple[int, int], size: int, count: int) -> dict[str, float]:
-    """One run of the program. Raises RuntimeError with its last words."""
+def once(program: Path, driver: Path, ends: Sequence[str], size: int, count: int) -> dict[str, float]:
+    """One run of the program between two ends (`loop.c`), the first word the DPDK device or none. Raises RuntimeError with its last
+    words."""
     cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     eal = ["--no-huge", "--legacy-mem", "-m", "128", "--no-pci", "--file-prefix", f"hostio{os.getpid()}", "-d", str(driver)]
-    eal += ["--lcores", f"0@({cores})", "--vdev", vdev]
-    command = [str(program), *eal, "--", *map(str, (*ports, size, count))]
+    eal += ["--lcores", f"0@({cores})", *(["--vdev", ends[0]] if ends[0] else [])]
+    command = [str(program), *eal, "--", *ends[1:], str(size), str(count)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     if done.returncode:
-        raise RuntimeError(f"{vdev}: status {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+        raise RuntimeError(f"{' '.join(ends)}: status {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -46,31 +53,71 @@ def row(name: str, size: int, runs: list[dict[str, float]]) -> dict[str, Any]:
     }
 
 
-def measure(
-    log: Callable[[str], None], peers: bool, sizes: tuple[int, ...] = SIZES, count: int = COUNT, runs: int = RUNS
-) -> dict[str, Any]:
-    """Each size on each driver, the runs in turn, so that other work on the machine meets them alike."""
-    program, driver = build_program(Path(__file__).with_name("loop.c")), build_driver()
-    drivers = {"sluice": ("net_sluice0,device=functional:join,lanes=[none,none]", (0, 1))}
+def host_rows(log: Callable[[str], None], peers: bool, sizes: Sequence[int], count: int, runs: int) -> list[dict[str, Any]]:
+    """Each size between each pair of ends, the runs in turn, so that other work on the machine meets them alike."""
+    program, driver = build_program(Path(__file__).with_name("loop.c"), library=build_library(("-O3",))), build_driver()
+    ends = {
+        "sluice": ["net_sluice0,device=functional:join,lanes=[none,none]", "driver", "0", "1"],
+        "buffers": ["", "buffers", "functional:join"],
+    }
     if peers:
-        drivers["net_ring"] = ("net_ring0", (0, 0))
+        ends["net_ring"] = ["net_ring0", "driver", "0", "0"]
     rows = []
     for size in sizes:
-        log(f"packets of {size} bytes")
-        found: dict[str, list[dict[str, float]]] = {name: [] for name in drivers}
+        log(f"packets of {size} bytes on the host")
+        found: dict[str, list[dict[str, float]]] = {name: [] for name in ends}
         for _ in range(runs):
-            for name, (vdev, ports) in drivers.items():
-                found[name].append(once(program, driver, vdev, ports, size, count))
+            for name, words in ends.items():
+                found[name].append(once(program, driver, words, size, count))
         rows += [row(name, size, some) for name, some in found.items()]
-    return {"burst": 32, "rows": rows}
+    return rows
+
+
+def conversions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What mbufs cost: the driver's calls without those of the library in them."""
+    by_driver = {(one["driver"], one["size"]): one for one in rows}
+    found = []
+    for size in dict.fromkeys(one["size"] for one in rows):
+        driver, buffers = by_driver["sluice", size], by_driver["buffers", size]
+        more = {f"{way}_mbuf": round(driver[key] - buffers[key], 1) for way, key in (("to", "receive"), ("from", "send"))}
+        found.append({"size": size, **more})
+    return found
+
+
+def measure(
+    log: Callable[[str], None],
+    peers: bool,
+    sizes: tuple[int, ...] = SIZES,
+    count: int = COUNT,
+    runs: int = RUNS,
+    **device_sizes: Any,
+) -> dict[str, Any]:
+    """Both sides; `device_sizes` are further arguments of `device.measure`."""
+    rows = host_rows(log, peers, sizes, count, runs)
+    return {"burst": 32, "rows": rows, "conversions": conversions(rows), "device": device.measure(log, sizes, **device_sizes)}
+
+
+def _print(console: Console, title: str, names: Mapping[str, str], rows: Sequence[dict[str, Any]]) -> None:
+    table = Table(title=title)
+    for heading in names.values():
+        table.add_column(heading, justify="left" if heading in ("driver", "graph", "way") else "right")
+    for one in rows:
+        table.add_row(*(f"{one[key]:,.0f}" if key in HOST else str(one[key]) for key in names))
+    console.print(table)
+
+
+HOST = (*KEYS, "packets_per_s", "to_mbuf", "from_mbuf")  # to whole numbers
 
 
 def show(result: dict[str, Any], console: Console) -> None:
-    """The figures as a table."""
-    table = Table(title="cycles of the time stamp counter a packet, bursts of 32")
-    for column in ("driver", "bytes", "send", "receive", "poll of an empty ring", "packets/s, one core"):
-        table.add_column(column, justify="left" if column == "driver" else "right")
-    for one in result["rows"]:
-        cells = [one["driver"], str(one["size"]), *(f"{one[key]:.0f}" for key in KEYS), f"{one['packets_per_s']:,}"]
-        table.add_row(*cells)
-    console.print(table)
+    """The figures as tables."""
+    names = {"driver": "driver", "size": "bytes", "send": "send", "receive": "receive", "empty_poll": "poll of an empty ring"}
+    names |= {"parse": "parse by software", "packets_per_s": "packets/s, one core"}
+    _print(console, "cycles of the time stamp counter a packet, bursts of 32", names, result["rows"])
+    names = {"size": "bytes", "to_mbuf": "buffer to mbuf", "from_mbuf": "mbuf to buffer"}
+    _print(console, "of it, the driver's over the buffers'", names, result["conversions"])
+    figures = {"cycles": "cycles a packet", "latency_cycles": "latency, cycles", "gbps": "Gbit/s at 200 MHz"}
+    names = {"graph": "graph", "way": "way", "size": "bytes", **figures}
+    _print(console, "the device between lane and host, RTL", names, result["device"]["lanes"])
+    names = {"size": "bytes", "slots": "slots", "buffer_bytes": "bytes in the ring", **figures}
+    _print(console, "messages through slots to the device and back, RTL", names, result["device"]["slots"])

@@ -1,45 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
-// For `sluice bench hostio`: packets go out of one port and come back into another. `loop EAL-ARGUMENTS -- SENDER
-// RECEIVER SIZE COUNT` prints as JSON what the calls of DPDK cost the thread that makes them: cycles of the time stamp
-// counter a packet, the median over bursts of 32, so that a burst in which the thread had to wait does not count.
+// For `sluice bench hostio`: packets go out of one end and come back into another. What a call costs the thread that
+// makes it is printed as JSON: cycles of the time stamp counter a packet, the median over bursts of 32, so that a
+// burst in which the thread had to wait does not count.
+//
+// `loop EAL-ARGUMENTS -- driver SENDER RECEIVER SIZE COUNT`: between ports of DPDK, as mbufs.
+// `loop EAL-ARGUMENTS -- buffers URI SIZE COUNT`: between lanes 0 and 1 of a device, in its self-described buffers:
+// what the driver does without making mbufs of them. `parse` is what reading the headers of a received packet costs by
+// software: of an mbuf rte_net_get_ptype and the 5-tuple, of a buffer the host library's parser, which makes the record
+// that the device's parser makes.
+#include <pthread.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
+#include <rte_ip.h>
 #include <rte_mbuf.h>
+#include <rte_net.h>
 #include <rte_pause.h>
+#include <rte_udp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BURST = 32, IN_FLIGHT = 128, SAMPLES = 1 << 16, PATIENCE_S = 60 };
+#include "service.h"
+#include "sluice/sluice.h"
+#include "switch.h"
+
+enum { BURST = 32, IN_FLIGHT = 128, SAMPLES = 1 << 16, PATIENCE_S = 60, HEADERS = 42 };
 
 struct samples {
     uint32_t count;
     uint32_t cycles[SAMPLES]; // of a burst
 };
 
-static struct samples sends, receives, polls;
+// Two ends of a cable. Both calls note what they cost; `receive` also what parsing costs.
+struct ends {
+    uint16_t (*send)(const struct ends *ends);    // a burst; how many were taken
+    uint16_t (*receive)(const struct ends *ends); // up to a burst; how many came
+    uint16_t sender, receiver, size;              // of `driver`; bytes of a packet
+    struct sluice_device *device;                 // of `buffers`
+    struct service *service;
+};
+
+static struct samples sends, receives, polls, parses;
 static struct rte_mempool *pool;
+static uint8_t frame[RTE_ETHER_MAX_LEN];
+static volatile uint32_t seen; // what was parsed is used
 
 static void fail(const char *text) {
     fprintf(stderr, "failed: %s\n", text);
     exit(1);
 }
 
-static void start(uint16_t port) {
-    struct rte_eth_conf conf = {.rxmode = {.mtu = RTE_ETHER_MTU}};
-    if (rte_eth_dev_configure(port, 1, 1, &conf) ||
-        rte_eth_rx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL, pool) ||
-        rte_eth_tx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL) || rte_eth_dev_start(port))
-        fail("a port does not start");
-}
-
-static struct rte_mbuf *packet(uint16_t size) {
-    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
-    if (!mbuf)
-        fail("no mbuf");
-    memset(rte_pktmbuf_append(mbuf, size), 0xff, size); // broadcast, of no protocol
-    return mbuf;
+// Broadcast, UDP over IPv4.
+static void make_frame(uint16_t size) {
+    struct rte_ether_hdr *ether = (struct rte_ether_hdr *)frame;
+    struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(ether + 1);
+    struct rte_udp_hdr *udp = (struct rte_udp_hdr *)(ip + 1);
+    memset(ether, 0xff, sizeof *ether);
+    ether->ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+    *ip = (struct rte_ipv4_hdr){.version_ihl = RTE_IPV4_VHL_DEF,
+                                .total_length = rte_cpu_to_be_16((uint16_t)(size - sizeof *ether)),
+                                .time_to_live = 64,
+                                .next_proto_id = IPPROTO_UDP,
+                                .src_addr = RTE_BE32(RTE_IPV4(10, 0, 0, 1)),
+                                .dst_addr = RTE_BE32(RTE_IPV4(10, 0, 0, 2))};
+    ip->hdr_checksum = rte_ipv4_cksum(ip);
+    *udp = (struct rte_udp_hdr){RTE_BE16(1000), RTE_BE16(2000),
+                                rte_cpu_to_be_16((uint16_t)(size - sizeof *ether - sizeof *ip)), 0};
 }
 
 static void note(struct samples *samples, uint64_t begin) {
@@ -60,65 +87,180 @@ static double median(struct samples *samples, unsigned packets) {
     return (double)samples->cycles[samples->count / 2] / packets;
 }
 
-static uint16_t receive_burst(uint16_t port) {
+// ---- Ports of DPDK
+
+static void start(uint16_t port) {
+    struct rte_eth_conf conf = {.rxmode = {.mtu = RTE_ETHER_MTU}};
+    if (rte_eth_dev_configure(port, 1, 1, &conf) ||
+        rte_eth_rx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL, pool) ||
+        rte_eth_tx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL) || rte_eth_dev_start(port))
+        fail("a port does not start");
+}
+
+static void stop(uint16_t port) {
+    if (rte_eth_dev_stop(port) || rte_eth_dev_close(port))
+        fail("a port does not close");
+}
+
+static struct rte_mbuf *packet(uint16_t size) {
+    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+    if (!mbuf)
+        fail("no mbuf");
+    memcpy(rte_pktmbuf_append(mbuf, size), frame, size);
+    return mbuf;
+}
+
+static uint32_t parse_mbuf(const struct rte_mbuf *mbuf) {
+    struct rte_net_hdr_lens lengths;
+    uint32_t type = rte_net_get_ptype(mbuf, &lengths, RTE_PTYPE_ALL_MASK);
+    const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(mbuf, const struct rte_ipv4_hdr *, lengths.l2_len);
+    const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)((const uint8_t *)ip + lengths.l3_len);
+    if (!RTE_ETH_IS_IPV4_HDR(type) || (type & RTE_PTYPE_L4_MASK) != RTE_PTYPE_L4_UDP)
+        return type;
+    return type ^ ip->src_addr ^ ip->dst_addr ^ ip->next_proto_id ^ udp->src_port ^ udp->dst_port;
+}
+
+static uint16_t receive_mbufs(const struct ends *ends) {
     struct rte_mbuf *burst[BURST];
     uint64_t begin = rte_rdtsc();
-    uint16_t got = rte_eth_rx_burst(port, 0, burst, BURST);
+    uint16_t got = rte_eth_rx_burst(ends->receiver, 0, burst, BURST);
     if (got == BURST)
         note(&receives, begin);
     else if (got == 0)
         note(&polls, begin);
+    begin = rte_rdtsc();
+    for (uint16_t i = 0; i < got; i++)
+        seen ^= parse_mbuf(burst[i]);
+    if (got == BURST)
+        note(&parses, begin);
     rte_pktmbuf_free_bulk(burst, got);
     return got;
 }
 
-static uint16_t send_burst(uint16_t port, uint16_t size, uint16_t count) {
+static uint16_t send_mbufs(const struct ends *ends) {
     struct rte_mbuf *burst[BURST];
-    for (uint16_t i = 0; i < count; i++)
-        burst[i] = packet(size);
+    for (uint16_t i = 0; i < BURST; i++)
+        burst[i] = packet(ends->size);
     uint64_t begin = rte_rdtsc();
-    uint16_t taken = rte_eth_tx_burst(port, 0, burst, count);
+    uint16_t taken = rte_eth_tx_burst(ends->sender, 0, burst, BURST);
     if (taken == BURST)
         note(&sends, begin);
-    rte_pktmbuf_free_bulk(burst + taken, count - taken);
+    rte_pktmbuf_free_bulk(burst + taken, BURST - taken);
     return taken;
 }
 
-static void loop(uint16_t sender, uint16_t receiver, uint16_t size, uint32_t total) {
+// ---- Buffers of a device
+
+static uint16_t receive_buffers(const struct ends *ends) {
+    struct sluice_packet burst[BURST];
+    struct sluice_phv_record record;
+    uint64_t begin = rte_rdtsc(), parsing, spent;
+    unsigned got = sluice_poll_receive(ends->device, burst, BURST);
+    parsing = rte_rdtsc();
+    for (unsigned i = 0; i < got; i++) {
+        sluice_parse(burst[i].bytes, burst[i].size, NULL, &record);
+        seen ^= record.length;
+    }
+    if (got == BURST)
+        note(&parses, parsing);
+    spent = rte_rdtsc() - parsing;
+    if (got)
+        sluice_poll_release(ends->device);
+    if (got == BURST)
+        note(&receives, begin + spent);
+    else if (got == 0)
+        note(&polls, begin);
+    return (uint16_t)got;
+}
+
+static uint16_t send_buffers(const struct ends *ends) {
+    uint64_t begin = rte_rdtsc();
+    uint16_t taken = 0;
+    while (taken < BURST && sluice_poll_send(ends->device, frame, ends->size, 1, 0) == 0)
+        taken++;
+    service_wake(ends->service);
+    if (taken == BURST)
+        note(&sends, begin);
+    return taken;
+}
+
+static void *run(void *service) {
+    return service_run(service) ? service : NULL;
+}
+
+// ----
+
+static void loop(const struct ends *ends, uint32_t total) {
     uint64_t end = rte_rdtsc() + PATIENCE_S * rte_get_tsc_hz();
     for (uint32_t sent = 0, received = 0; received < total;) {
         if (sent - received <= IN_FLIGHT - BURST && sent < total)
-            sent += send_burst(sender, size, BURST);
-        uint16_t got = receive_burst(receiver);
+            sent += ends->send(ends);
+        uint16_t got = ends->receive(ends);
         received += got;
         for (unsigned i = 0; i < 200 && got < BURST; i++) // until a whole burst is there
             rte_pause();
         if (rte_rdtsc() > end)
             fail("packets do not come back");
     }
+    for (unsigned i = 0; i < 1000; i++) // nothing is under way any more
+        ends->receive(ends);
+}
+
+static void loop_driver(struct ends *ends, uint32_t total) {
+    ends->send = send_mbufs;
+    ends->receive = receive_mbufs;
+    pool = rte_pktmbuf_pool_create("pool", 4095, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    if (!pool)
+        fail("no memory");
+    start(ends->sender);
+    if (ends->receiver != ends->sender)
+        start(ends->receiver);
+    loop(ends, total);
+    stop(ends->sender);
+    if (ends->receiver != ends->sender)
+        stop(ends->receiver);
+}
+
+static void loop_buffers(struct ends *ends, const char *uri, uint32_t total) {
+    const char *lanes[] = {"none", "none"};
+    pthread_t thread;
+    void *failed;
+    ends->send = send_buffers;
+    ends->receive = receive_buffers;
+    if (sluice_device_open(uri, &ends->device) || service_new(&ends->service, ends->device, lanes, 2, NULL, NULL))
+        fail(sluice_error_text());
+    service_lane_set(ends->service, 0, true);
+    service_lane_set(ends->service, 1, true);
+    if (pthread_create(&thread, NULL, run, ends->service))
+        fail("no thread");
+    loop(ends, total);
+    service_stop(ends->service);
+    pthread_join(thread, &failed);
+    if (service_free(ends->service) || failed)
+        fail(sluice_error_text());
+    sluice_device_close(ends->device);
 }
 
 int main(int count, char **arguments) {
     int used = rte_eal_init(count, arguments);
-    if (used < 0 || count - used != 5)
-        fail("loop EAL-ARGUMENTS -- SENDER RECEIVER SIZE COUNT");
-    uint16_t sender = (uint16_t)atoi(arguments[used + 1]), receiver = (uint16_t)atoi(arguments[used + 2]);
-    uint16_t size = (uint16_t)atoi(arguments[used + 3]);
-    uint32_t total = (uint32_t)atoi(arguments[used + 4]) / BURST * BURST;
-    pool = rte_pktmbuf_pool_create("pool", 4095, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
-    if (!pool || size < RTE_ETHER_HDR_LEN || size > RTE_ETHER_MAX_LEN - RTE_ETHER_CRC_LEN)
-        fail("no memory, or a size that cannot be");
-    start(sender);
-    if (receiver != sender)
-        start(receiver);
-    loop(sender, receiver, size, total);
-    for (unsigned i = 0; i < 1000; i++) // nothing is under way any more
-        receive_burst(receiver);
-    printf("{\"send\": %.1f, \"receive\": %.1f, \"empty_poll\": %.1f, \"tsc_hz\": %llu}\n", median(&sends, BURST),
-           median(&receives, BURST), median(&polls, 1), (unsigned long long)rte_get_tsc_hz());
-    for (uint16_t port = 0; port < rte_eth_dev_count_total(); port++)
-        if (port == sender || port == receiver)
-            if (rte_eth_dev_stop(port) || rte_eth_dev_close(port))
-                fail("a port does not close");
+    char **own = arguments + used + 1;
+    bool is_driver = used >= 0 && count - used == 6 && strcmp(own[0], "driver") == 0;
+    if (!is_driver && (used < 0 || count - used != 5 || strcmp(own[0], "buffers") != 0))
+        fail("loop EAL-ARGUMENTS -- driver SENDER RECEIVER SIZE COUNT, or buffers URI SIZE COUNT");
+    struct ends ends = {.size = (uint16_t)atoi(arguments[count - 2])};
+    uint32_t total = (uint32_t)atoi(arguments[count - 1]) / BURST * BURST;
+    if (ends.size < HEADERS || ends.size > RTE_ETHER_MAX_LEN - RTE_ETHER_CRC_LEN)
+        fail("a size that cannot be");
+    make_frame(ends.size);
+    if (is_driver) {
+        ends.sender = (uint16_t)atoi(own[1]);
+        ends.receiver = (uint16_t)atoi(own[2]);
+        loop_driver(&ends, total);
+    } else {
+        loop_buffers(&ends, own[1], total);
+    }
+    printf("{\"send\": %.1f, \"receive\": %.1f, \"empty_poll\": %.1f, \"parse\": %.1f, \"tsc_hz\": %llu}\n",
+           median(&sends, BURST), median(&receives, BURST), median(&polls, 1), median(&parses, BURST),
+           (unsigned long long)rte_get_tsc_hz());
     return rte_eal_cleanup() ? 1 : 0;
 }

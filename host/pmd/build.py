@@ -68,9 +68,12 @@ def build() -> Path:
     return target
 
 
-def build_program(source: Path, driver: bool = False) -> Path:
-    """A DPDK program, or a driver, of one C file; made when it is not there. Raises BuildError."""
+def build_program(source: Path, driver: bool = False, library: Path | None = None) -> Path:
+    """A DPDK program, or a driver, of one C file, which may use a build of the host library; made when it is not there. Raises
+    BuildError."""
     libraries = [f"-lrte_{name}" for name in NEEDED]
+    if library:
+        libraries += [*(f"-I{path}" for path in INCLUDES), str(library), f"-Wl,-rpath,{library.parent}"]
     kind = ["-fPIC", "-shared", *DEFINES] if driver else []
     command = [*FLAGS, "-O2", *kind, *dpdk_flags(), str(source), *libraries, "-lpthread"]
     digest = hashlib.sha256(repr(command).encode() + source.read_bytes()).hexdigest()[:16]

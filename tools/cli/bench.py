@@ -25,7 +25,7 @@ BENCHMARKS = {
     "elements": "the library as hardware: II, its proof, stages, tokens a cycle, area; ClickNP's Table 2 beside it",
     "updates": "state of a flow that every packet changes: II, its proof, and cycles a packet for 1 and 1000 flows",
     "flows": "rules through rte_flow: dpdk-test-flow-perf on the functional device, on a driver that does nothing, and on the RTL",
-    "hostio": "what a packet costs the host: the driver on a device that is a cable in software, DPDK's net_ring beside it",
+    "hostio": "a packet between host and device: cycles on both sides; slot channels (ClickNP: Fig. 8); DPDK's net_ring beside it",
     "ovs": "Open vSwitch without offload, with marks, with full offload: cycles of the poll thread by stage (FAS: Fig. 3, 8, 9)",
     "rules": "populate, delete and update rates of both rule tables, in hardware and through the library (Table 5)",
 }

@@ -117,14 +117,14 @@ def run(
     progress("running")
     with tempfile.TemporaryDirectory() as folder:
         printed = Path(folder) / "printed"
-        with _stdout_to(printed), Device(made.sizes, graph=made.texts) as device:
+        with stdout_to(printed), Device(made.sizes, graph=made.texts) as device:
             ran = _Run(made, device, captures, seed).run(calls)
         _note(made, ran, printed.read_text().splitlines(), captures)
     return ran
 
 
 @contextmanager
-def _stdout_to(path: Path) -> Iterator[None]:
+def stdout_to(path: Path) -> Iterator[None]:
     """What the elements print goes to the process's standard output: to a file instead."""
     library = ctypes.CDLL(None)
     sys.stdout.flush()
