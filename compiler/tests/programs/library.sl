@@ -4,6 +4,7 @@
 import "../../../elements/cuckoohash/cuckoohash.sl";
 import "../../../elements/flowcache/flowcache.sl";
 import "../../../elements/hashtcam/hashtcam.sl";
+import "../../../elements/l4parser/l4parser.sl";
 import "../../../elements/lpmtree/lpmtree.sl";
 import "../../../elements/tcam/tcam.sl";
 
@@ -15,3 +16,5 @@ Idle -> HashTCAM<Groups = 3, Entries = 8> :: tcam @ -> Drop<tcam_result_t>
 Idle -> TCAM<Groups = 2, Entries = 8> :: ternary @ -> Drop<tcam_result_t>
 Idle -> FlowCache<Entries = 8> :: cache @ -> Drop<cache_reply_t>
 Idle -> LPMTree<Levels = 4> :: tree @ -> Drop<lpm_result_t>
+from_lane[3] -> L4Parser :: parser [1] -> [1] SynFlood<Entries = 8> :: flood @ -> [1] ScanDetect<Entries = 8> :: scan @ -> to_lane[3]
+Tee<T = headers_t> :: both  parser.headers -> both  both [1] -> flood.headers  both [2] -> scan.headers

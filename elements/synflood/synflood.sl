@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Finds floods of TCP connection requests (SYN without ACK) and limits them: one token bucket for each source, one for each
+/// destination, in places found by a hash. A SYN beyond the limit of its source leaves with VERDICT_DROP in `meta.verdict`, one beyond
+/// that of its destination (a flood from many sources) as it came; `set_verdicts` names other verdicts. Every packet leaves; one whose
+/// verdict is made already is not looked at. `headers` come from an L4Parser.
+
+import "../hash/address.sl";
+import "../l4parser/l4parser.sl";
+
+.element SynFlood <Entries = 4096> (packet in, headers_t headers -> packet out) {
+    constexpr uchar SYN = 0x02;
+    constexpr uchar ACK = 0x10;
+    .state {
+        /// When the bucket of a place is full again, in cycles of `meta.timestamp` (virtual scheduling, as in RateLimiter).
+        ulong source_ready[Entries];
+        ulong destination_ready[Entries];
+        struct limit_t { uint period; uint<48> burst; } source, destination;    /// cycles a SYN, 0: no limit; how far ahead `ready` may be
+        verdict_t source_verdict = VERDICT_DROP;
+        verdict_t destination_verdict = VERDICT_PASS;
+        uint secret;
+        ulong syns;
+        ulong limited;              /// SYNs beyond the limit of their source
+        ulong flooding;             /// SYNs beyond the limit of their destination
+        ulong unseen;               /// TCP whose header is not whole in the first flit (IPv6)
+        uint<128> last_source;      /// of the last SYN beyond a limit
+        uint<128> last_destination;
+    }
+
+    bool is_over(limit_t limit, ulong ready, ulong time) { return limit.period != 0 && (time + limit.burst - ready) >> 63; }
+    ulong taken(limit_t limit, ulong ready, ulong time) { return (time - ready) >> 63 ? ready + limit.period : time + limit.period; }
+
+    .handler {
+        flit x = read(in);
+        if (x.sop) {
+            headers_t h = read(headers);
+            bool is_open = x.meta.verdict == VERDICT_PASS && h.protocol == IP_PROTOCOL_TCP;
+            if (is_open && h.truncated) unseen += 1;
+            if (is_open && h.has_ports && (h.tcp_flags & (SYN | ACK)) == SYN) {
+                ulong time = x.meta.timestamp;
+                uint<clog2(Entries)> from = address_hash(h.source, secret);
+                uint<clog2(Entries)> to = address_hash(h.destination, secret);
+                verdict_t verdict = VERDICT_PASS;
+                syns += 1;
+                ulong before = source_ready[from];
+                bool is_limited = is_over(source, before, time);
+                if (is_limited) {
+                    limited += 1;
+                    verdict = source_verdict;
+                } else {
+                    source_ready[from] = taken(source, before, time);
+                }
+                ulong ready = destination_ready[to];
+                bool is_flooding = !is_limited && is_over(destination, ready, time);
+                if (is_flooding) {
+                    flooding += 1;
+                    verdict = destination_verdict;
+                } else if (!is_limited) {
+                    destination_ready[to] = taken(destination, ready, time);
+                }
+                if (is_limited || is_flooding) {
+                    last_source = h.source;
+                    last_destination = h.destination;
+                }
+                x.meta.verdict = verdict;
+            }
+        }
+        write(out, x);
+    }
+    /// A SYN every `period` cycles, and `burst` cycles worth of them at once; period 0: no limit.
+    .signal void set_source_limit(uint period, uint<48> burst) { source = {period, burst}; }
+    .signal void set_destination_limit(uint period, uint<48> burst) { destination = {period, burst}; }
+    /// What `meta.verdict` says of SYNs beyond a limit.
+    .signal void set_verdicts(verdict_t for_source, verdict_t for_destination) {
+        source_verdict = for_source;
+        destination_verdict = for_destination;
+    }
+    .signal void set_secret(uint number) { secret = number; }
+    .signal ulong get_syns() { return syns; }
+    .signal ulong get_limited() { return limited; }
+    .signal ulong get_flooding() { return flooding; }
+    .signal ulong get_unseen() { return unseen; }
+    .signal uint<128> get_last_source() { return last_source; }
+    .signal uint<128> get_last_destination() { return last_destination; }
+}
