@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded capture with floods and scans among its packets, as C++ and in the device: what is dropped, what signals say."""
+
+from __future__ import annotations
+
+import lzma
+import random
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.l2 import Ether
+
+from elements.hash.address import address_hash
+from testing.programs import run
+from testing.simulate import ROOT
+from tools.cli.run_program import read_capture
+
+SOURCE = Path(__file__).with_name("guard.sl")
+CAPTURE = ROOT / "testing" / "captures" / "lane0.pcap.xz"
+PACKETS = 1200  # of the capture
+FLOODER, PORT_SCANNER, ADDRESS_SCANNER, VICTIM = (f"198.51.100.{n}" for n in (1, 2, 3, 4))  # addresses that are not in it
+REQUESTS, ARRIVING, MOST, PLACES = 40, 90, 8, 4096  # of a source, to a destination; bits of a map; entries
+PERIOD = 0xFFFFFFFF  # longer than everything here, in any unit
+PORT_SEED = 0x9E3779B9
+SETTINGS = (
+    f"flood.set_source_limit:{PERIOD},{PERIOD * (REQUESTS - 1)}",
+    f"flood.set_destination_limit:{PERIOD},{PERIOD * (ARRIVING - 1)}",
+    f"scan.set_limits:{MOST},{MOST},2",
+    "scan.set_window:40",
+)
+ASKED = ("flood.get_limited", "flood.get_flooding", "scan.get_port_scans", "scan.get_address_scans", "obey.get_dropped")
+
+
+def number(address: str) -> int:
+    return int(IPv4Address(address))
+
+
+def place(address: str) -> int:
+    return address_hash(number(address)) % PLACES
+
+
+def segment(source: str, destination: str, port: int, flags: str) -> bytes:
+    return bytes(
+        Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src=source, dst=destination) / TCP(dport=port, flags=flags)
+    )
+
+
+def beyond(hashes: list[int]) -> list[bool]:
+    """Which of the probes of a source are beyond its limit."""
+    return [len({value % 64 for value in hashes[: n + 1]}) > MOST for n in range(len(hashes))]
+
+
+@pytest.fixture(scope="module")
+def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], list[bytes], list[int]]:
+    """Packets, those that are to be left, and what the signals are to answer."""
+    rng = random.Random(4)
+    path = tmp_path_factory.mktemp("capture") / "lane0.pcap"
+    path.write_bytes(lzma.decompress(CAPTURE.read_bytes()))
+    honest = [packet.data for packet in read_capture(path)[:PACKETS]]
+    spoofed = [f"203.0.113.{n}" for n in range(80)]
+    assert not {place(PORT_SCANNER), place(ADDRESS_SCANNER)} & {place(address) for address in [FLOODER, *spoofed]}
+    requests = [(segment(FLOODER, VICTIM, 80, "S"), n >= REQUESTS) for n in range(70)]
+    requests += [(segment(address, VICTIM, 80, "S"), False) for address in spoofed]  # those beyond ARRIVING are counted, and pass
+    ports, targets = rng.sample(range(1, 65536), 60), [f"192.0.2.{n}" for n in range(60)]
+    by_port = beyond([address_hash(port, PORT_SEED) for port in ports])
+    by_address = beyond([address_hash(number(target)) for target in targets])
+    probes = [[(segment(PORT_SCANNER, VICTIM, port, "F"), bad) for port, bad in zip(ports, by_port, strict=True)]]
+    probes += [[(segment(ADDRESS_SCANNER, target, 23, ""), bad) for target, bad in zip(targets, by_address, strict=True)]]
+    queues = [[(data, False) for data in honest], requests, *probes]
+    order = [n for n, queue in enumerate(queues) for _ in queue]
+    rng.shuffle(order)
+    every = [queues[n].pop(0) for n in order]
+    limited, flooding = 70 - REQUESTS, REQUESTS + len(spoofed) - ARRIVING
+    answers = [limited, flooding, sum(by_port), sum(by_address), limited + sum(by_port) + sum(by_address)]
+    return [data for data, _ in every], [data for data, bad in every if not bad], answers
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_it_finds_and_drops_what_attacks(target: str, mixed: tuple[list[bytes], list[bytes], list[int]], tmp_path: Path) -> None:
+    given, left, answers = mixed
+    text = SOURCE.read_text().replace('"../../elements', f'"{ROOT}/elements')
+    ran = run(text, [given], tmp_path, target, [*(f"{setting}@0" for setting in SETTINGS), *ASKED])
+    found = [ran.answers["flood"][2:], ran.answers["scan"][2:], ran.answers["obey"]]  # behind those of the settings
+    assert [answer for some in found for answer in some] == answers
+    assert ran.left == [left]
