@@ -10,14 +10,14 @@
 
 #include "sluice/sluice.h"
 
-enum { OPERAND_WORDS = SLUICE_FLOW_OPERAND_BYTES / 4, WORDS = SLUICE_INSTRUCTION_BYTES / 4, POLLS = 100000 };
+enum { WORD = 4, PAIR = 2 * WORD, POLLS = 100000 };
 enum { STATUS_READY = 1, WORD_CYCLES = 2 }; // a register access takes that many cycles or more
 
 struct sluice_flow_device {
     struct sluice_flow_bus bus;
     uint32_t groups, group_entries, ternary_entries, latency;
-    uint32_t operand[OPERAND_WORDS], instruction[WORDS]; // what the element holds
-    struct sluice_action_set actions;                    // of that instruction
+    uint8_t operand[SLUICE_FLOW_OPERAND_BYTES], instruction[SLUICE_INSTRUCTION_BYTES]; // what the element holds
+    struct sluice_action_set actions;                                                  // of that instruction
     bool is_known;
     bool has_deleted; // since the last pause: packets of the rule may be under way
 };
@@ -34,20 +34,24 @@ static int write_word(const struct sluice_flow_device *device, uint32_t address,
     return device->bus.write(device->bus.context, address, value);
 }
 
-// Bytes into registers from `address` on, those that differ from `held`.
-static int write_words(const struct sluice_flow_device *device, uint32_t address, const uint8_t *bytes, uint32_t *held,
-                       unsigned count) {
-    for (unsigned i = 0; i < count; i++) {
-        uint32_t word = word_of(bytes + 4 * i);
-        if (device->is_known && held[i] == word)
+// Bytes into registers from `address` on, the words that differ from `held`; most do not, so two are compared at once.
+static int write_words(const struct sluice_flow_device *device, uint32_t address, const uint8_t *bytes, uint8_t *held,
+                       unsigned size) {
+    for (unsigned pair = 0; pair < size; pair += PAIR) {
+        if (device->is_known && memcmp(held + pair, bytes + pair, PAIR) == 0)
             continue;
-        int result = write_word(device, address + 4 * i, word);
-        if (result)
-            return result;
-        held[i] = word;
+        for (unsigned at = pair; at < pair + PAIR; at += WORD) {
+            if (device->is_known && memcmp(held + at, bytes + at, WORD) == 0)
+                continue;
+            int result = write_word(device, address + at, word_of(bytes + at));
+            if (result)
+                return result;
+            memcpy(held + at, bytes + at, WORD);
+        }
     }
     return 0;
 }
+_Static_assert(SLUICE_FLOW_OPERAND_BYTES % PAIR == 0 && SLUICE_INSTRUCTION_BYTES % PAIR == 0, "whole pairs of words");
 
 // A deletion names the rule only; what it leaves open stays as it is in the element.
 static int write_instruction(struct sluice_flow_device *device, const struct sluice_flow_operation *op) {
@@ -60,7 +64,7 @@ static int write_instruction(struct sluice_flow_device *device, const struct slu
     instruction.actions = device->actions;
     sluice_flow_target_pack(&target, instruction.value);
     sluice_instruction_pack(&instruction, bytes);
-    return write_words(device, SLUICE_OFU_REGISTERS_INSTRUCTION, bytes, device->instruction, WORDS);
+    return write_words(device, SLUICE_OFU_REGISTERS_INSTRUCTION, bytes, device->instruction, sizeof bytes);
 }
 
 static int write_operation(struct sluice_flow_device *device, const struct sluice_flow_operation *op) {
@@ -73,7 +77,7 @@ static int write_operation(struct sluice_flow_device *device, const struct sluic
         memcpy(operand.value, op->value, sizeof operand.value);
         memcpy(operand.mask, op->mask, sizeof operand.mask);
         sluice_flow_operand_pack(&operand, bytes);
-        result = write_words(device, SLUICE_FLOW_REGISTERS_OPERAND, bytes, device->operand, OPERAND_WORDS);
+        result = write_words(device, SLUICE_FLOW_REGISTERS_OPERAND, bytes, device->operand, sizeof bytes);
     }
     if (result == 0)
         result = write_instruction(device, op);

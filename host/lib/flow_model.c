@@ -10,22 +10,18 @@
 
 #include "flow_hash.h"
 
-enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS };
+enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS, LINE = 64 };
 
+// Two cache lines.
 struct model_rule {
-    uint64_t key[WORDS]; // masked
-    struct sluice_action_set actions;
-    struct sluice_rule_counters counters;
-    uint32_t mask; // its number
+    uint64_t key[WORDS];                   // masked
+    uint32_t actions[SLUICE_ACTION_SLOTS]; // folded
+    uint64_t packets, bytes;
+    uint32_t last_hit, hash; // of key and mask
+    uint16_t mask;           // its number
     uint16_t rule_priority;
     uint8_t group; // of a hashed one
     bool used;
-};
-
-// Apart from the rules, so that a search reads no rule of another key.
-struct model_link {
-    uint32_t hash; // of key and mask
-    int32_t next;  // rule in the chain
 };
 
 struct model_mask {
@@ -39,37 +35,27 @@ struct model_group {
 };
 
 struct sluice_flow_model {
-    uint32_t groups, group_entries, fill, hashed_entries, ternary_entries, buckets;
+    uint32_t groups, group_entries, fill, hashed_entries, ternary_entries;
     uint32_t used_count, *masks_used; // numbers of the masks that rules have
     struct model_group *group;
     struct model_mask *mask;
-    struct model_rule *rules; // those of mask groups by rule id, then the ternary ones
-    struct model_link *links; // of each
-    int32_t *chains;          // of rules, by masked key and mask
+    struct model_rule *rules;       // those of mask groups by rule id, then the ternary ones
+    struct sluice_flow_index index; // of them by masked key and mask
 };
 
 static struct model_rule *rule_of(const struct sluice_flow_model *model, uint8_t table_id, uint32_t rule_id) {
     return &model->rules[table_id == SLUICE_TABLE_HASHED ? rule_id : model->hashed_entries + rule_id];
 }
 
-static int32_t *chain_of(const struct sluice_flow_model *model, uint32_t hash) {
-    return &model->chains[hash & (model->buckets - 1)];
-}
-
 static bool is_hashed(const struct sluice_flow_model *model, const struct model_rule *rule) {
     return rule < model->rules + model->hashed_entries;
 }
 
-static struct model_link *link_of(const struct sluice_flow_model *model, const struct model_rule *rule) {
-    return &model->links[rule - model->rules];
-}
-
-// The next rule of key and mask in a chain from `id` on; NULL: none.
-static struct model_rule *find_from(const struct sluice_flow_model *model, int32_t id, uint32_t hash, uint32_t mask,
-                                    const uint64_t *key) {
-    for (; id != NONE; id = model->links[id].next)
-        if (model->links[id].hash == hash && model->rules[id].mask == mask &&
-            memcmp(model->rules[id].key, key, sizeof model->rules[id].key) == 0)
+// The next rule of key and mask from the place `*at` in the index on; NULL: none.
+static struct model_rule *next_of(const struct sluice_flow_model *model, uint32_t hash, uint32_t mask,
+                                  const uint64_t *key, uint32_t *at) {
+    for (int32_t id; (id = sluice_flow_index_next(&model->index, hash, at)) != NONE;)
+        if (model->rules[id].mask == mask && memcmp(model->rules[id].key, key, sizeof model->rules[id].key) == 0)
             return &model->rules[id];
     return NULL;
 }
@@ -90,11 +76,7 @@ static uint32_t number_of(struct sluice_flow_model *model, const uint8_t *mask) 
 
 static void link_rule(struct sluice_flow_model *model, struct model_rule *rule) {
     struct model_mask *mask = &model->mask[rule->mask];
-    struct model_link *link = link_of(model, rule);
-    link->hash = sluice_flow_hash(rule->key, rule->mask);
-    int32_t *chain = chain_of(model, link->hash);
-    link->next = *chain;
-    *chain = (int32_t)(rule - model->rules);
+    sluice_flow_index_add(&model->index, rule->hash, (int32_t)(rule - model->rules));
     if (mask->rules++ == 0) {
         mask->position = model->used_count;
         model->masks_used[model->used_count++] = rule->mask;
@@ -103,11 +85,7 @@ static void link_rule(struct sluice_flow_model *model, struct model_rule *rule) 
 
 static void unlink_rule(struct sluice_flow_model *model, const struct model_rule *rule) {
     struct model_mask *mask = &model->mask[rule->mask];
-    const struct model_link *link = link_of(model, rule);
-    int32_t *at = chain_of(model, link->hash);
-    while (&model->links[*at] != link)
-        at = &model->links[*at].next;
-    *at = link->next;
+    sluice_flow_index_remove(&model->index, rule->hash, (int32_t)(rule - model->rules));
     if (--mask->rules == 0) {
         uint32_t last = model->masks_used[--model->used_count];
         model->masks_used[mask->position] = last;
@@ -119,18 +97,18 @@ static void unlink_rule(struct sluice_flow_model *model, const struct model_rule
 static struct model_rule rule_from(const struct sluice_flow_model *model, const struct sluice_flow_operation *op,
                                    uint32_t number) {
     struct model_rule rule = {
-        .actions = op->actions, .mask = number, .rule_priority = op->rule_priority, .group = op->group, .used = true};
+        .mask = (uint16_t)number, .rule_priority = op->rule_priority, .group = op->group, .used = true};
+    sluice_flow_fold(rule.actions, &op->actions);
     sluice_flow_words(rule.key, op->value);
     for (unsigned i = 0; i < WORDS; i++)
         rule.key[i] &= model->mask[number].bits[i];
+    rule.hash = sluice_flow_hash(rule.key, rule.mask);
     return rule;
 }
 
 static bool is_in_group(const struct sluice_flow_model *model, const struct model_rule *rule) {
-    uint32_t hash = sluice_flow_hash(rule->key, rule->mask);
-    int32_t id = *chain_of(model, hash);
-    for (const struct model_rule *other; (other = find_from(model, id, hash, rule->mask, rule->key));
-         id = link_of(model, other)->next)
+    uint32_t at = rule->hash;
+    for (const struct model_rule *other; (other = next_of(model, rule->hash, rule->mask, rule->key, &at));)
         if (is_hashed(model, other) && other->group == rule->group)
             return true;
     return false;
@@ -179,10 +157,12 @@ static void remove_rule(struct sluice_flow_model *model, struct model_rule *rule
 
 static int update(struct sluice_flow_model *model, struct model_rule *rule, const struct sluice_flow_operation *op) {
     if (!is_hashed(model, rule)) {
-        struct sluice_rule_counters counters = rule->counters;
+        const struct model_rule old = *rule;
         unlink_rule(model, rule);
         *rule = rule_from(model, op, number_of(model, op->mask));
-        rule->counters = counters;
+        rule->packets = old.packets;
+        rule->bytes = old.bytes;
+        rule->last_hit = old.last_hit;
         link_rule(model, rule);
         return 0;
     }
@@ -190,7 +170,7 @@ static int update(struct sluice_flow_model *model, struct model_rule *rule, cons
     if (op->group != rule->group || !has_mask(model, rule->mask, op->mask) ||
         memcmp(next.key, rule->key, sizeof next.key))
         return -EINVAL;
-    rule->actions = op->actions;
+    sluice_flow_fold(rule->actions, &op->actions);
     rule->rule_priority = op->rule_priority;
     return 0;
 }
@@ -224,7 +204,8 @@ static int execute(void *context, const struct sluice_flow_operation *op) {
 }
 
 static int counters(void *context, uint8_t table_id, uint32_t rule_id, struct sluice_rule_counters *out) {
-    *out = rule_of(context, table_id, rule_id)->counters;
+    const struct model_rule *rule = rule_of(context, table_id, rule_id);
+    *out = (struct sluice_rule_counters){.packets = rule->packets, .bytes = rule->bytes, .last_hit = rule->last_hit};
     return 0;
 }
 
@@ -248,21 +229,21 @@ bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key,
         for (unsigned i = 0; i < WORDS; i++)
             masked[i] = words[i] & model->mask[mask].bits[i];
         uint32_t hash = sluice_flow_hash(masked, mask);
-        for (int32_t id = *chain_of(model, hash); (rule = find_from(model, id, hash, mask, masked));
-             id = link_of(model, rule)->next)
+        uint32_t at = hash;
+        while ((rule = next_of(model, hash, mask, masked, &at)))
             if (is_better(model, rule, best))
                 best = rule;
     }
     if (!best)
         return false;
-    best->counters.packets++;
-    best->counters.bytes += length;
-    best->counters.last_hit = tick;
+    best->packets++;
+    best->bytes += length;
+    best->last_hit = tick;
     uint32_t index = (uint32_t)(best - model->rules);
     bool has_group = is_hashed(model, best);
     *found = (struct sluice_flow_found){.table_id = has_group ? SLUICE_TABLE_HASHED : SLUICE_TABLE_TERNARY,
-                                        .rule_id = has_group ? index : index - model->hashed_entries,
-                                        .actions = best->actions};
+                                        .rule_id = has_group ? index : index - model->hashed_entries};
+    sluice_flow_unfold(&found->actions, best->actions);
     return true;
 }
 
@@ -280,21 +261,21 @@ struct sluice_flow_model *sluice_flow_model_new(uint32_t groups, uint32_t group_
     uint32_t rules = groups * group_entries + ternary_entries, masks = groups + ternary_entries;
     if (!model)
         return NULL;
-    *model =
-        (struct sluice_flow_model){groups, group_entries, fill, groups * group_entries, ternary_entries, .buckets = 16};
-    while (model->buckets < rules)
-        model->buckets *= 2;
+    *model = (struct sluice_flow_model){.groups = groups,
+                                        .group_entries = group_entries,
+                                        .fill = fill,
+                                        .hashed_entries = groups * group_entries,
+                                        .ternary_entries = ternary_entries};
     model->group = calloc(groups, sizeof *model->group);
     model->mask = calloc(masks, sizeof *model->mask);
     model->masks_used = calloc(masks, sizeof *model->masks_used);
-    model->rules = calloc(rules, sizeof *model->rules);
-    model->links = calloc(rules, sizeof *model->links);
-    model->chains = malloc(model->buckets * sizeof *model->chains);
-    if (!model->group || !model->mask || !model->masks_used || !model->rules || !model->links || !model->chains) {
+    model->rules = aligned_alloc(LINE, rules * sizeof *model->rules);
+    int no_index = sluice_flow_index_new(&model->index, rules);
+    if (!model->group || !model->mask || !model->masks_used || !model->rules || no_index) {
         sluice_flow_model_free(model);
         return NULL;
     }
-    memset(model->chains, 0xff, model->buckets * sizeof *model->chains);
+    memset(model->rules, 0, rules * sizeof *model->rules);
     return model;
 }
 
@@ -305,8 +286,7 @@ void sluice_flow_model_free(struct sluice_flow_model *model) {
     free(model->mask);
     free(model->masks_used);
     free(model->rules);
-    free(model->links);
-    free(model->chains);
+    free(model->index.slots);
     free(model);
 }
 

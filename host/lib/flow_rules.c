@@ -20,10 +20,10 @@ enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS, LITTLE
 
 // Two cache lines: with tens of thousands of rules nearly all of what a change costs is memory that no cache holds.
 struct rule {
-    uint64_t value[WORDS]; // masked
-    uint8_t actions[SLUICE_ACTION_SET_BYTES];
+    uint64_t value[WORDS];                 // masked
+    uint32_t actions[SLUICE_ACTION_SLOTS]; // folded
     uint32_t hash, rule_id;
-    int32_t mask, next;     // its mask, NONE: there is no such rule; in its hash chain
+    int32_t mask;           // NONE: there is no such rule
     int32_t before, behind; // in the list of its place
     uint16_t rule_priority;
     uint8_t table_id, group;
@@ -49,13 +49,13 @@ struct ids { // a stack of free numbers
 
 struct sluice_flow_rules {
     struct sluice_flow_table table;
-    uint32_t limit, buckets, masks;    // rules there can be; hash chains; masks there can be
+    uint32_t limit, masks;             // that there can be
     uint64_t unread[WORDS];            // bits of a key that the device does not read
     struct rule *rules;                // by handle
     struct sluice_rule_counters *base; // by handle: counted at earlier places
     struct mask *mask;
-    struct place *places; // the groups, then the TCAM
-    int32_t *chains;
+    struct place *places;           // the groups, then the TCAM
+    struct sluice_flow_index index; // of the rules by value and mask
     struct ids handles, ids[2];
 };
 
@@ -88,7 +88,7 @@ static struct sluice_flow_operation operation_of(const struct sluice_flow_rules 
                                        .rule_id = rule->rule_id};
     memcpy(op.value, rule->value, KEY);
     memcpy(op.mask, rules->mask[rule->mask].bits, KEY);
-    sluice_action_set_unpack(&op.actions, rule->actions);
+    sluice_flow_unfold(&op.actions, rule->actions);
     return op;
 }
 
@@ -277,9 +277,10 @@ static int check(const struct sluice_flow_rules *rules, const struct rule *rule,
                 -ENOTSUP, "the rule matches bits that the device does not read (reserved, the upper four TCP flags)");
     if (rule->mask == NONE)
         return 0;
-    for (int32_t id = rules->chains[rule->hash & (rules->buckets - 1)]; id != NONE; id = rules->rules[id].next) {
+    uint32_t at = rule->hash;
+    for (int32_t id; (id = sluice_flow_index_next(&rules->index, rule->hash, &at)) != NONE;) {
         const struct rule *other = &rules->rules[id];
-        if (other->hash == rule->hash && other->mask == rule->mask && other->rule_priority == rule->rule_priority &&
+        if (other->mask == rule->mask && other->rule_priority == rule->rule_priority &&
             memcmp(other->value, rule->value, sizeof rule->value) == 0)
             return sluice_fail(-EEXIST, "a rule with this match and priority %u is there already", rule->rule_priority);
     }
@@ -301,13 +302,11 @@ static int no_room(const struct sluice_flow_rules *rules, int32_t mask) {
 // What an operation populated becomes rule `handle`.
 static void keep(struct sluice_flow_rules *rules, int handle, struct rule *rule,
                  const struct sluice_flow_operation *op) {
-    int32_t *chain = &rules->chains[rule->hash & (rules->buckets - 1)];
-    sluice_action_set_pack(&op->actions, rule->actions);
+    sluice_flow_fold(rule->actions, &op->actions);
     rule->table_id = op->table_id;
     rule->group = op->group;
     rule->rule_id = op->rule_id;
-    rule->next = *chain;
-    *chain = handle;
+    sluice_flow_index_add(&rules->index, rule->hash, handle);
     rules->mask[rule->mask].rules++;
     rules->rules[handle] = *rule;
     link_place(rules, handle);
@@ -324,13 +323,14 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
         rule.value[i] &= bits[i];
     uint32_t mask_hash = sluice_flow_hash(bits, 0);
     rule.hash = sluice_flow_hash(rule.value, mask_hash);
+    sluice_flow_index_fetch(&rules->index, rule.hash);
+    memcpy(op.value, rule.value, KEY);
+    memcpy(op.mask, bits, KEY);
     rule.mask = find_mask(rules, bits, mask_hash);
     int result = check(rules, &rule, bits);
     if (result)
         return result;
     int32_t number = rule.mask == NONE ? spare_mask(rules) : rule.mask;
-    memcpy(op.value, rule.value, KEY);
-    memcpy(op.mask, bits, KEY);
     result = number == NONE ? -ENOSPC : find_place(rules, &op, rule.mask);
     if (result == -ENOSPC)
         return no_room(rules, rule.mask);
@@ -364,7 +364,7 @@ int sluice_flow_rule_update(struct sluice_flow_rules *rules, int handle, const s
     int result = run(rules, SLUICE_INSTRUCTION_UPDATE, &next);
     if (result)
         return sluice_fail(result, "the flow table refused the update of rule %d", handle);
-    sluice_action_set_pack(actions, rule->actions);
+    sluice_flow_fold(rule->actions, actions);
     return 0;
 }
 
@@ -373,13 +373,11 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     if (!rule)
         return -ENOENT;
     struct sluice_flow_operation op = {.table_id = rule->table_id, .group = rule->group, .rule_id = rule->rule_id};
+    sluice_flow_index_fetch(&rules->index, rule->hash); // for afterwards
     int result = run(rules, SLUICE_INSTRUCTION_DELETE, &op);
     if (result)
         return sluice_fail(result, "the flow table refused the deletion of rule %d", handle);
-    int32_t *at = &rules->chains[rule->hash & (rules->buckets - 1)];
-    while (*at != handle)
-        at = &rules->rules[*at].next;
-    *at = rule->next;
+    sluice_flow_index_remove(&rules->index, rule->hash, handle);
     unlink_place(rules, rule);
     rules->mask[rule->mask].rules--;
     give(&rules->ids[op.table_id], op.rule_id);
@@ -415,7 +413,7 @@ static void set_unread(struct sluice_flow_rules *rules) {
 }
 
 static void reset(struct sluice_flow_rules *rules) {
-    memset(rules->chains, 0xff, rules->buckets * sizeof *rules->chains);
+    sluice_flow_index_clear(&rules->index);
     for (uint32_t i = 0; i < rules->limit; i++)
         rules->rules[i].mask = NONE;
     for (uint32_t i = 0; i < rules->masks; i++)
@@ -443,19 +441,17 @@ struct sluice_flow_rules *sluice_flow_rules_new(const struct sluice_flow_table *
     if (!rules)
         return NULL;
     uint32_t hashed = table->groups * table->group_entries;
-    *rules = (struct sluice_flow_rules){.table = *table, .limit = hashed + table->ternary_entries, .buckets = 16};
+    *rules = (struct sluice_flow_rules){.table = *table, .limit = hashed + table->ternary_entries};
     rules->masks = table->groups + table->ternary_entries; // each has a rule in a group of its own, or in the TCAM
-    while (rules->buckets < rules->limit)
-        rules->buckets *= 2;
     rules->rules = aligned_alloc(LINE, rules->limit * sizeof *rules->rules);
     rules->base = calloc(rules->limit, sizeof *rules->base);
     rules->mask = calloc(rules->masks, sizeof *rules->mask);
     rules->places = calloc(table->groups + 1, sizeof *rules->places);
-    rules->chains = calloc(rules->buckets, sizeof *rules->chains);
+    int no_index = sluice_flow_index_new(&rules->index, rules->limit);
     rules->handles.free = calloc(rules->limit, sizeof(uint32_t));
     rules->ids[SLUICE_TABLE_HASHED].free = calloc(hashed, sizeof(uint32_t));
     rules->ids[SLUICE_TABLE_TERNARY].free = calloc(table->ternary_entries, sizeof(uint32_t));
-    if (!rules->rules || !rules->base || !rules->mask || !rules->places || !rules->chains || !rules->handles.free ||
+    if (!rules->rules || !rules->base || !rules->mask || !rules->places || no_index || !rules->handles.free ||
         !rules->ids[0].free || !rules->ids[1].free) {
         sluice_flow_rules_free(rules);
         return NULL;
@@ -472,7 +468,7 @@ void sluice_flow_rules_free(struct sluice_flow_rules *rules) {
     free(rules->base);
     free(rules->mask);
     free(rules->places);
-    free(rules->chains);
+    free(rules->index.slots);
     free(rules->handles.free);
     free(rules->ids[SLUICE_TABLE_HASHED].free);
     free(rules->ids[SLUICE_TABLE_TERNARY].free);

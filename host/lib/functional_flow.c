@@ -40,12 +40,12 @@ static void read_operation(const struct functional_flow *flow, const struct slui
     struct sluice_flow_target target;
     sluice_flow_target_unpack(&target, from->value);
     const uint8_t *operand = flow->operands[target.operand % SLUICE_FLOW_OPERANDS];
-    *op = (struct sluice_flow_operation){.kind = from->kind,
-                                         .table_id = from->table_id,
-                                         .group = target.group,
-                                         .rule_priority = from->rule_priority,
-                                         .rule_id = from->rule_id,
-                                         .actions = from->actions};
+    op->kind = from->kind;
+    op->table_id = from->table_id;
+    op->group = target.group;
+    op->rule_priority = from->rule_priority;
+    op->rule_id = from->rule_id;
+    op->actions = from->actions;
     memcpy(op->value, operand, sizeof op->value); // flow_operand_t: the value in the lower half, the mask in the upper
     memcpy(op->mask, operand + SLUICE_FLOW_OPERAND_BYTES / 2, sizeof op->mask);
 }
@@ -74,14 +74,19 @@ static int execute(struct functional_flow *flow, const struct sluice_instruction
     return 0;
 }
 
+// There is room for the answer.
+static void run_instruction(struct functional_flow *flow, const uint8_t *bytes) {
+    struct sluice_instruction instruction;
+    sluice_instruction_unpack(&instruction, bytes);
+    const struct sluice_response response = {
+        .rule_id = instruction.rule_id, .status = (uint8_t)execute(flow, &instruction), .kind = instruction.kind};
+    sluice_response_pack(&response, flow->responses[(flow->response_first + flow->response_count++) % RESPONSES]);
+}
+
 // What is in the instruction FIFO, as long as responses have room.
 static void run_instructions(struct functional_flow *flow) {
     while (flow->queue_count && flow->response_count < RESPONSES) {
-        struct sluice_instruction instruction;
-        sluice_instruction_unpack(&instruction, flow->queue[flow->queue_first]);
-        struct sluice_response response = {
-            .rule_id = instruction.rule_id, .status = (uint8_t)execute(flow, &instruction), .kind = instruction.kind};
-        sluice_response_pack(&response, flow->responses[(flow->response_first + flow->response_count++) % RESPONSES]);
+        run_instruction(flow, flow->queue[flow->queue_first]);
         flow->queue_first = (flow->queue_first + 1) % INSTRUCTIONS;
         flow->queue_count--;
     }
@@ -90,9 +95,12 @@ static void run_instructions(struct functional_flow *flow) {
 static int push(struct functional_flow *flow) {
     if (flow->queue_count == INSTRUCTIONS)
         return -EFAULT;
+    if (flow->response_count < RESPONSES) { // then none waits
+        run_instruction(flow, flow->instruction);
+        return 0;
+    }
     memcpy(flow->queue[(flow->queue_first + flow->queue_count++) % INSTRUCTIONS], flow->instruction,
            sizeof flow->instruction);
-    run_instructions(flow);
     return 0;
 }
 
