@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, build, check, cost, doctor, explain, fmt, fuzz, layouts, new, ovs, report, run, test, why
+from tools.cli import bench, build, check, cost, doctor, explain, fmt, fuzz, layouts, netdev, new, ovs, report, run, test, why
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -36,6 +36,7 @@ app.add_typer(new.app, name="new")
 app.command("test")(test.test)
 app.command("fuzz")(fuzz.fuzz)
 app.command("ovs")(ovs.ovs)
+app.command("netdev")(netdev.netdev)
 app.command("why")(why.why)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)
