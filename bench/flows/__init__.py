@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules through rte_flow: DPDK's own dpdk-test-flow-perf on the driver with the functional device, beside a driver that does
-nothing in the same run (`noop.c`), and on the RTL, whose cost is also given in device cycles."""
+"""Rules through rte_flow: DPDK's own dpdk-test-flow-perf on the driver with the functional device, in the same run beside drivers
+that match nothing (`noop.c`: one that does nothing, one that has handles), and on the RTL, whose cost is also given in device
+cycles."""
 
 from __future__ import annotations
 
@@ -27,6 +28,7 @@ from testing.device import FLOW
 PROGRAM = "dpdk-test-flow-perf"
 RULES, RTL_RULES, RUNS, PATIENCE = 60_000, 1_500, 5, 120
 WHAT = ["--transfer", "--ether", "--ipv4", "--count", "--drop"]  # the IPv4 source is another in every rule
+NOOPS = {"noop": "net_noop0", "noop_handles": "net_noop0,keep=1"}
 RATE = r"Core 0 :: Rules {} rate -> ([\d.]+) K Rule/Sec"
 
 
@@ -71,22 +73,22 @@ def rtl_cycles(count: int) -> dict[str, float]:
 def measure(
     log: Callable[[str], None], peers: bool, rules: int = RULES, rtl_rules: int = RTL_RULES, runs: int = RUNS
 ) -> dict[str, Any]:
-    """The three drivers, in turn, so that other work meets them alike."""
+    """The drivers, in turn, so that other work meets them alike."""
     result: dict[str, Any] = {"rules": rules, "what": " ".join(WHAT), "rtl_rules": rtl_rules}
     log("rules into the RTL through the library")
     result["rtl"] = rtl_cycles(rtl_rules)
     if shutil.which(PROGRAM) is None:
         return {**result, "missing": f"{PROGRAM} is not installed: `make dpdk`"}
     driver, noop = build_driver(), build_program(Path(__file__).with_name("noop.c"), driver=True)
-    found: dict[str, list[dict[str, int]]] = {"functional": [], "noop": []}
+    found: dict[str, list[dict[str, int]]] = {name: [] for name in ("functional", *NOOPS)}
     for number in range(runs):
         log(f"{PROGRAM}, {rules} rules, run {number + 1} of {runs}")
         found["functional"].append(once(driver, "net_sluice0,device=functional,lanes=[none]", rules))
-        if peers:
-            found["noop"].append(once(noop, "net_noop0", rules))
+        for name, vdev in NOOPS.items() if peers else ():
+            found[name].append(once(noop, vdev, rules))
     result |= {name: typical(some) for name, some in found.items() if some}
-    if peers:
-        result["of_noop"] = {key: round(result["functional"][key] / result["noop"][key], 3) for key in found["noop"][0]}
+    for name in NOOPS if peers else ():
+        result[f"of_{name}"] = {key: round(result["functional"][key] / result[name][key], 3) for key in found[name][0]}
     log(f"{PROGRAM} on the RTL, {rtl_rules} rules")
     result["rtl"] |= once(driver, f"net_sluice0,device=sim:{build_device(FLOW)},lanes=[none]", rtl_rules)
     return result
@@ -97,11 +99,16 @@ def show(result: dict[str, Any], console: Console) -> None:
     table = Table(title=f"{result['rules']} rules ({result['what']})")
     for column in ("driver", "in, 1/s", "out, 1/s"):
         table.add_column(column, justify="left" if column == "driver" else "right")
-    for name, text in (("noop", "no-op"), ("functional", "functional device"), ("rtl", f"RTL, {result['rtl_rules']} rules")):
+    names = {"noop": "no-op", "noop_handles": "no-op with handles", "functional": "functional device"}
+    for name, text in (*names.items(), ("rtl", f"RTL, {result['rtl_rules']} rules")):
         one = result.get(name, {})
         if "insertions_per_s" in one:
             table.add_row(text, f"{one['insertions_per_s']:,}", f"{one['deletions_per_s']:,}")
     console.print(table)
+    for name in NOOPS:
+        if ratio := result.get(f"of_{name}"):
+            rates = f"{ratio['insertions_per_s']:.1%} in, {ratio['deletions_per_s']:.1%} out"
+            console.print(f"functional device over {names[name]}: {rates}")
     console.print(f"RTL, device cycles: {result['rtl']['insertion_cycles']} in, {result['rtl']['deletion_cycles']} out")
     if "missing" in result:
         console.print(result["missing"])

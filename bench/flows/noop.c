@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A DPDK driver that does nothing, for `sluice bench flows`: a vdev `net_noopN` that takes every rule of rte_flow and
-// keeps none. What a rule costs on it is what DPDK and the program that makes rules cost.
+// DPDK drivers that match nothing, for `sluice bench flows`: what a rule costs on them is what DPDK and the program
+// that makes rules cost. Both take every rule of rte_flow.
+//   net_noopN            keeps none: every rule has one handle, destroying is doing nothing
+//   net_noopN,keep=1     has what rte_flow asks of every driver: a handle of its own for each rule, allocated as DPDK's
+//                        drivers do, on a list of the port for its flush, under a lock since it says it is thread-safe
 #include <bus_vdev_driver.h>
 #include <ethdev_driver.h>
 #include <ethdev_vdev.h>
+#include <pthread.h>
 #include <rte_flow_driver.h>
+#include <rte_malloc.h>
+#include <sys/queue.h>
 
 static struct rte_flow *create(struct rte_eth_dev *ethdev, const struct rte_flow_attr *attributes,
                                const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
@@ -24,6 +30,51 @@ static int flush(struct rte_eth_dev *ethdev, struct rte_flow_error *error) {
 }
 
 static const struct rte_flow_ops flow_ops = {.create = create, .destroy = destroy, .flush = flush};
+
+// ---- With handles
+
+struct rte_flow {
+    LIST_ENTRY(rte_flow) entry;
+};
+
+static LIST_HEAD(, rte_flow) kept = LIST_HEAD_INITIALIZER(kept); // of the one port
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct rte_flow *keep(struct rte_eth_dev *ethdev, const struct rte_flow_attr *attributes,
+                             const struct rte_flow_item *pattern, const struct rte_flow_action *actions,
+                             struct rte_flow_error *error) {
+    (void)ethdev, (void)attributes, (void)pattern, (void)actions;
+    struct rte_flow *flow = rte_zmalloc("noop", sizeof *flow, 0);
+    if (!flow) {
+        rte_flow_error_set(error, ENOMEM, RTE_FLOW_ERROR_TYPE_HANDLE, NULL, "out of memory");
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    LIST_INSERT_HEAD(&kept, flow, entry);
+    pthread_mutex_unlock(&lock);
+    return flow;
+}
+
+static int forget(struct rte_eth_dev *ethdev, struct rte_flow *flow, struct rte_flow_error *error) {
+    (void)ethdev, (void)error;
+    pthread_mutex_lock(&lock);
+    LIST_REMOVE(flow, entry);
+    pthread_mutex_unlock(&lock);
+    rte_free(flow);
+    return 0;
+}
+
+static int forget_all(struct rte_eth_dev *ethdev, struct rte_flow_error *error) {
+    while (!LIST_EMPTY(&kept))
+        forget(ethdev, LIST_FIRST(&kept), error);
+    return 0;
+}
+
+static const struct rte_flow_ops keeping_ops = {.create = keep, .destroy = forget, .flush = forget_all};
+
+// ---- The port
+
+static bool keeps;
 
 static int nothing(struct rte_eth_dev *ethdev) {
     (void)ethdev;
@@ -65,7 +116,7 @@ static int link(struct rte_eth_dev *ethdev, int wait) {
 
 static int ops(struct rte_eth_dev *ethdev, const struct rte_flow_ops **out) {
     (void)ethdev;
-    *out = &flow_ops;
+    *out = keeps ? &keeping_ops : &flow_ops;
     return 0;
 }
 
@@ -89,6 +140,8 @@ static const struct eth_dev_ops device_ops = {.dev_configure = nothing,
 static struct rte_ether_addr address = {{2, 0, 0, 0, 0, 1}};
 
 static int probe(struct rte_vdev_device *vdev) {
+    const char *arguments = rte_vdev_device_args(vdev);
+    keeps = arguments && strcmp(arguments, "keep=1") == 0;
     struct rte_eth_dev *ethdev = rte_eth_vdev_allocate(vdev, 0);
     if (!ethdev)
         return -ENOMEM;
@@ -111,3 +164,4 @@ static int detach(struct rte_vdev_device *vdev) {
 static struct rte_vdev_driver driver = {.probe = probe, .remove = detach};
 
 RTE_PMD_REGISTER_VDEV(net_noop, driver);
+RTE_PMD_REGISTER_PARAM_STRING(net_noop, "keep=<0|1>");
