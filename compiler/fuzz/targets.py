@@ -18,6 +18,7 @@ from compiler.ir import execute
 from compiler.targets import rtl, rtl_outcome
 
 CPU_FLAGS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror")  # compiling takes longer than running
+CYCLES = 3_000  # of RTL: enough for all tokens; elements that iterate without any are cut there, and the interpreter replays it all
 MOST_NODES = 300  # of an element as RTL: above, it takes the time of ten others
 
 
@@ -94,7 +95,7 @@ def rtl_simulation(program: typed.Program, streams: Streams, seeds: Sequence[int
     if not compiled:
         return Ran([{} for _ in seeds], refused)
     built = rtl.build(rtl_outcome.plans(compiled), rtl.QUICK)
-    outcomes = [rtl_outcome.run_built(built, compiled, streams, seed, signals) for seed in seeds]
+    outcomes = [rtl_outcome.run_built(built, compiled, streams, seed, signals, CYCLES) for seed in seeds]
     return Ran(outcomes, refused, (built.binary.parent,))
 
 

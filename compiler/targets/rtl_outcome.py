@@ -40,10 +40,11 @@ def run_built(
     streams: Mapping[str, Mapping[str, Sequence[int]]],
     seed: int,
     signals: Mapping[str, Sequence[SignalCall]],
+    limit: int = LIMIT,
 ) -> dict[str, Outcome]:
-    """Every element of a simulator; `seed` is for pauses of what surrounds them."""
+    """Every element of a simulator; `seed` is for pauses of what surrounds them, `limit` in cycles behind the sweep."""
     calls = {name: [signal_of(compiled[name].ir, call) for call in given] for name, given in signals.items() if name in compiled}
-    limit = LIMIT + rtl.sweep(built.elements) + max((_searches(compiled[name], calls[name]) for name in calls), default=0)
+    limit += rtl.sweep(built.elements) + max((_searches(compiled[name], calls[name]) for name in calls), default=0)
     runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], limit)
     return {name: outcome(runs[name], found.ir, found.layout) for name, found in compiled.items()}
 
