@@ -2,7 +2,8 @@
 """Installs what the driver (host/pmd) and its tests need: Debian's DPDK, Open vSwitch and perf, and the drivers' headers of DPDK.
 
 Debian packs no driver headers, so they are taken out of the distribution's own source package of the version that is installed,
-into build/dpdk/include; nothing of it is compiled. Needs half a minute and 40 MB to download, once; `tools/setup/setup.sh --dpdk`.
+into build/dpdk/include, and with them one of DPDK's examples, which a test runs on the driver. Needs half a minute and 40 MB to
+download, once; `tools/setup/setup.sh --dpdk`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tools.setup.setup import ROOT, debian, run, say
 
 TREE = ROOT / "build" / "dpdk"
 HEADERS = TREE / "include"
+EXAMPLES = TREE / "examples"
+EXAMPLE = "l3fwd-graph"
 STAMP = TREE / "done"
 TOOLS = {
     "libdpdk-dev": {"package": "libdpdk-dev", "file": "/usr/include/dpdk/rte_flow_driver.h"},
@@ -57,38 +60,47 @@ def sources(folder: Path) -> list[str]:
     return [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
 
 
-def headers(version: str) -> None:
-    """Put the driver headers of a version of the source package into build/dpdk/include."""
+def parts(version: str) -> None:
+    """Put the driver headers and the example of a version of the source package into build/dpdk."""
     folder = TREE / "source"
     shutil.rmtree(folder, ignore_errors=True)
     options = sources(folder)
     run("apt-get", "update", "-qq", *options)
     run("sh", "-c", 'cd "$1" && shift && apt-get source -qq --download-only "$@"', "sh", str(folder), *options, f"dpdk={version}")
-    unfinished = HEADERS.with_suffix(".unfinished")
+    unfinished = TREE / "unfinished"
     shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
     (archive,) = folder.glob("*.orig.tar.xz")
     with tarfile.open(archive) as tar:
         for member in tar:
-            if member.isfile() and Path(member.name).name in WANTED:
+            if member.isfile() and (place := place_of(Path(member.name))):
                 content = tar.extractfile(member)
                 assert content is not None
-                (unfinished / Path(member.name).name).write_bytes(content.read())
-    missing = [name for name in WANTED if not (unfinished / name).exists()]
+                (unfinished / place).parent.mkdir(parents=True, exist_ok=True)
+                (unfinished / place).write_bytes(content.read())
+    wanted = [*(Path(HEADERS.name, name) for name in WANTED), Path(EXAMPLES.name, EXAMPLE, "Makefile")]
+    missing = [str(place) for place in wanted if not (unfinished / place).exists()]
     if missing:
         sys.exit(f"setup: the source package of DPDK {version} has no {', '.join(missing)}")
-    shutil.rmtree(HEADERS, ignore_errors=True)
-    unfinished.rename(HEADERS)
+    for tree in (HEADERS, EXAMPLES):
+        shutil.rmtree(tree, ignore_errors=True)
+        (unfinished / tree.name).rename(tree)
     shutil.rmtree(folder)
 
 
+def place_of(member: Path) -> Path | None:
+    """Where a file of the source package goes below build/dpdk, if it is wanted."""
+    if member.name in WANTED:
+        return Path(HEADERS.name, member.name)
+    return Path(EXAMPLES.name, EXAMPLE, member.name) if member.parts[1:-1] == ("examples", EXAMPLE) else None
+
+
 def main() -> None:
-    """Install what is missing; the stamp holds the version of DPDK whose headers are there."""
+    """Install what is missing; the stamp holds the version of DPDK that the headers are of."""
     debian(TOOLS)
     version = output("dpkg-query", "--show", "--showformat", "${source:Version}", "libdpdk-dev")
-    if not STAMP.exists() or STAMP.read_text() != version:
-        say(f"taking the driver headers out of the source package of DPDK {version}")
-        headers(version)
+    if not STAMP.exists() or STAMP.read_text() != version or not EXAMPLES.exists():
+        say(f"taking driver headers and an example out of the source package of DPDK {version}")
+        parts(version)
         STAMP.write_text(version)
 
 
