@@ -50,11 +50,24 @@ def test_the_page_shows_the_golden_values() -> None:
         ('[fifo]\nmodule = "sl_fifo"\nparameter = { Width = 8 }', "part fifo: unknown parameter"),
         ('[fifo]\nmodule = "sl_fifo"\ntargets = ["ice40"]', "part fifo: no target ice40"),
         ("[fifo]\nrules = 8", "part fifo: no module"),
+        ('[fifo]\nmodule = "sl_fifo"\nbeside = "skid"', "part fifo: no part skid to stand beside it"),
     ],
 )
 def test_a_wrong_parts_table_is_refused_with_its_reason(text: str, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         cost.parse_parts(text)
+
+
+def test_a_part_is_measured_with_its_peer_and_divided_by_it() -> None:
+    parts = cost.parse_parts('[a]\nmodule = "sl_fifo"\nbeside = "b"\n[b]\nmodule = "sl_skid"')
+    assert [part.name for part in cost.with_peers(["a"], parts)] == ["a", "b"]
+    assert [part.name for part in cost.with_peers(["b", "a"], parts)] == ["b", "a"]
+    costs = [
+        cost.Cost("a", {}, {"xcup": Area("xcup", 60, 30, 0, 1)}, {}),
+        cost.Cost("b", {}, {"xcup": Area("xcup", 100, 40, 0, 0.5)}, {}),
+    ]
+    assert cost.ratios(costs, parts) == {"a": {"xcup": {"lut": 0.6, "ff": 0.75, "bram": 2.0}}}
+    assert cost.ratios(costs[:1], parts) == {}
 
 
 def test_parameters_are_text_for_the_flow_however_they_were_written() -> None:

