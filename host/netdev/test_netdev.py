@@ -61,27 +61,28 @@ class Netdevs:
 
 
 @contextmanager
-def netdevs(device: str, lanes: list[str], folder: Path) -> Iterator[Netdevs]:
+def netdevs(device: str, lanes: list[str], folder: Path, spaces: Spaces) -> Iterator[Netdevs]:
     """The interfaces of a device of two ports, each moved to its host; not up."""
     words = command(NAMES, lanes, device, NAMES[0], build_driver())
     errors = folder / "errors"
-    with Spaces(2) as spaces, errors.open("w") as log:
+    with errors.open("w") as log:
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
-        try:
-            assert process.stdout is not None
-            while (line := process.stdout.readline()) != "ready\n":
-                assert line, errors.read_text()[-3000:]
-            for number, name in enumerate(NAMES):
-                subprocess.run(["ip", "link", "set", name, "netns", spaces.host(number)], check=True)
-            yield Netdevs(spaces, process, errors)
-        finally:
-            process.kill()
-            process.wait()
+    try:
+        assert process.stdout is not None
+        while (line := process.stdout.readline()) != "ready\n":
+            assert line, errors.read_text()[-3000:]
+        for number, name in enumerate(NAMES):
+            subprocess.run(["ip", "link", "set", name, "netns", spaces.host(number)], check=True)
+        yield Netdevs(spaces, process, errors)
+    finally:
+        process.kill()
+        process.wait()
 
 
 @pytest.fixture(scope="module")
 def functional(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Netdevs]:
-    with netdevs("functional:join", ["none", "none"], tmp_path_factory.mktemp("netdev")) as made:
+    folder = tmp_path_factory.mktemp("netdev")
+    with Spaces(2) as spaces, netdevs("functional:join", ["none", "none"], folder, spaces) as made:
         for number in range(2):
             made.up(number)
         yield made
@@ -132,7 +133,7 @@ def test_it_ends_in_order(functional: Netdevs) -> None:
 def test_ping_and_tcp_through_the_hardware(tmp_path: Path) -> None:
     sockets = [tmp_path / "a", tmp_path / "b"]
     lanes = [f"unix:{mine}:{other}" for mine, other in (sockets, sockets[::-1])]
-    with netdevs(f"sim:{build_device(FLOW)}", lanes, tmp_path) as made:
+    with Spaces(2) as spaces, netdevs(f"sim:{build_device(FLOW)}", lanes, tmp_path, spaces) as made:
         for number in range(2):
             made.up(number)
         assert made.spaces.ping(0, ADDRESSES[1], wait=20.0) == (3, 3)

@@ -8,7 +8,6 @@ import random
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -109,19 +108,6 @@ def test_lanes_of_datagram_sockets(tmp_path: Path) -> None:
         for end in ends:
             end.close()
         subprocess.run(["rm", "-rf", str(folder)], check=True)
-
-
-@pytest.fixture
-def space() -> Iterator[str]:
-    """A network namespace with a pair of interfaces, va and vb."""
-    name = f"sluice-pmd-{os.getpid()}"
-    subprocess.run(["ip", "netns", "add", name], check=True)
-    try:
-        for text in ("link add va type veth peer name vb", "link set va up", "link set vb up"):
-            subprocess.run(["ip", "-n", name, *text.split()], check=True)
-        yield name
-    finally:
-        subprocess.run(["ip", "netns", "delete", name], check=True)
 
 
 EXCHANGE = """

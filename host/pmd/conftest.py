@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interfaces for the lanes of the driver's tests."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture
+def space() -> Iterator[str]:
+    """A network namespace with a pair of interfaces, va and vb."""
+    name = f"sluice-pmd-{os.getpid()}"
+    subprocess.run(["ip", "netns", "add", name], check=True)
+    try:
+        for text in ("link add va type veth peer name vb", "link set va up", "link set vb up"):
+            subprocess.run(["ip", "-n", name, *text.split()], check=True)
+        yield name
+    finally:
+        subprocess.run(["ip", "netns", "delete", name], check=True)
