@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that die, keep buffers, do not poll, and devices that start anew: nothing hangs, losses are counted, then all is right."""
+"""Programs that die, keep buffers, do not poll, and devices that start anew: nothing hangs, losses are counted, all ends right."""
 
 from __future__ import annotations
 
