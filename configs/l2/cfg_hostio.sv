@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path of packets between lanes and host as the shell has it (`shell/core/sh_core.sv`), by itself and without a graph, to compare
-// its cost with a learning switch's (`cfg_l2`): lanes with their stores, one stream, stamped, stored for the host; the host's packets
-// checked, stored, copied to lanes. What writes buffers into the host's memory and reads them is not in RTL, so not here.
+// The path of packets between lanes and host as the shell has it (`shell/core/sh_core.sv`), by itself and without a graph, to
+// compare its cost with that of the learning switch beside it: lanes with their stores, one stream, stamped, stored for the host;
+// the host's packets checked, stored, copied to lanes. What writes and reads buffers in the host's memory is not in RTL, so not here.
 module cfg_hostio #(
   parameter int unsigned Lanes = 4,   // 2 to 7
   parameter int unsigned Flits = 512  // store of a lane, each way, and of the host

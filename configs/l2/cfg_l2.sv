@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plain learning switch out of the project's parts, to compare the cost of the host's path with (`cfg_hostio`): lanes with their
+// A plain learning switch out of the project's parts, to compare the cost of the host's path with (`configs/l2/README.md`): lanes with their
 // stores, one stream, a table of addresses, copies to lanes. What is for a group or for nobody known goes to all other lanes; what
 // is for the lane it came from, or for the bridge itself (01:80:c2:00:00:00 to 0f), goes nowhere. No ageing, no VLANs, no counters.
 module cfg_l2 #(

@@ -47,6 +47,8 @@ module cfg_l2_table #(
   logic                                        blocked_6_q;
   entry_t                                      word_7_q;
   logic   [IndexBits-1:0]                      clear_q;
+  logic   [HashCycles-1:0]                     valid_q;
+  logic                                        unused_valid;
 
   assign key = '{lane: lane_i, address: {source_i, destination_i}};
 
@@ -56,8 +58,6 @@ module cfg_l2_table #(
   sl_delay #(.Width(Ways * IndexBits), .Cycles(RamCycles)) u_index (
     .clk_i, .rst_i, .valid_i(valid_3), .data_i(index[1]), .valid_o(unused_valid), .data_o(index_5)
   );
-  logic [HashCycles-1:0] valid_q;
-  logic                  unused_valid;
   assign valid_3 = valid_q[HashCycles-1];
 
   for (genvar look = 0; look < Looks; look++) begin : gen_look

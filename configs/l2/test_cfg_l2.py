@@ -5,12 +5,14 @@ import random
 from collections import defaultdict
 
 import cocotb
+import pytest
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from sluice_layouts import DATA_BYTES, HOST_PORT, Flit, Meta
 
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.models.packet import from_flits, to_flits
 from testing.simulate import simulate
+from tools.synth.flow import ports
 
 LANES, ENTRIES, QUIET = 3, 64, 60
 SIZE = Flit().BITS
@@ -24,6 +26,11 @@ def test_learning_switch() -> None:
 
 def test_path_of_the_host() -> None:
     simulate("cfg_hostio", __file__, {"Lanes": LANES, "Flits": 512}, testcase="carries_packets_between_lanes_and_host")
+
+
+@pytest.mark.parametrize("module", ["cfg_l2", "cfg_hostio"])
+def test_yosys_reads_them(module: str) -> None:
+    assert ports(module, {"Lanes": 2})["lane_tx_valid_o"] == ("output", 2)
 
 
 class Lanes:
