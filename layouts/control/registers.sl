@@ -33,7 +33,8 @@ enum element_kind_t : uint<16> {
     ELEMENT_QOS     = 5,
     ELEMENT_DEPARSE = 6,
     ELEMENT_FLOW_TABLE = 7,
-    ELEMENT_GRAPH = 8
+    ELEMENT_GRAPH = 8,
+    ELEMENT_HOST = 9
 }
 
 /// Page 0.
@@ -80,7 +81,8 @@ record host_counters_t {
     uint<32> to_host_overflow;  /// dropped: the to-host FIFO was full
     uint<32> from_host_invalid; /// dropped: bad length, port or metadata
     uint<32> to_host_error;     /// dropped: marked bad by an element
-    uint<32> reserved[5];
+    uint<32> ring_overflow;     /// dropped: the ring of the packet's receive queue was full, or there was none
+    uint<32> reserved[4];
 }
 
 /// Counters of the graph; they wrap. 16 words.
@@ -162,6 +164,17 @@ registers graph_registers {
 constexpr uint GRAPH_STORE_FLITS = 16384 / DATA_BYTES; /// flits that the store of a channel from the host holds
 constexpr uint GRAPH_STORE_PACKETS = 64;        /// and packets
 constexpr uint GRAPH_CHANNELS = 16;             /// channels from the host, at most; and to it
+
+/// Window of the receive queues (HostQueues): how packets of a lane are spread over them. Key and table of a lane are undefined until
+/// written; a lane hashes nothing until its kinds are, and its packets go to queue 0.
+registers host_registers {
+    ro uint<32> kind           @ 0x000;
+    ro uint<32> queues         @ 0x004; /// of each lane
+    rw uint<32> lane           @ 0x008; /// whose kinds, key and table the following are; an error where there is no such lane
+    rw uint<32> hash_kinds     @ 0x00c; /// bits of hash_kind_t
+    wo uint<32> key[10]        @ 0x040; /// word 0 has bits 31:0: the end of the key
+    wo uint<32> table[128]     @ 0x200; /// entry n: the queue of hashes whose low 7 bits are n; an error where there is no such queue
+}
 
 /// Window of an OFU (a rule table element).
 registers ofu_registers {

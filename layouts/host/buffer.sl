@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The self-described buffer: how packets cross between device and host memory. FAS section 4.
 
+import "../stream/phv.sl";
+
 constexpr uint BUFFER_SIZE = 2048;      /// bytes: metadata, flow key, packet
 constexpr uint BUFFER_META_SIZE = 64;
 constexpr uint BUFFER_KEY_SIZE = 64;
@@ -20,11 +22,59 @@ record buffer_meta_t {
     uint<8>  fault;             /// see fault_t
     uint<8>  l3_kind;
     uint<8>  l4_kind;
-    uint<8>  checksum_verified; /// bit 0 IPv4, bit 1 transport
+    uint<8>  checksum_verified; /// see checksum_t
     uint<32> mark;
     uint<32> slot;              /// the ring pair
     uint<64> timestamp;         /// core cycles at lane receive
     uint<8>  is_soft;           /// 1: made by software; never recycled into a receive ring
-    uint<8>  reserved[15];
+    uint<8>  tags;              /// VLAN tags; this and what follows is of the bytes in the buffer, see host_info_t
+    uint<8>  l3_offset;
+    uint<8>  l4_offset;
+    uint<8>  hash_kind;
+    uint<32> hash;
+    uint<16> l4_sum;
+    uint<8>  receive_queue;
+    uint<8>  reserved[4];
 }
 static_assert bytes(buffer_meta_t) == BUFFER_META_SIZE;
+
+constexpr uint HOST_QUEUES = 8;         /// receive queues of a lane, at most
+constexpr uint RSS_ENTRIES = 128;       /// of a lane's redirection table
+constexpr uint RSS_KEY_BITS = 320;      /// of a lane's hash key
+
+/// Bits of `checksum_verified`. Neither bit of a checksum: it was not looked at, or there is none.
+enum checksum_t : uint<4> {
+    CHECKSUM_IP_GOOD = 1,       /// that of the IPv4 header
+    CHECKSUM_L4_GOOD = 2,       /// that of TCP or UDP; not looked at in fragments and behind IPv6 extension headers
+    CHECKSUM_IP_BAD  = 4,
+    CHECKSUM_L4_BAD  = 8
+}
+
+/// What of a packet its hash was made of; bits of `host_registers.hash_kinds` too. Of a fragment the addresses alone.
+enum hash_kind_t : uint<8> {
+    HASH_NONE      = 0,
+    HASH_IPV4      = 1,         /// addresses
+    HASH_IPV4_TCP  = 2,         /// addresses and ports
+    HASH_IPV4_UDP  = 4,
+    HASH_IPV4_SCTP = 8,
+    HASH_IPV6      = 16,
+    HASH_IPV6_TCP  = 32,
+    HASH_IPV6_UDP  = 64,
+    HASH_IPV6_SCTP = 128
+}
+
+/// What the shell reads of a packet on its way to the host (HostQueues): its bytes as they come there, by the parser's rules without
+/// tunnels. Behind a parser fault as far as parsed.
+struct host_info_t {
+    uint<3>     receive_queue;  /// by the redirection table of its lane; 0 where there is no hash
+    uint<2>     tags;
+    l3_kind_t   l3_kind;
+    l4_kind_t   l4_kind;
+    uint<8>     l3_offset;      /// bytes; 0 where the packet has no Ethernet header
+    uint<8>     l4_offset;      /// bytes; 0 where l4_kind is L4_NONE
+    hash_kind_t hash_kind;
+    uint<32>    hash;           /// Toeplitz; 0 where hash_kind is HASH_NONE
+    uint<4>     checksum_verified; /// at eop; see checksum_t
+    uint<16>    l4_sum;         /// at eop: one's complement sum of the bytes from l4_offset to the end of the IP packet; 0 without l4_kind
+}
+static_assert bits(host_info_t) <= 96;

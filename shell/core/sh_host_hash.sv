@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receive-side scaling: the Toeplitz hash of a packet's addresses and ports, and the receive queue that the redirection table of
+// its lane has for it. Key, kinds and table are each lane's own, written through a window (`host_registers`); a lane without kinds
+// hashes nothing, and its packets have queue 0. One packet a cycle, never stalls, LATENCY 5.
+module sh_host_hash
+  import sluice_pkg::*;
+#(
+  parameter int unsigned Lanes = 4,   // 1 to 7
+  parameter int unsigned Queues = 4   // of each lane, 1 to HOST_QUEUES
+) (
+  input  logic               clk_i,
+  input  logic               rst_i,            // synchronous, active high: no lane hashes
+  input  logic [7:0]         lane_i,           // of a packet; one that is no lane's is not hashed
+  input  logic [7:0]         network_kind_i,   // bit of hash_kind_t for its addresses, or 0
+  input  logic [7:0]         transport_kind_i, // for its addresses and ports, or 0
+  input  logic [255:0]       addresses_i,      // source, destination; the first bit is the highest, IPv4 in the high 64
+  input  logic [31:0]        ports_i,          // source, destination
+  output logic [31:0]        hash_o,           // 5 cycles later; 0 where kind_o is
+  output logic [7:0]         kind_o,           // hash_kind_t
+  output logic [2:0]         queue_o,
+  /* verilator lint_off UNUSEDSIGNAL */  // the upper address bits chose this window
+  input  register_request_t  reg_request_i,
+  /* verilator lint_on UNUSEDSIGNAL */
+  input  logic               reg_request_valid_i,
+  output logic               reg_request_ready_o,
+  output register_response_t reg_response_o,
+  output logic               reg_response_valid_o // the cycle after the request
+);
+  localparam int unsigned LaneBits  = $clog2(Lanes + 1);  // one place more: no lane of one is a special case
+  localparam int unsigned KeyWords  = HOST_REGISTERS_KEY_COUNT;
+  localparam int unsigned EntryBits = $clog2(RSS_ENTRIES);
+
+  // Registers.
+  logic [Lanes:0][7:0]  kinds_q;    // the last: of what is no lane's, always 0
+  logic [LaneBits-1:0]  lane_q;
+  logic [11:0]          address;
+  logic                 write, is_key, is_table, write_key, write_table;
+
+  assign address     = reg_request_i.address[11:0];
+  assign write       = reg_request_valid_i && reg_request_i.write;
+  assign is_key      = address >= HOST_REGISTERS_KEY && address < HOST_REGISTERS_KEY + 12'(4 * KeyWords);
+  assign is_table    = address >= HOST_REGISTERS_TABLE && address < HOST_REGISTERS_TABLE + 12'(4 * RSS_ENTRIES);
+  assign write_key   = write && is_key;
+  assign write_table = write && is_table && reg_request_i.data < Queues;
+
+  assign reg_request_ready_o = 1'b1;
+
+  always_ff @(posedge clk_i) begin
+    reg_response_valid_o <= reg_request_valid_i && !rst_i;
+    reg_response_o       <= '0;
+    unique case (address)
+      HOST_REGISTERS_KIND: begin
+        reg_response_o.data  <= 32'(ELEMENT_HOST);
+        reg_response_o.error <= reg_request_i.write;
+      end
+      HOST_REGISTERS_QUEUES: begin
+        reg_response_o.data  <= Queues;
+        reg_response_o.error <= reg_request_i.write;
+      end
+      HOST_REGISTERS_LANE: begin
+        reg_response_o.data  <= 32'(lane_q);
+        reg_response_o.error <= reg_request_i.write && reg_request_i.data >= Lanes;
+        if (write && reg_request_i.data < Lanes) lane_q <= reg_request_i.data[LaneBits-1:0];
+      end
+      HOST_REGISTERS_HASH_KINDS: begin
+        reg_response_o.data <= 32'(kinds_q[lane_q]);
+        if (write) kinds_q[lane_q] <= reg_request_i.data[7:0];
+      end
+      default: reg_response_o.error <= !(write_key || write_table);
+    endcase
+    if (reg_request_i.write) reg_response_o.data <= '0;
+    if (rst_i) begin
+      kinds_q <= '0;
+      lane_q  <= '0;
+    end
+  end
+
+  // Cycle 1: the lane's key and kinds.
+  logic [LaneBits-1:0]     lane, lane_1q;
+  logic [32*KeyWords-1:0]  key, key_q;
+  logic [287:0]            input_q;
+  logic [7:0]              kinds, kind;
+
+  assign lane  = lane_i < 8'(Lanes) ? lane_i[LaneBits-1:0] : LaneBits'(Lanes);
+  assign kinds = kinds_q[lane];
+  assign kind  = (transport_kind_i & kinds) != '0 ? transport_kind_i : network_kind_i & kinds;
+
+  for (genvar i = 0; i < KeyWords; i++) begin : gen_key
+    sl_ram_lut #(.Width(32), .Depth(Lanes + 1)) u_key (
+      .clk_i, .write_valid_i(write_key && address[5:2] == 4'(i)), .write_address_i(lane_q),
+      .write_data_i(reg_request_i.data), .read_address_i(lane), .read_data_o(key[32*i +: 32])
+    );
+  end
+
+  always_ff @(posedge clk_i) begin
+    lane_1q <= lane;
+    key_q   <= key;
+    input_q <= {addresses_i, ports_i};
+    if (network_kind_i == HASH_IPV4) input_q[223:192] <= ports_i;
+    if (network_kind_i == HASH_IPV4) input_q[31:0] <= '0;
+    if (kind != transport_kind_i) begin
+      if (network_kind_i == HASH_IPV4) input_q[223:192] <= '0;
+      input_q[31:0] <= '0;
+    end
+  end
+
+  // Cycles 2 and 3: the hash. Cycle 4: the table. What goes beside it.
+  logic [31:0]         hash, hash_4q;
+  logic [7:0]          kind_q [4];
+  logic [LaneBits-1:0] lane_q2, lane_q3;
+  logic [2:0]          queue;
+
+  sl_toeplitz #(.Words(KeyWords - 1)) u_hash (.clk_i, .data_i(input_q), .key_i(key_q), .hash_o(hash));
+
+  sl_ram_block #(.Width(3), .Depth((Lanes + 1) * RSS_ENTRIES)) u_table (
+    .clk_i, .write_valid_i(write_table), .write_address_i({lane_q, address[2 +: EntryBits]}),
+    .write_data_i(reg_request_i.data[2:0]), .read_valid_i(1'b1), .read_address_i({lane_q3, hash[EntryBits-1:0]}),
+    .read_data_o(queue)
+  );
+
+  always_ff @(posedge clk_i) begin
+    kind_q[0] <= kind;
+    for (int unsigned i = 1; i < 4; i++) kind_q[i] <= kind_q[i-1];
+    lane_q2 <= lane_1q;
+    lane_q3 <= lane_q2;
+    hash_4q <= hash;
+    hash_o  <= kind_q[3] != '0 ? hash_4q : '0;
+    queue_o <= kind_q[3] != '0 ? queue : '0;
+    kind_o  <= kind_q[3];
+  end
+
+  logic unused;
+  assign unused = &{1'b0, lane_i};
+endmodule
