@@ -88,6 +88,7 @@ static int identify(struct sluice_device *device) {
         if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_CAPABILITY + 4 * i, &value)))
             return result;
         device->window[i].kind = (uint16_t)value;
+        device->queues = device->window[i].kind == SLUICE_ELEMENT_HOST ? value >> 16 : device->queues;
         device->host_lanes = i == 0 ? value >> 24 : device->host_lanes;
     }
     return 0;
@@ -95,10 +96,8 @@ static int identify(struct sluice_device *device) {
 
 static int attach_rings(struct sluice_device *device) {
     struct sluice_transport *transport = device->transport;
-    device->to_host = transport->ring_attach(transport, SLUICE_RING_TO_HOST, SLUICE_RING_BUFFERS);
     device->from_host = transport->ring_attach(transport, SLUICE_RING_FROM_HOST, SLUICE_RING_BUFFERS);
-    device->chained = malloc(SLUICE_EGRESS_BYTES);
-    if (!device->to_host || !device->from_host || !device->chained)
+    if (!device->from_host || sluice_queue_attach(device, &device->common, SLUICE_RING_TO_HOST))
         return sluice_fail(-ENOMEM, "no memory for the rings");
     return 0;
 }
@@ -122,7 +121,11 @@ static void free_device(struct sluice_device *device) {
     pthread_mutex_destroy(&device->lock);
     pthread_mutex_destroy(&device->receive_lock);
     pthread_mutex_destroy(&device->send_lock);
-    free(device->chained);
+    free(device->common.chained);
+    for (unsigned i = 0; i < device->open_queues; i++) {
+        free(device->queue[i]->chained);
+        free(device->queue[i]);
+    }
     free(device);
 }
 

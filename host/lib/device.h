@@ -17,24 +17,37 @@ struct sluice_window {
     struct sluice_rule_store *rules;
 };
 
+// A ring to the host, of a receive queue or the common one. Whoever polls it writes `received`; whoever lets time pass
+// tells the device.
+struct sluice_queue {
+    uint8_t *ring;
+    unsigned number;                  // enum sluice_ring
+    uint64_t received, told_received; // buffers since the start
+    uint32_t held;                    // buffers of the packets the host is reading
+    bool is_chained;                  // the last of them is in `chained`
+    uint8_t *chained;                 // a packet of several buffers, put together
+};
+
 struct sluice_device {
     struct sluice_transport *transport;
     pthread_mutex_t lock;
     unsigned lanes, host_lanes, windows;
     uint32_t clock_khz, control;
     struct sluice_window window[SLUICE_MAX_WINDOWS];
-    uint8_t *to_host, *from_host; // rings
+    unsigned queues;                                                   // of each lane; 0: none
+    struct sluice_queue common;                                        // ring to the host
+    struct sluice_queue *queue[SLUICE_HOST_PORT * SLUICE_HOST_QUEUES]; // those that are open
+    unsigned open_queues;
+    uint8_t *from_host; // ring
     // Buffers since the start. Pollers write and read these; whoever lets time pass tells and hears the device.
-    uint64_t received, submitted, sent;
-    uint64_t told_received, told_submitted;
-    pthread_mutex_t receive_lock, send_lock; // taken alone, or inside `lock`
-    uint32_t held;                           // buffers of the packets the host is reading
-    bool is_chained;                         // the last of them is in `chained`
-    uint8_t *chained;                        // a packet of several buffers, put together
+    uint64_t submitted, sent, told_submitted;
+    pthread_mutex_t receive_lock, send_lock; // of `common` and of sending; taken alone, or inside `lock`
 };
 
 int sluice_read_locked(struct sluice_device *device, uint32_t address, uint32_t *value);
 int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t value);
+// Memory of a ring to the host. 0, -ENOMEM, or -ENOENT where the device has no such queue.
+int sluice_queue_attach(struct sluice_device *device, struct sluice_queue *queue, unsigned number);
 // Before time passes: what pollers have released and submitted becomes known to the device. After: what it has taken.
 int sluice_tell_rings_locked(struct sluice_device *device);
 void sluice_hear_rings_locked(struct sluice_device *device);

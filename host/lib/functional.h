@@ -12,12 +12,16 @@
 #include "switch.h"
 #include "transport.h"
 
-enum { FUNCTIONAL_LANES = SLUICE_HOST_PORT, FUNCTIONAL_WINDOWS = 5 };
-enum { FUNCTIONAL_FLOW_WINDOW = 1, FUNCTIONAL_DEPARSE_WINDOW = 4 }; // as of configs/flow
+enum {
+    FUNCTIONAL_LANES = SLUICE_HOST_PORT,
+    FUNCTIONAL_RINGS = SLUICE_RING_QUEUE + FUNCTIONAL_LANES * SLUICE_HOST_QUEUES
+};
+enum { FUNCTIONAL_FLOW_WINDOW = 1, FUNCTIONAL_DEPARSE_WINDOW = 4, FUNCTIONAL_HOST_WINDOW = 5 }; // as of configs/flow
 enum { FUNCTIONAL_OUT_BYTES = SLUICE_MTU_BYTES + SLUICE_SWITCH_GROWTH };
 
 struct functional_size {
     uint32_t lanes, groups, group_entries, ternary_entries;
+    uint32_t queues; // of each lane to the host; 0: one for all
 };
 
 // Bits of the shell's control register.
@@ -85,10 +89,27 @@ int functional_deparse_write(struct functional_deparse *deparse, uint32_t addres
 struct functional_job functional_deparse_decide(const struct sluice_phv_record *record,
                                                 struct sluice_graph_counters *counters);
 
+// functional_host.c: how packets of a lane are spread over its receive queues.
+struct functional_spread {
+    uint8_t kinds; // bits of enum sluice_hash_kind
+    uint8_t key[SLUICE_RSS_KEY_BITS / 8], table[SLUICE_RSS_ENTRIES];
+    uint32_t parts[(SLUICE_RSS_KEY_BITS - 32) / 4][16]; // what a value of four input bits adds to the hash
+};
+
+struct functional;
+
+// `record` is what the parser reads of the packet; `meta` has its ingress port.
+void functional_host_describe(const struct functional *it, const uint8_t *packet,
+                              const struct sluice_phv_record *record, struct sluice_buffer_meta *meta);
+// Addresses are offsets in the window. 0, or -EFAULT where it answers an error.
+int functional_host_read(const struct functional *it, uint32_t address, uint32_t *value);
+int functional_host_write(struct functional *it, uint32_t address, uint32_t value);
+
 // functional_device.c: the shell around them.
 struct functional_lane {
     struct functional_store waiting, left; // before the lane; behind it
     struct sluice_lane_counters counters;
+    struct functional_spread spread;
 };
 
 struct functional_ring {
@@ -102,7 +123,9 @@ struct functional {
     struct functional_size size;
     bool is_joined; // lanes 0 and 1 by a cable, 2 and 3, ...; an odd one at the end with itself
     struct functional_lane lane[FUNCTIONAL_LANES];
-    struct functional_ring ring[2]; // by enum sluice_ring
+    struct functional_ring ring[FUNCTIONAL_RINGS]; // by enum sluice_ring
+    uint32_t queue_rings;                          // those of queues that are there
+    uint32_t spread_lane;                          // of the window
     uint64_t cycles;
     uint32_t control, tick, host_share, time_high;
     struct sluice_host_counters host;

@@ -51,17 +51,33 @@ static void write_ring(struct functional_ring *ring, const uint8_t *bytes, uint3
     ring->filled += count;
 }
 
-static void to_host(struct functional *it, const uint8_t *bytes, uint32_t size, struct sluice_buffer_meta *meta) {
-    struct functional_ring *ring = &it->ring[SLUICE_RING_TO_HOST];
+// A packet of no lane is for queue 0 of lane 0.
+static struct functional_ring *ring_of(struct functional *it, struct sluice_buffer_meta *meta) {
+    uint32_t lane = meta->ingress_port < it->size.lanes ? meta->ingress_port : 0;
+    meta->slot = it->queue_rings ? 1 + lane * SLUICE_HOST_QUEUES + meta->receive_queue : 0;
+    return &it->ring[it->queue_rings ? SLUICE_RING_QUEUE - 1 + meta->slot : SLUICE_RING_TO_HOST];
+}
+
+// `record` is of these bytes.
+static void to_host(struct functional *it, const uint8_t *bytes, uint32_t size, const struct sluice_phv_record *record,
+                    struct sluice_buffer_meta *meta) {
     if (size > SLUICE_EGRESS_BYTES) {
         it->host.to_host_error++;
-    } else if (!ring_has_room(ring, size)) {
-        it->host.to_host_overflow++;
-    } else {
-        it->host.to_host_packets++;
-        it->host.to_host_bytes += size;
-        write_ring(ring, bytes, size, meta);
+        return;
     }
+    if (it->size.queues)
+        functional_host_describe(it, bytes, record, meta);
+    struct functional_ring *ring = ring_of(it, meta);
+    if (!it->queue_rings && !ring_has_room(ring, size)) {
+        it->host.to_host_overflow++;
+        return;
+    }
+    it->host.to_host_packets++;
+    it->host.to_host_bytes += size;
+    if (it->queue_rings && (!ring->memory || !ring_has_room(ring, SLUICE_EGRESS_BYTES)))
+        it->host.ring_overflow++;
+    else
+        write_ring(ring, bytes, size, meta);
 }
 
 // ---- To lanes
@@ -100,7 +116,12 @@ static bool has_room(const struct functional *it, bool is_host_packet) {
     for (unsigned lane = 0; lane < it->size.lanes; lane++)
         if (!functional_store_has_room(&it->lane[lane].left, SLUICE_EGRESS_BYTES))
             return false;
-    return is_host_packet || ring_has_room(&it->ring[SLUICE_RING_TO_HOST], SLUICE_EGRESS_BYTES);
+    if (is_host_packet || !it->queue_rings)
+        return is_host_packet || ring_has_room(&it->ring[SLUICE_RING_TO_HOST], SLUICE_EGRESS_BYTES);
+    for (unsigned i = SLUICE_RING_QUEUE; i < FUNCTIONAL_RINGS; i++)
+        if (it->ring[i].memory && !ring_has_room(&it->ring[i], SLUICE_EGRESS_BYTES))
+            return false;
+    return true;
 }
 
 // ---- From lanes
@@ -131,10 +152,13 @@ static void process(struct functional *it, unsigned lane, const struct functiona
                                       .fault = record.fault,
                                       .mark = job.is_edited ? record.mark : 0,
                                       .timestamp = packet->ingress_cycle};
-    if (job.verdict == SLUICE_VERDICT_FORWARD)
+    if (job.verdict == SLUICE_VERDICT_FORWARD) {
         to_lanes(it, job.egress_mask, bytes, (uint32_t)size, packet->ingress_cycle);
-    else
-        to_host(it, bytes, (uint32_t)size, &meta);
+        return;
+    }
+    if (job.is_edited && it->size.queues) // the host is told of what it gets
+        sluice_parse(bytes, (uint32_t)size, NULL, &record);
+    to_host(it, bytes, (uint32_t)size, &record, &meta);
 }
 
 static bool take_lane(struct functional *it, unsigned lane) {

@@ -23,6 +23,8 @@ static uint32_t capability(const struct functional *it, uint32_t window) {
         return log2_of(it->size.groups * it->size.group_entries) << 16 | SLUICE_ELEMENT_FLOW_TABLE;
     case FUNCTIONAL_DEPARSE_WINDOW:
         return log2_of(SLUICE_TEMPLATES) << 16 | SLUICE_ELEMENT_DEPARSE;
+    case FUNCTIONAL_HOST_WINDOW:
+        return it->size.queues ? it->size.queues << 16 | SLUICE_ELEMENT_HOST : SLUICE_ELEMENT_NONE;
     default:
         return SLUICE_ELEMENT_NONE;
     }
@@ -62,7 +64,7 @@ static int read_shell(struct functional *it, uint32_t address, uint32_t *value) 
         *value = CLOCK_KHZ;
         return 0;
     case SLUICE_SHELL_REGISTERS_WINDOWS:
-        *value = FUNCTIONAL_WINDOWS;
+        *value = FUNCTIONAL_HOST_WINDOW + (it->size.queues != 0);
         return 0;
     case SLUICE_SHELL_REGISTERS_CONTROL:
         *value = it->control;
@@ -123,6 +125,8 @@ int functional_register_read(struct functional *it, uint32_t address, uint32_t *
         return functional_flow_read(it->flow, offset, value);
     case FUNCTIONAL_DEPARSE_WINDOW:
         return functional_deparse_read(&it->deparse, offset, value);
+    case FUNCTIONAL_HOST_WINDOW:
+        return it->size.queues ? functional_host_read(it, offset, value) : -EFAULT;
     default:
         return -EFAULT;
     }
@@ -140,6 +144,8 @@ int functional_register_write(struct functional *it, uint32_t address, uint32_t 
         return functional_flow_write(it->flow, offset, value);
     case FUNCTIONAL_DEPARSE_WINDOW:
         return functional_deparse_write(&it->deparse, offset, value);
+    case FUNCTIONAL_HOST_WINDOW:
+        return it->size.queues ? functional_host_write(it, offset, value) : -EFAULT;
     default:
         return -EFAULT;
     }

@@ -15,7 +15,7 @@ enum mailbox_operation {
     MAILBOX_REG_READ,     // address; the answer's value
     MAILBOX_REG_WRITE,    // address, value
     MAILBOX_RING_ATTACH,  // enum sluice_ring, buffers
-    MAILBOX_RING_RELEASE, // count
+    MAILBOX_RING_RELEASE, // enum sluice_ring, count
     MAILBOX_RING_SUBMIT,  // count
     MAILBOX_ADVANCE,      // cycles
     MAILBOX_LANE_SEND,    // lane, size, flags; the bytes in `packet`
@@ -38,12 +38,14 @@ struct mailbox_status {
     uint32_t lanes_left; // bit of a lane: a packet that left it is waiting
 };
 
+enum { MAILBOX_RINGS = SLUICE_RING_QUEUE + SLUICE_HOST_PORT * SLUICE_HOST_QUEUES };
+
 struct mailbox_memory {
     struct mailbox_status status;
     struct sim_packet_info info;
     char text[200]; // why the device does not start
     uint8_t packet[UINT16_MAX + 1];
-    uint8_t rings[2][SLUICE_RING_BUFFERS * SLUICE_BUFFER_SIZE];
+    uint8_t rings[MAILBOX_RINGS][SLUICE_RING_BUFFERS * SLUICE_BUFFER_SIZE]; // untouched where there is no such ring
 };
 
 #endif

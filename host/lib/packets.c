@@ -32,60 +32,79 @@ static uint32_t length_of(const struct sluice_buffer_meta *meta) {
     return length < SLUICE_EGRESS_BYTES ? length : SLUICE_EGRESS_BYTES;
 }
 
-static const uint8_t *whole(struct sluice_device *device, uint64_t index, const struct sluice_buffer_meta *meta) {
+static const uint8_t *whole(struct sluice_queue *queue, uint64_t index, const struct sluice_buffer_meta *meta) {
     if (meta->length <= SLUICE_BUFFER_DATA_SIZE)
-        return buffer_at(device->to_host, index) + HEAD;
+        return buffer_at(queue->ring, index) + HEAD;
     for (uint32_t at = 0, i = 0; at < meta->length; at += SLUICE_BUFFER_DATA_SIZE, i++) {
         uint32_t size = meta->length - at;
-        memcpy(device->chained + at, buffer_at(device->to_host, index + i) + HEAD,
+        memcpy(queue->chained + at, buffer_at(queue->ring, index + i) + HEAD,
                size < SLUICE_BUFFER_DATA_SIZE ? size : SLUICE_BUFFER_DATA_SIZE);
     }
-    return device->chained;
+    return queue->chained;
 }
 
-static unsigned receive_locked(struct sluice_device *device, struct sluice_packet *packets, unsigned count) {
+static void show(struct sluice_queue *queue, uint64_t index, const struct sluice_buffer_meta *meta,
+                 struct sluice_packet *packet) {
+    *packet = (struct sluice_packet){.bytes = whole(queue, index, meta),
+                                     .size = meta->length,
+                                     .ingress_port = meta->ingress_port,
+                                     .egress_mask = meta->egress_mask,
+                                     .queue = meta->queue,
+                                     .verdict = meta->verdict,
+                                     .fault = meta->fault,
+                                     .mark = meta->mark,
+                                     .timestamp = meta->timestamp,
+                                     .hash = meta->hash,
+                                     .l4_sum = meta->l4_sum,
+                                     .hash_kind = meta->hash_kind,
+                                     .receive_queue = meta->receive_queue,
+                                     .checksum_verified = meta->checksum_verified,
+                                     .tags = meta->tags,
+                                     .l3_kind = meta->l3_kind,
+                                     .l4_kind = meta->l4_kind,
+                                     .l3_offset = meta->l3_offset,
+                                     .l4_offset = meta->l4_offset};
+}
+
+unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *packets, unsigned count) {
     struct sluice_buffer_meta meta;
     unsigned found = 0;
     while (found < count) {
-        uint64_t index = device->received + device->held;
-        const uint8_t *buffer = buffer_at(device->to_host, index);
-        if (device->held >= SLUICE_RING_BUFFERS || device->is_chained || valid_word(buffer) != generation(index))
+        uint64_t index = queue->received + queue->held;
+        const uint8_t *buffer = buffer_at(queue->ring, index);
+        if (queue->held >= SLUICE_RING_BUFFERS || queue->is_chained || valid_word(buffer) != generation(index))
             break;
         sluice_buffer_meta_unpack(&meta, buffer);
         meta.length = (uint16_t)length_of(&meta);
-        packets[found++] = (struct sluice_packet){.bytes = whole(device, index, &meta),
-                                                  .size = meta.length,
-                                                  .ingress_port = meta.ingress_port,
-                                                  .egress_mask = meta.egress_mask,
-                                                  .queue = meta.queue,
-                                                  .verdict = meta.verdict,
-                                                  .fault = meta.fault,
-                                                  .mark = meta.mark,
-                                                  .timestamp = meta.timestamp};
-        device->held += buffers_of(meta.length);
-        device->is_chained = meta.length > SLUICE_BUFFER_DATA_SIZE;
+        show(queue, index, &meta, &packets[found++]);
+        queue->held += buffers_of(meta.length);
+        queue->is_chained = meta.length > SLUICE_BUFFER_DATA_SIZE;
     }
     return found;
 }
 
+void sluice_queue_release(struct sluice_queue *queue) {
+    __atomic_store_n(&queue->received, queue->received + queue->held, __ATOMIC_RELEASE);
+    queue->held = 0;
+    queue->is_chained = false;
+}
+
 unsigned sluice_poll_receive(struct sluice_device *device, struct sluice_packet *packets, unsigned count) {
     pthread_mutex_lock(&device->receive_lock);
-    unsigned found = receive_locked(device, packets, count);
+    unsigned found = sluice_queue_receive(&device->common, packets, count);
     pthread_mutex_unlock(&device->receive_lock);
     return found;
 }
 
 void sluice_poll_release(struct sluice_device *device) {
     pthread_mutex_lock(&device->receive_lock);
-    __atomic_store_n(&device->received, device->received + device->held, __ATOMIC_RELEASE);
-    device->held = 0;
-    device->is_chained = false;
+    sluice_queue_release(&device->common);
     pthread_mutex_unlock(&device->receive_lock);
 }
 
 int sluice_packet_receive(struct sluice_device *device, struct sluice_packet *packet) {
     pthread_mutex_lock(&device->receive_lock);
-    unsigned found = device->held ? 0 : receive_locked(device, packet, 1);
+    unsigned found = device->common.held ? 0 : sluice_queue_receive(&device->common, packet, 1);
     pthread_mutex_unlock(&device->receive_lock);
     return (int)found;
 }
@@ -97,18 +116,27 @@ void sluice_packet_release(struct sluice_device *device) {
     pthread_mutex_unlock(&device->lock);
 }
 
+static int tell_queue(struct sluice_device *device, struct sluice_queue *queue) {
+    uint64_t received = __atomic_load_n(&queue->received, __ATOMIC_ACQUIRE);
+    uint32_t count = (uint32_t)(received - queue->told_received);
+    queue->told_received = received;
+    return count ? device->transport->ring_release(device->transport, queue->number, count) : 0;
+}
+
 int sluice_tell_rings_locked(struct sluice_device *device) {
     struct sluice_transport *transport = device->transport;
-    uint64_t received = __atomic_load_n(&device->received, __ATOMIC_ACQUIRE);
     uint64_t submitted = __atomic_load_n(&device->submitted, __ATOMIC_ACQUIRE);
-    int released = 0, result = 0;
-    if (received != device->told_received)
-        released = transport->ring_release(transport, (uint32_t)(received - device->told_received));
-    if (submitted != device->told_submitted)
-        result = transport->ring_submit(transport, (uint32_t)(submitted - device->told_submitted));
-    device->told_received = received;
+    int result = tell_queue(device, &device->common);
+    for (unsigned i = 0; i < device->open_queues; i++) {
+        int released = tell_queue(device, device->queue[i]);
+        result = result ? result : released;
+    }
+    if (submitted != device->told_submitted) {
+        int told = transport->ring_submit(transport, (uint32_t)(submitted - device->told_submitted));
+        result = told ? told : result;
+    }
     device->told_submitted = submitted;
-    return result ? result : released;
+    return result;
 }
 
 void sluice_hear_rings_locked(struct sluice_device *device) {

@@ -43,7 +43,8 @@ def everything(device: Device, *actions: Action) -> Flows:
 
 
 @pytest.mark.parametrize(
-    "options", ["lib=x", "lanes", "lanes=", "lanes=0", "lanes=8", "lanes=3x", "groups=-1", "groups=17,entries=4096", "lanes=2,,x"]
+    "options",
+    ["lib=x", "lanes", "lanes=", "lanes=0", "lanes=8", "lanes=3x", "groups=-1", "groups=17,entries=4096", "lanes=2,,x", "queues=9"],
 )
 def test_options_that_cannot_be_are_refused_with_the_reason(options: str) -> None:
     library, handle = load(), c.c_void_p()
@@ -185,8 +186,8 @@ class Transport(c.Structure):
     _fields_ = (
         ("reg_read", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.POINTER(c.c_uint32))),
         ("reg_write", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.c_uint32)),
-        ("ring_attach", c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_int, c.c_uint32)),
-        ("ring_release", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32)),
+        ("ring_attach", c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_uint, c.c_uint32)),
+        ("ring_release", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_uint32)),
         ("ring_submit", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32)),
         ("ring_sent", c.CFUNCTYPE(c.c_uint64, c.c_void_p)),
         ("close", c.CFUNCTYPE(None, c.c_void_p)),
@@ -230,7 +231,7 @@ def test_garbage_in_rings_and_registers_changes_nothing_for_what_comes_after(
     for count in submits:
         assert it.ring_submit(handle, count) in ((0,) if count <= BUFFERS else (-errno.EINVAL,))
         it.advance(handle, 1 << 31)
-    assert it.ring_release(handle, 9) == -errno.EINVAL
+    assert it.ring_release(handle, 0, 9) == -errno.EINVAL
     assert it.reg_write(handle, L.SHELL_REGISTERS_CONTROL, 1) == 0
     it.advance(handle, 1 << 31)
     while it.lane_receive(handle, 1, out, len(out), None) >= 0:

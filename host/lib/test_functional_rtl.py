@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sluice_layouts as L
@@ -17,10 +18,11 @@ from scapy.layers.l2 import Ether
 from scapy.layers.vxlan import VXLAN
 
 from elements.flow_table.test_flow_key import link_layers
-from host.python.device import Action, Device, SluiceError
+from host.python.device import Action, Device, Received, SluiceError
 from host.python.flow_table import Flows, error_text
 from shell.sim.test_flow import ALWAYS, CAPTURES, SHAPES, capture, full, key_of
 from testing.device import FLOW, run
+from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe
 from testing.models.traffic import mutated, well_formed
 
 SEED = 20261122
@@ -30,6 +32,19 @@ MAC = "02:00:00:00:00:01"
 HEADERS = bytes(Ether(src=MAC, dst=MAC) / IP(src="192.0.2.1", dst="192.0.2.7") / UDP(sport=1, dport=4789) / VXLAN(vni=7))
 
 
+DRAW = random.Random(SEED)
+SPREAD = {  # lane 3 is not
+    0: Lane(ALL_KINDS, MICROSOFT_KEY, [n % 4 for n in range(L.RSS_ENTRIES)]),
+    1: Lane(ALL_KINDS, DRAW.randbytes(40), [DRAW.randrange(4) for _ in range(L.RSS_ENTRIES)]),
+    2: Lane(L.HASH_IPV4 | L.HASH_IPV6, MICROSOFT_KEY, [DRAW.randrange(2) for _ in range(L.RSS_ENTRIES)]),
+}
+
+
+def shown(one: Received) -> tuple[Any, ...]:
+    """What the host is told of a packet, but when it came."""
+    return (one.ingress_port, one.data, one.mark, one.queue, one.verdict, one.egress_mask, one.fault, one.info)
+
+
 class Both:
     """The two devices; what they do is compared at once."""
 
@@ -37,6 +52,8 @@ class Both:
         self.pair = [Device(FLOW, transport=transport) for transport in ("sim", "functional")]
         for device in self.pair:
             device.call("sluice_device_set_lossless", 1)
+            for lane, spread in SPREAD.items():
+                device.spread(lane, spread.kinds, spread.key, spread.table)
         self.flows = [Flows(device) for device in self.pair]
         self.handles: list[int] = []
 
@@ -77,7 +94,8 @@ class Both:
         results = []
         for device in self.pair:
             host, out = run(device, sent)
-            seen = [(one.ingress_port, one.data, one.mark, one.queue, one.verdict, one.egress_mask, one.fault) for one in host]
+            seen = [shown(one) for one in host]
+            assert all(one.info == describe(one.data, SPREAD.get(one.ingress_port)) for one in host)
             results.append((sorted(seen, key=lambda one: one[0]), {n: out[n] if len(sent) == 1 else sorted(out[n]) for n in out}))
         assert results[0][0] == results[1][0]
         assert results[0][1] == results[1][1]
@@ -147,6 +165,51 @@ def test_captures_and_broken_packets_leave_both_alike(both: Both, tmp_path: Path
     assert min(graph.forwarded_packets, graph.to_host_packets, graph.drop_rule, graph.faults, graph.misses) > 20
     assert min(graph.not_eligible, graph.drop_no_port, graph.drop_ttl) > 0
     assert sum(both.pair[1].counters("lane", lane).tx_error for lane in range(LANES)) > 0, "a template that is not there"
+
+
+def through_queues(device: Device, sent: dict[int, list[bytes]]) -> dict[tuple[int, int], list[tuple[Any, ...]]]:
+    """Send packets of lanes into a device of which some queues are polled; what came by each."""
+    queues = {(lane, queue): device.queue(lane, queue) for lane in (0, 1, 3) for queue in range(4) if (lane, queue) != (1, 2)}
+    came: dict[tuple[int, int], list[tuple[Any, ...]]] = {place: [] for place in queues}
+    waiting = {lane: list(packets) for lane, packets in sent.items()}
+    while any(waiting.values()) or not device.library.sluice_device_idle(device.handle):
+        for lane, packets in waiting.items():
+            while packets and device.lane_send(lane, packets[0]):
+                packets.pop(0)
+        device.advance(16)
+        for place, queue in queues.items():
+            while got := device.poll(queue):
+                came[place] += [shown(one) for one in got]
+    assert device.receive() is None
+    return came
+
+
+def test_packets_are_spread_over_queues_alike_and_those_of_none_are_counted(both: Both, tmp_path: Path) -> None:
+    draw = random.Random(SEED)
+    sent = {lane: capture(path, tmp_path, 60, draw) for lane, path in enumerate(CAPTURES)}
+    sent[0] += [draw.randbytes(size) for size in (1920, 1921, 9216)]
+    first, second = [through_queues(device, sent) for device in both.pair]
+    assert first == second and min(len(first[0, queue]) for queue in range(4)) > 2 and len(first[3, 0]) == len(sent[3])
+    lost = len(sent[2]) + sum(describe(packet, SPREAD[1]).receive_queue == 2 for packet in sent[1])
+    for device in both.pair:
+        host = device.counters("host")
+        assert host.ring_overflow == lost > 20 and sum(map(len, first.values())) == host.to_host_packets - lost
+        with pytest.raises(SluiceError):
+            device.queue(0, 4)
+
+
+def test_a_queue_that_nobody_polls_does_not_stop_the_others(both: Both) -> None:
+    for device in both.pair:
+        device.call("sluice_device_set_lossless", 0)
+        device.queue(0, 0)  # of packets without a hash
+        other = device.queue(1, 0)
+        came = 0
+        for _ in range(600):
+            assert device.lane_send(0, b"\1" * 60) and device.lane_send(1, b"\2" * 60)
+            device.advance(100)
+            came += len(device.poll(other))
+        device.settle()
+        assert came + len(device.poll(other)) == 600 and device.counters("host").ring_overflow == 600 - (512 - 4)
 
 
 def instruct(both: Both, draw: random.Random, values: Sequence[int], masks: Sequence[int]) -> int:

@@ -8,15 +8,18 @@
 
 #include "sluice/sluice.h"
 
-enum sluice_ring { SLUICE_RING_TO_HOST = 0, SLUICE_RING_FROM_HOST = 1 };
+// SLUICE_RING_QUEUE + SLUICE_HOST_QUEUES * n + q: to the host, queue q of lane n. Once one of these is there,
+// SLUICE_RING_TO_HOST gets nothing, and packets for a queue without a ring are dropped.
+enum sluice_ring { SLUICE_RING_TO_HOST = 0, SLUICE_RING_FROM_HOST = 1, SLUICE_RING_QUEUE = 2 };
 
 struct sluice_transport {
     // 0, -EFAULT (the device answered with an error), -ETIMEDOUT.
     int (*reg_read)(struct sluice_transport *transport, uint32_t address, uint32_t *value);
     int (*reg_write)(struct sluice_transport *transport, uint32_t address, uint32_t value);
-    // Memory that the device can reach, for a ring of `buffers` self-described buffers; NULL where there is none.
-    uint8_t *(*ring_attach)(struct sluice_transport *transport, enum sluice_ring ring, uint32_t buffers);
-    int (*ring_release)(struct sluice_transport *transport, uint32_t count);
+    // Memory that the device can reach, for a ring of `buffers` self-described buffers; NULL where there is none, or no
+    // such queue. It stays until the device is closed.
+    uint8_t *(*ring_attach)(struct sluice_transport *transport, unsigned ring, uint32_t buffers);
+    int (*ring_release)(struct sluice_transport *transport, unsigned ring, uint32_t count);
     int (*ring_submit)(struct sluice_transport *transport, uint32_t count);
     uint64_t (*ring_sent)(struct sluice_transport *transport);
     void (*close)(struct sluice_transport *transport);

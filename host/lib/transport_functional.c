@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `functional:` transport: a device of the flow-table configuration as software in this process. It measures the
 // host's side, and runs as long as one likes; the differential tests compare it with the RTL. Options, all with the
-// reference size as default: lanes=4,groups=16,entries=4096,ternary=256; and join: a cable between lanes 0 and 1, one
-// between 2 and 3, ... instead of what is outside.
+// reference size as default: lanes=4,groups=16,entries=4096,ternary=256,queues=4; and join: a cable between lanes 0 and
+// 1, one between 2 and 3, ... instead of what is outside.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -23,18 +23,27 @@ static int reg_write(struct sluice_transport *transport, uint32_t address, uint3
     return functional_register_write(device_of(transport), address, value);
 }
 
-static uint8_t *ring_attach(struct sluice_transport *transport, enum sluice_ring which, uint32_t buffers) {
-    struct functional_ring *ring = &device_of(transport)->ring[which];
-    uint8_t *memory = buffers < RING_LEAST ? NULL : calloc(buffers, SLUICE_BUFFER_SIZE);
+static uint8_t *ring_attach(struct sluice_transport *transport, unsigned which, uint32_t buffers) {
+    struct functional *it = device_of(transport);
+    uint32_t queue = which - SLUICE_RING_QUEUE;
+    bool is_queue = which >= SLUICE_RING_QUEUE;
+    if (buffers < RING_LEAST || (is_queue && (queue >= it->size.lanes * SLUICE_HOST_QUEUES ||
+                                              queue % SLUICE_HOST_QUEUES >= it->size.queues || it->ring[which].memory)))
+        return NULL;
+    struct functional_ring *ring = &it->ring[which];
+    uint8_t *memory = calloc(buffers, SLUICE_BUFFER_SIZE);
     if (!memory)
         return NULL;
     free(ring->memory);
     *ring = (struct functional_ring){.memory = memory, .buffers = buffers};
+    it->queue_rings += is_queue;
     return memory;
 }
 
-static int ring_release(struct sluice_transport *transport, uint32_t count) {
-    struct functional_ring *ring = &device_of(transport)->ring[SLUICE_RING_TO_HOST];
+static int ring_release(struct sluice_transport *transport, unsigned which, uint32_t count) {
+    if (which == SLUICE_RING_FROM_HOST || which >= FUNCTIONAL_RINGS)
+        return -EINVAL;
+    struct functional_ring *ring = &device_of(transport)->ring[which];
     if (count > ring->filled - ring->freed)
         return -EINVAL;
     ring->freed += count;
@@ -108,8 +117,8 @@ static void close_functional(struct sluice_transport *transport) {
         functional_store_free(&it->lane[lane].waiting);
         functional_store_free(&it->lane[lane].left);
     }
-    free(it->ring[SLUICE_RING_TO_HOST].memory);
-    free(it->ring[SLUICE_RING_FROM_HOST].memory);
+    for (unsigned i = 0; i < FUNCTIONAL_RINGS; i++)
+        free(it->ring[i].memory);
     functional_flow_free(it->flow);
     free(it);
 }
@@ -123,7 +132,8 @@ static int read_option(const char *text, size_t length, struct functional *it) {
     } options[] = {{"lanes=", &it->size.lanes, 1, FUNCTIONAL_LANES},
                    {"groups=", &it->size.groups, 1, MAX_GROUPS},
                    {"entries=", &it->size.group_entries, 1, MAX_RULES},
-                   {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY}};
+                   {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY},
+                   {"queues=", &it->size.queues, 0, SLUICE_HOST_QUEUES}};
     if (length == strlen("join") && strncmp(text, "join", length) == 0) {
         it->is_joined = true;
         return 0;
@@ -140,8 +150,8 @@ static int read_option(const char *text, size_t length, struct functional *it) {
         *options[i].value = (uint32_t)value;
         return 0;
     }
-    return sluice_fail(-EINVAL, "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, join", (int)length,
-                       text);
+    return sluice_fail(-EINVAL, "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, queues=, join",
+                       (int)length, text);
 }
 
 static int read_options(const char *options, struct functional *it) {
@@ -159,7 +169,8 @@ static int read_options(const char *options, struct functional *it) {
 }
 
 static int make(struct functional *it, const char *options) {
-    it->size = (struct functional_size){.lanes = 4, .groups = 16, .group_entries = 4096, .ternary_entries = 256};
+    it->size =
+        (struct functional_size){.lanes = 4, .groups = 16, .group_entries = 4096, .ternary_entries = 256, .queues = 4};
     int result = read_options(options, it);
     for (unsigned lane = 0; lane < it->size.lanes && result == 0; lane++) {
         result = functional_store_new(&it->lane[lane].left, LEFT_BYTES);

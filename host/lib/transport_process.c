@@ -120,13 +120,13 @@ static int reg_write(struct sluice_transport *t, uint32_t address, uint32_t valu
     return command(process(t), (struct mailbox_command){MAILBOX_REG_WRITE, {address, value}}, NULL);
 }
 
-static uint8_t *ring_attach(struct sluice_transport *t, enum sluice_ring ring, uint32_t buffers) {
+static uint8_t *ring_attach(struct sluice_transport *t, unsigned ring, uint32_t buffers) {
     struct mailbox_command message = {MAILBOX_RING_ATTACH, {ring, buffers}};
     return command(process(t), message, NULL) == 0 ? process(t)->memory->rings[ring] : NULL;
 }
 
-static int ring_release(struct sluice_transport *t, uint32_t count) {
-    return command(process(t), (struct mailbox_command){MAILBOX_RING_RELEASE, {count}}, NULL);
+static int ring_release(struct sluice_transport *t, unsigned ring, uint32_t count) {
+    return command(process(t), (struct mailbox_command){MAILBOX_RING_RELEASE, {ring, count}}, NULL);
 }
 
 static int ring_submit(struct sluice_transport *t, uint32_t count) {

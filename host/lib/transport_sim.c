@@ -8,10 +8,12 @@
 #include "sim_library.h"
 #include "transport.h"
 
+enum { RINGS = SLUICE_RING_QUEUE + SLUICE_HOST_PORT * SLUICE_HOST_QUEUES };
+
 struct sim_transport {
     struct sluice_transport base;
     struct sim_library sim;
-    uint8_t *rings[2];
+    uint8_t *rings[RINGS];
 };
 
 static struct sim_library *sim(struct sluice_transport *transport) {
@@ -26,18 +28,20 @@ static int reg_write(struct sluice_transport *t, uint32_t address, uint32_t valu
     return sim(t)->reg_write(sim(t)->model, address, value);
 }
 
-static uint8_t *ring_attach(struct sluice_transport *t, enum sluice_ring ring, uint32_t buffers) {
-    uint8_t *memory = calloc(buffers, SLUICE_BUFFER_SIZE);
-    if (memory && sim(t)->ring_attach(sim(t)->model, (enum sim_ring)ring, memory, buffers) != 0) {
+static uint8_t *ring_attach(struct sluice_transport *t, unsigned ring, uint32_t buffers) {
+    struct sim_transport *it = (struct sim_transport *)t;
+    uint8_t *memory = ring < RINGS ? calloc(buffers, SLUICE_BUFFER_SIZE) : NULL;
+    if (memory && sim(t)->ring_attach(sim(t)->model, ring, memory, buffers) != 0) {
         free(memory);
-        memory = NULL;
+        return NULL;
     }
-    ((struct sim_transport *)t)->rings[ring] = memory;
+    if (memory)
+        it->rings[ring] = memory;
     return memory;
 }
 
-static int ring_release(struct sluice_transport *t, uint32_t count) {
-    return sim(t)->ring_release(sim(t)->model, count);
+static int ring_release(struct sluice_transport *t, unsigned ring, uint32_t count) {
+    return sim(t)->ring_release(sim(t)->model, ring, count);
 }
 
 static int ring_submit(struct sluice_transport *t, uint32_t count) {
@@ -78,8 +82,8 @@ static int lane_receive(struct sluice_transport *t, unsigned lane, uint8_t *byte
 
 static void close_sim(struct sluice_transport *t) {
     sim_library_close(sim(t));
-    free(((struct sim_transport *)t)->rings[0]);
-    free(((struct sim_transport *)t)->rings[1]);
+    for (unsigned i = 0; i < RINGS; i++)
+        free(((struct sim_transport *)t)->rings[i]);
     free(t);
 }
 

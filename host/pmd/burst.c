@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive and transmit. The device has one ring each way for all of its lanes, so whoever polls takes what is there and
-// leaves what is another port's with that port. No call here waits for the device.
+// Receive and transmit. A receive queue has a ring of its own; all transmit queues share the ring from the host, one
+// lock a burst. No call here waits for the device.
 #include "pmd.h"
 
 #include <errno.h>
 #include <string.h>
 
-static bool is_wanted(const struct pmd_port *port, const uint8_t *bytes) {
+static bool is_known_group(struct pmd_port *port, const struct rte_ether_addr *address) {
+    bool found = false;
+    rte_spinlock_lock(&port->filter);
+    for (uint32_t i = 0; i < port->multicast_count && !found; i++)
+        found = rte_is_same_ether_addr(address, &port->multicasts[i]);
+    rte_spinlock_unlock(&port->filter);
+    return found;
+}
+
+static bool is_wanted(struct pmd_port *port, const uint8_t *bytes) {
     const struct rte_eth_dev_data *data = port->ethdev->data;
     const struct rte_ether_addr *address = (const struct rte_ether_addr *)bytes;
     if (data->promiscuous || rte_is_broadcast_ether_addr(address))
         return true;
-    if (rte_is_multicast_ether_addr(address)) {
-        for (uint32_t i = 0; i < port->multicast_count && !data->all_multicast; i++)
-            if (rte_is_same_ether_addr(address, &port->multicasts[i]))
-                return true;
-        return data->all_multicast;
-    }
+    if (rte_is_multicast_ether_addr(address))
+        return data->all_multicast || is_known_group(port, address);
     for (unsigned i = 0; i < PMD_MACS; i++)
         if (rte_is_same_ether_addr(address, &data->mac_addrs[i]) && !rte_is_zero_ether_addr(address))
             return true;
@@ -49,72 +54,108 @@ static struct rte_mbuf *refuse(uint64_t *counter) {
     return NULL;
 }
 
+// What the device knows of a packet, by kind; beside it the types that there are.
+static const uint32_t link_types[] = {RTE_PTYPE_L2_ETHER, RTE_PTYPE_L2_ETHER_VLAN, RTE_PTYPE_L2_ETHER_QINQ};
+static const uint32_t network_types[4] = {
+    [SLUICE_L3_IPV4] = RTE_PTYPE_L3_IPV4_EXT_UNKNOWN, [SLUICE_L3_IPV6] = RTE_PTYPE_L3_IPV6_EXT_UNKNOWN};
+static const uint32_t transport_types[8] = {[SLUICE_L4_TCP] = RTE_PTYPE_L4_TCP,
+                                            [SLUICE_L4_UDP] = RTE_PTYPE_L4_UDP,
+                                            [SLUICE_L4_ICMP] = RTE_PTYPE_L4_ICMP,
+                                            [SLUICE_L4_ICMPV6] = RTE_PTYPE_L4_ICMP,
+                                            [SLUICE_L4_SCTP] = RTE_PTYPE_L4_SCTP};
+
+const uint32_t *pmd_packet_types(struct rte_eth_dev *ethdev) {
+    static const uint32_t types[] = {RTE_PTYPE_L2_ETHER,
+                                     RTE_PTYPE_L2_ETHER_VLAN,
+                                     RTE_PTYPE_L2_ETHER_QINQ,
+                                     RTE_PTYPE_L2_ETHER_ARP,
+                                     RTE_PTYPE_L3_IPV4_EXT_UNKNOWN,
+                                     RTE_PTYPE_L3_IPV6_EXT_UNKNOWN,
+                                     RTE_PTYPE_L4_TCP,
+                                     RTE_PTYPE_L4_UDP,
+                                     RTE_PTYPE_L4_ICMP,
+                                     RTE_PTYPE_L4_SCTP,
+                                     RTE_PTYPE_UNKNOWN};
+    (void)ethdev;
+    return types;
+}
+
+static uint32_t packet_type(const struct sluice_packet *packet) {
+    if (packet->l3_kind == SLUICE_L3_ARP && packet->tags == 0)
+        return RTE_PTYPE_L2_ETHER_ARP;
+    return link_types[packet->tags < 2 ? packet->tags : 2] | network_types[packet->l3_kind & 3] |
+           transport_types[packet->l4_kind & 7];
+}
+
+static uint64_t checksum_flags(unsigned verified, uint64_t offloads) {
+    uint64_t flags = 0;
+    if (offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM)
+        flags |= verified & SLUICE_CHECKSUM_IP_GOOD  ? RTE_MBUF_F_RX_IP_CKSUM_GOOD
+                 : verified & SLUICE_CHECKSUM_IP_BAD ? RTE_MBUF_F_RX_IP_CKSUM_BAD
+                                                     : RTE_MBUF_F_RX_IP_CKSUM_UNKNOWN;
+    if (offloads & (RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM))
+        flags |= verified & SLUICE_CHECKSUM_L4_GOOD  ? RTE_MBUF_F_RX_L4_CKSUM_GOOD
+                 : verified & SLUICE_CHECKSUM_L4_BAD ? RTE_MBUF_F_RX_L4_CKSUM_BAD
+                                                     : RTE_MBUF_F_RX_L4_CKSUM_UNKNOWN;
+    return flags;
+}
+
+static void describe(struct rte_mbuf *mbuf, const struct sluice_packet *packet, uint64_t offloads) {
+    mbuf->packet_type = packet_type(packet);
+    mbuf->ol_flags |= checksum_flags(packet->checksum_verified, offloads);
+    if (packet->hash_kind && (offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH)) {
+        mbuf->ol_flags |= RTE_MBUF_F_RX_RSS_HASH;
+        mbuf->hash.rss = packet->hash;
+    }
+    if (packet->mark) { // one more than the application's, so that 0 can be one
+        mbuf->ol_flags |= RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID;
+        mbuf->hash.fdir.hi = packet->mark - 1;
+    }
+}
+
 // The packet as an mbuf of the port; NULL where the port does not take it, counted.
-static struct rte_mbuf *take(struct pmd_port *port, const struct sluice_packet *packet) {
-    const struct rte_eth_dev_data *data = port->ethdev->data;
+static struct rte_mbuf *take(struct pmd_rx_queue *queue, const struct sluice_packet *packet) {
+    const struct rte_eth_dev_data *data = queue->port->ethdev->data;
+    struct pmd_rx_counters *counters = &queue->counters;
     if (packet->size > (uint32_t)data->mtu + PMD_OVERHEAD)
-        return refuse(&port->rx.oversize);
-    if (packet->size < RTE_ETHER_ADDR_LEN || !is_wanted(port, packet->bytes))
-        return refuse(&port->rx.filtered);
-    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(port->pool);
+        return refuse(&counters->oversize);
+    if (packet->size < RTE_ETHER_ADDR_LEN || !is_wanted(queue->port, packet->bytes))
+        return refuse(&counters->filtered);
+    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(queue->pool);
     if (!mbuf)
-        return refuse(&port->rx.no_buffer);
+        return refuse(&counters->no_buffer);
     uint32_t room = rte_pktmbuf_tailroom(mbuf), here = packet->size < room ? packet->size : room;
     if (here < packet->size && !data->scattered_rx) {
         rte_pktmbuf_free(mbuf);
-        return refuse(&port->rx.unscattered);
+        return refuse(&counters->unscattered);
     }
     rte_memcpy(rte_pktmbuf_mtod(mbuf, void *), packet->bytes, here);
     mbuf->data_len = (uint16_t)here;
     mbuf->pkt_len = packet->size;
     mbuf->port = data->port_id;
-    if (packet->mark) { // one more than the application's, so that 0 can be one
-        mbuf->ol_flags |= RTE_MBUF_F_RX_FDIR | RTE_MBUF_F_RX_FDIR_ID;
-        mbuf->hash.fdir.hi = packet->mark - 1;
-    }
-    if (here < packet->size && chain(port->pool, mbuf, packet->bytes + here, packet->size - here)) {
+    describe(mbuf, packet, data->dev_conf.rxmode.offloads);
+    if (here < packet->size && chain(queue->pool, mbuf, packet->bytes + here, packet->size - here)) {
         rte_pktmbuf_free(mbuf);
-        return refuse(&port->rx.no_buffer);
+        return refuse(&counters->no_buffer);
     }
-    port->rx.packets++;
-    port->rx.bytes += packet->size;
+    counters->packets++;
+    counters->bytes += packet->size;
     return mbuf;
 }
 
-// Up to `count` packets out of the ring; how many of them are the port's.
-static uint16_t poll_ring(struct pmd_port *port, struct rte_mbuf **packets, uint16_t count) {
-    struct pmd_device *device = port->device;
+uint16_t pmd_rx_burst(void *polled, struct rte_mbuf **packets, uint16_t count) {
+    struct pmd_rx_queue *queue = polled;
     struct sluice_packet batch[PMD_BATCH];
-    unsigned found = sluice_poll_receive(device->sluice, batch, count < PMD_BATCH ? count : PMD_BATCH);
+    unsigned found = sluice_queue_receive(queue->ring, batch, count < PMD_BATCH ? count : PMD_BATCH);
     uint16_t own = 0;
     for (unsigned i = 0; i < found; i++) {
-        uint8_t lane = batch[i].ingress_port;
-        struct pmd_port *target = lane < SERVICE_LANES ? device->ports[lane] : NULL;
-        if (!target || !target->receives) {
-            device->stray++;
-            continue;
-        }
-        struct rte_mbuf *mbuf = take(target, &batch[i]);
-        if (mbuf && target == port) {
+        struct rte_mbuf *mbuf = take(queue, &batch[i]);
+        if (mbuf)
             packets[own++] = mbuf;
-        } else if (mbuf && rte_ring_sp_enqueue(target->waiting, mbuf)) {
-            target->rx.no_room++;
-            rte_pktmbuf_free(mbuf);
-        }
     }
     if (found)
-        sluice_poll_release(device->sluice);
+        sluice_queue_release(queue->ring);
     return own;
-}
-
-uint16_t pmd_rx_burst(void *queue, struct rte_mbuf **packets, uint16_t count) {
-    struct pmd_port *port = queue;
-    uint16_t got = (uint16_t)rte_ring_sc_dequeue_burst(port->waiting, (void **)packets, count, NULL);
-    if (got == count || !rte_spinlock_trylock(&port->device->receive_lock))
-        return got;
-    got = (uint16_t)(got + poll_ring(port, packets + got, (uint16_t)(count - got)));
-    rte_spinlock_unlock(&port->device->receive_lock);
-    return got;
 }
 
 // 0: it is gone, sent or counted; -EAGAIN: there is no room.

@@ -25,6 +25,7 @@ EVIDENCE = {
     "Unicast MAC filter": ".mac_addr_add =",
     "Multicast MAC filter": ".set_mc_addr_list =",
     "RSS hash": "RTE_MBUF_F_RX_RSS_HASH",
+    "RSS key update": ".rss_hash_update =",
     "RSS reta update": ".reta_update =",
     "VLAN filter": ".vlan_filter_set =",
     "Flow control": ".flow_ctrl_set =",

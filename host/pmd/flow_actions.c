@@ -189,12 +189,17 @@ static int rss(struct actions *it, const struct rte_flow_action *action) {
     for (uint32_t i = 0; i < conf->queue_num; i++)
         if (conf->queue[i] >= it->context->queue_count)
             return invalid(it, action, "RSS over a queue that the port does not have");
+    for (uint32_t i = 0; i < it->context->queue_count; i++)
+        if (conf->queue_num != it->context->queue_count || conf->queue[i] != i)
+            return refuse(it, action, "RSS over some queues: the port's own table spreads packets over all, from 0 on");
     return to_host(it, action);
 }
 
 static int queue(struct actions *it, const struct rte_flow_action *action) {
     if (((const struct rte_flow_action_queue *)action->conf)->index >= it->context->queue_count)
         return invalid(it, action, "a queue that the port does not have");
+    if (it->context->queue_count > 1)
+        return refuse(it, action, "a queue of several: the port's RSS chooses it");
     return to_host(it, action);
 }
 

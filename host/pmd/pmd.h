@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the driver share. A device is one vdev; its lanes are ports; its rings are shared by them all.
+// What the files of the driver share. A device is one vdev; its lanes are ports. Each receive queue
+// has a ring of its own; the ring from the host is shared by all ports.
 #ifndef SLUICE_PMD_H
 #define SLUICE_PMD_H
 
 #include <ethdev_driver.h>
 #include <pthread.h>
-#include <rte_ring.h>
 #include <rte_spinlock.h>
 #include <stdbool.h>
 
@@ -16,8 +16,9 @@ enum {
     PMD_TX_QUEUES = 64,
     PMD_MACS = 16,
     PMD_MULTICASTS = 64,
-    PMD_BATCH = 32, // buffers of the device's ring between two releases
-    PMD_RING = 512  // buffers of the ring
+    PMD_BATCH = 32,                         // buffers of a ring between two releases
+    PMD_RING = 512,                         // buffers of a ring
+    PMD_KEY_BYTES = SLUICE_RSS_KEY_BITS / 8 // of the RSS hash
 };
 
 struct pmd_flows; // flow_ops.c
@@ -29,25 +30,41 @@ struct pmd_tx_queue {
     uint8_t whole[SLUICE_EGRESS_BYTES]; // a packet of several segments
 };
 
-// What became of packets of the lane that the device gave to the host.
+// What became of packets of the queue that the device gave to the host.
 struct pmd_rx_counters {
-    uint64_t packets, bytes, filtered, oversize, unscattered, no_buffer, no_room;
+    uint64_t packets, bytes, filtered, oversize, unscattered, no_buffer;
+};
+
+// One thread at a time polls it, and takes no lock.
+struct pmd_rx_queue {
+    struct pmd_port *port;
+    struct sluice_queue *ring;
+    struct rte_mempool *pool; // NULL: not set up
+    struct pmd_rx_counters counters;
+    uint64_t base_packets, base_bytes; // at the last reset
+};
+
+// How the port's packets are spread over its queues, as the application asked for.
+struct pmd_rss {
+    uint64_t types; // RTE_ETH_RSS_...
+    uint8_t key[PMD_KEY_BYTES];
+    uint16_t table[SLUICE_RSS_ENTRIES];
 };
 
 struct pmd_port {
     struct pmd_device *device;
     struct rte_eth_dev *ethdev;
     uint8_t lane;
-    // Under the device's receive lock.
     bool receives;
-    struct rte_mempool *pool;
-    struct rte_ring *waiting; // what another port's poll took out of the ring
-    struct pmd_rx_counters rx;
+    struct pmd_rss rss;
+    rte_spinlock_t filter; // of the multicast addresses
     struct rte_ether_addr multicasts[PMD_MULTICASTS];
     uint32_t multicast_count;
+    struct pmd_rx_queue *rx[SLUICE_HOST_QUEUES];
     struct pmd_tx_queue *tx[PMD_TX_QUEUES];
     uint64_t *base; // counters at the last reset
     pthread_mutex_t statistics;
+    uint64_t stray; // packets that were in the rings when it stopped
 };
 
 struct pmd_device {
@@ -58,8 +75,6 @@ struct pmd_device {
     pthread_t thread;
     unsigned lanes, open_ports;
     struct pmd_port *ports[SERVICE_LANES];
-    rte_spinlock_t receive_lock;
-    uint64_t stray; // packets of lanes that are no started port
     struct pmd_flows *flows;
 };
 
@@ -70,7 +85,16 @@ extern int pmd_log;
 extern const struct eth_dev_ops pmd_ops;
 int pmd_port_close(struct rte_eth_dev *ethdev);
 
+// rss.c: what the device is to hash and where packets go. Results are those of the operations of a port.
+extern const uint64_t pmd_rss_types; // RTE_ETH_RSS_... that there are
+int pmd_rss_configure(struct rte_eth_dev *ethdev);
+int pmd_rss_update(struct rte_eth_dev *ethdev, struct rte_eth_rss_conf *conf);
+int pmd_rss_get(struct rte_eth_dev *ethdev, struct rte_eth_rss_conf *conf);
+int pmd_reta_update(struct rte_eth_dev *ethdev, struct rte_eth_rss_reta_entry64 *entries, uint16_t count);
+int pmd_reta_query(struct rte_eth_dev *ethdev, struct rte_eth_rss_reta_entry64 *entries, uint16_t count);
+
 // burst.c
+const uint32_t *pmd_packet_types(struct rte_eth_dev *ethdev);
 uint16_t pmd_rx_burst(void *queue, struct rte_mbuf **packets, uint16_t count);
 uint16_t pmd_tx_burst(void *queue, struct rte_mbuf **packets, uint16_t count);
 

@@ -19,7 +19,7 @@ static int pmd_configure(struct rte_eth_dev *ethdev) {
         PMD_LOG(ERR, "%s: loopback, receive interrupts and DCB are not there\n", ethdev->data->name);
         return -ENOTSUP;
     }
-    return 0;
+    return service_status(port_of(ethdev)->device->service) ? -EIO : pmd_rss_configure(ethdev);
 }
 
 static int pmd_link_update(struct rte_eth_dev *ethdev, int wait) {
@@ -33,16 +33,24 @@ static int pmd_link_update(struct rte_eth_dev *ethdev, int wait) {
 }
 
 static void set_receiving(struct pmd_port *port, bool on) {
-    rte_spinlock_lock(&port->device->receive_lock);
     port->receives = on;
-    rte_spinlock_unlock(&port->device->receive_lock);
     service_lane_set(port->device->service, port->lane, on);
 }
 
+// What a stopped port has in its rings is of before.
 static void drop_waiting(struct pmd_port *port) {
-    void *mbuf;
-    while (port->waiting && rte_ring_sc_dequeue(port->waiting, &mbuf) == 0)
-        rte_pktmbuf_free(mbuf);
+    struct sluice_packet packet;
+    for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++)
+        for (; port->rx[i] && sluice_queue_receive(port->rx[i]->ring, &packet, 1); port->stray++)
+            sluice_queue_release(port->rx[i]->ring);
+}
+
+static bool is_too_long(const struct pmd_port *port, uint32_t frame) {
+    bool is_long = false;
+    for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++)
+        if (port->rx[i] && port->rx[i]->pool)
+            is_long |= frame + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(port->rx[i]->pool);
+    return is_long;
 }
 
 static int pmd_start(struct rte_eth_dev *ethdev) {
@@ -51,13 +59,14 @@ static int pmd_start(struct rte_eth_dev *ethdev) {
     bool scatter = ethdev->data->dev_conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_SCATTER;
     if (service_status(port->device->service))
         return -EIO;
-    if (port->pool && frame + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(port->pool) && !scatter) {
+    if (is_too_long(port, frame) && !scatter) {
         PMD_LOG(ERR, "%s: frames of %u bytes do not fit into a buffer of its pool; ask for the offload SCATTER\n",
                 ethdev->data->name, frame);
         return -EINVAL;
     }
     ethdev->data->scattered_rx = scatter;
-    set_receiving(port, port->pool != NULL);
+    drop_waiting(port);
+    set_receiving(port, ethdev->data->nb_rx_queues > 0);
     ethdev->data->dev_started = 1; // for the link
     pmd_link_update(ethdev, 0);
     for (uint16_t i = 0; i < ethdev->data->nb_rx_queues; i++)
@@ -82,7 +91,7 @@ static int pmd_stop(struct rte_eth_dev *ethdev) {
 }
 
 static int pmd_link_up(struct rte_eth_dev *ethdev) {
-    set_receiving(port_of(ethdev), port_of(ethdev)->pool != NULL);
+    set_receiving(port_of(ethdev), ethdev->data->nb_rx_queues > 0);
     pmd_link_update(ethdev, 0);
     return 0;
 }
@@ -95,17 +104,19 @@ static int pmd_link_down(struct rte_eth_dev *ethdev) {
 
 static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
     const struct rte_eth_desc_lim limits = {.nb_max = 4096, .nb_min = 1, .nb_align = 1};
-    (void)ethdev;
     info->min_rx_bufsize = RTE_ETHER_MIN_LEN;
     info->max_rx_pktlen = SLUICE_MTU_BYTES;
     info->min_mtu = RTE_ETHER_MIN_MTU;
     info->max_mtu = SLUICE_MTU_BYTES - PMD_OVERHEAD;
-    info->max_rx_queues = 1;
+    info->max_rx_queues = (uint16_t)sluice_device_queues(port_of(ethdev)->device->sluice);
     info->max_tx_queues = PMD_TX_QUEUES;
     info->max_mac_addrs = PMD_MACS;
-    info->rx_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER;
+    info->rx_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_IPV4_CKSUM |
+                            RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
     info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-    info->flow_type_rss_offloads = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP; // onto one queue
+    info->flow_type_rss_offloads = pmd_rss_types;
+    info->reta_size = SLUICE_RSS_ENTRIES;
+    info->hash_key_size = PMD_KEY_BYTES;
     info->rx_desc_lim = info->tx_desc_lim = limits;
     info->default_rxportconf = info->default_txportconf =
         (struct rte_eth_dev_portconf){.burst_size = 32, .ring_size = 512, .nb_queues = 1};
@@ -113,35 +124,37 @@ static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
     return 0;
 }
 
-static int pmd_rx_setup(struct rte_eth_dev *ethdev, uint16_t queue, uint16_t count, unsigned node,
+// A ring is there as long as the device.
+static int pmd_rx_setup(struct rte_eth_dev *ethdev, uint16_t number, uint16_t count, unsigned node,
                         const struct rte_eth_rxconf *wanted, struct rte_mempool *pool) {
     struct pmd_port *port = port_of(ethdev);
-    char name[RTE_RING_NAMESIZE];
-    (void)count, (void)node;
+    struct pmd_rx_queue *queue = port->rx[number];
+    (void)count;
     if (wanted->rx_deferred_start)
         return -ENOTSUP;
-    snprintf(name, sizeof name, "sluice_rx_%u", ethdev->data->port_id);
-    if (!port->waiting)
-        port->waiting = rte_ring_create(name, 1024, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
-    if (!port->waiting)
+    if (!queue && !(queue = rte_zmalloc_socket("sluice_rx", sizeof *queue, RTE_CACHE_LINE_SIZE, (int)node)))
         return -ENOMEM;
-    rte_spinlock_lock(&port->device->receive_lock);
-    port->pool = pool;
-    rte_spinlock_unlock(&port->device->receive_lock);
-    ethdev->data->rx_queues[queue] = port;
+    service_begin(port->device->service);
+    int result = sluice_queue_open(port->device->sluice, port->lane, number, &queue->ring);
+    service_end(port->device->service);
+    if (result) {
+        PMD_LOG(ERR, "%s: %s\n", ethdev->data->name, sluice_error_text());
+        if (!port->rx[number])
+            rte_free(queue);
+        return result;
+    }
+    queue->port = port;
+    queue->pool = pool;
+    port->rx[number] = queue;
+    ethdev->data->rx_queues[number] = queue;
     return 0;
 }
 
-static void pmd_rx_release(struct rte_eth_dev *ethdev, uint16_t queue) {
+// Its ring stays, and so do the counters, which are the port's.
+static void pmd_rx_release(struct rte_eth_dev *ethdev, uint16_t number) {
     struct pmd_port *port = port_of(ethdev);
-    (void)queue;
-    rte_spinlock_lock(&port->device->receive_lock);
-    port->receives = false;
-    port->pool = NULL;
-    rte_spinlock_unlock(&port->device->receive_lock);
-    drop_waiting(port);
-    rte_ring_free(port->waiting);
-    port->waiting = NULL;
+    if (port->rx[number])
+        port->rx[number]->pool = NULL;
 }
 
 static int pmd_tx_setup(struct rte_eth_dev *ethdev, uint16_t queue, uint16_t count, unsigned node,
@@ -165,8 +178,7 @@ static void pmd_tx_release(struct rte_eth_dev *ethdev, uint16_t queue) {
 }
 
 static void pmd_rx_info(struct rte_eth_dev *ethdev, uint16_t queue, struct rte_eth_rxq_info *info) {
-    (void)queue;
-    info->mp = port_of(ethdev)->pool;
+    info->mp = port_of(ethdev)->rx[queue]->pool;
     info->scattered_rx = ethdev->data->scattered_rx;
     info->nb_desc = PMD_RING;
 }
@@ -180,8 +192,7 @@ static int pmd_accept(struct rte_eth_dev *ethdev) {
 static int pmd_mtu_set(struct rte_eth_dev *ethdev, uint16_t mtu) {
     struct pmd_port *port = port_of(ethdev);
     uint32_t frame = (uint32_t)mtu + PMD_OVERHEAD;
-    if (port->pool && ethdev->data->dev_started && !ethdev->data->scattered_rx &&
-        frame + RTE_PKTMBUF_HEADROOM > rte_pktmbuf_data_room_size(port->pool))
+    if (ethdev->data->dev_started && !ethdev->data->scattered_rx && is_too_long(port, frame))
         return -EINVAL;
     return 0;
 }
@@ -204,11 +215,11 @@ static int pmd_multicasts_set(struct rte_eth_dev *ethdev, struct rte_ether_addr 
     struct pmd_port *port = port_of(ethdev);
     if (count > PMD_MULTICASTS)
         return -ENOSPC;
-    rte_spinlock_lock(&port->device->receive_lock);
+    rte_spinlock_lock(&port->filter);
     for (uint32_t i = 0; i < count; i++)
         port->multicasts[i] = addresses[i];
     port->multicast_count = count;
-    rte_spinlock_unlock(&port->device->receive_lock);
+    rte_spinlock_unlock(&port->filter);
     return 0;
 }
 
@@ -232,10 +243,9 @@ int pmd_port_close(struct rte_eth_dev *ethdev) {
         return 0;
     pmd_stop(ethdev);
     pmd_flows_forget_port(device->flows, port->lane);
-    rte_spinlock_lock(&device->receive_lock);
     device->ports[port->lane] = NULL;
-    rte_spinlock_unlock(&device->receive_lock);
-    rte_ring_free(port->waiting);
+    for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++)
+        rte_free(port->rx[i]);
     for (unsigned i = 0; i < PMD_TX_QUEUES; i++)
         rte_free(port->tx[i]);
     rte_free(port->base);
@@ -260,6 +270,11 @@ const struct eth_dev_ops pmd_ops = {
     .tx_queue_setup = pmd_tx_setup,
     .tx_queue_release = pmd_tx_release,
     .rxq_info_get = pmd_rx_info,
+    .reta_update = pmd_reta_update,
+    .reta_query = pmd_reta_query,
+    .rss_hash_update = pmd_rss_update,
+    .rss_hash_conf_get = pmd_rss_get,
+    .dev_supported_ptypes_get = pmd_packet_types,
     .mtu_set = pmd_mtu_set,
     .mac_addr_set = pmd_mac_set,
     .mac_addr_add = pmd_mac_add,

@@ -140,6 +140,8 @@ static int open_device(struct pmd_device *device, const struct arguments *argume
     device->lanes = arguments->count ? arguments->count : sluice_device_lanes(device->sluice);
     if (sluice_device_host_lanes(device->sluice))
         return sluice_fail(-ENOTSUP, "the host's side of this device is lanes to a NIC");
+    if (sluice_device_queues(device->sluice) == 0)
+        return sluice_fail(-ENOTSUP, "the device has no receive queues: build it with --host-queues 4");
     if ((result = sluice_device_set_lossless(device->sluice, arguments->lossless)) ||
         (result = service_new(&device->service, device->sluice, arguments->lanes, device->lanes, note, NULL)) ||
         (result = pmd_flows_new(&device->flows, device)))
@@ -179,6 +181,7 @@ static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, co
         return sluice_fail(-ENOMEM, "%s: out of memory", name);
     }
     *port = (struct pmd_port){.device = device, .ethdev = ethdev, .lane = lane};
+    rte_spinlock_init(&port->filter);
     pthread_mutex_init(&port->statistics, NULL);
     set_address(&ethdev->data->mac_addrs[0], arguments, own, lane);
     ethdev->device = &vdev->device;
@@ -219,7 +222,6 @@ static int pmd_probe(struct rte_vdev_device *vdev) {
         for (unsigned lane = 0; lane < SERVICE_LANES; lane++)
             arguments.lanes[lane] = "none";
     device->vdev = &vdev->device;
-    rte_spinlock_init(&device->receive_lock);
     if ((result = open_device(device, &arguments))) {
         PMD_LOG(ERR, "%s: %s\n", name, sluice_error_text());
         free_device(device);

@@ -25,7 +25,7 @@
     X(ABOVE_MTU, "rx_above_mtu_errors", 64)                                                                            \
     X(UNSCATTERED, "rx_above_buffer_errors", 64)                                                                       \
     X(NO_BUFFER, "rx_no_mbuf_dropped", 64)                                                                             \
-    X(NO_ROOM, "rx_not_polled_dropped", 64)                                                                            \
+    X(STRAY, "rx_stopped_dropped", 64)                                                                                 \
     X(SENT_PACKETS, "tx_host_packets", 64)                                                                             \
     X(SENT_BYTES, "tx_host_bytes", 64)                                                                                 \
     X(SENT_ERRORS, "tx_host_errors", 64)                                                                               \
@@ -33,8 +33,8 @@
     X(LANE_LOST, "lane_tx_outside_dropped", 64)                                                                        \
     X(TO_HOST_OVERFLOW, "device_to_host_dropped", 32)                                                                  \
     X(TO_HOST_ERROR, "device_to_host_errors", 32)                                                                      \
+    X(RING_OVERFLOW, "device_not_polled_dropped", 32)                                                                  \
     X(FROM_HOST_INVALID, "device_from_host_errors", 32)                                                                \
-    X(STRAY, "device_stopped_port_dropped", 64)                                                                        \
     X(FORWARDED, "device_forwarded_packets", 64)                                                                       \
     X(DROP_RULE, "device_drop_rule_packets", 32)                                                                       \
     X(DROP_TTL, "device_drop_ttl_packets", 32)                                                                         \
@@ -76,6 +76,7 @@ static int read_device(struct pmd_port *port, uint64_t *values) {
                              [TX_ERROR] = lane.tx_error,
                              [TO_HOST_OVERFLOW] = host.to_host_overflow,
                              [TO_HOST_ERROR] = host.to_host_error,
+                             [RING_OVERFLOW] = host.ring_overflow,
                              [FROM_HOST_INVALID] = host.from_host_invalid,
                              [FORWARDED] = graph.forwarded_packets,
                              [DROP_RULE] = graph.drop_rule,
@@ -93,13 +94,15 @@ static int read_all(struct pmd_port *port, uint64_t values[COUNTER_COUNT]) {
     int result = read_device(port, values);
     if (result)
         return result;
-    values[HOST_PACKETS] = port->rx.packets;
-    values[HOST_BYTES] = port->rx.bytes;
-    values[FILTERED] = port->rx.filtered;
-    values[ABOVE_MTU] = port->rx.oversize;
-    values[UNSCATTERED] = port->rx.unscattered;
-    values[NO_BUFFER] = port->rx.no_buffer;
-    values[NO_ROOM] = port->rx.no_room;
+    for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++) {
+        const struct pmd_rx_counters none = {0}, *rx = port->rx[i] ? &port->rx[i]->counters : &none;
+        values[HOST_PACKETS] += rx->packets;
+        values[HOST_BYTES] += rx->bytes;
+        values[FILTERED] += rx->filtered;
+        values[ABOVE_MTU] += rx->oversize;
+        values[UNSCATTERED] += rx->unscattered;
+        values[NO_BUFFER] += rx->no_buffer;
+    }
     for (unsigned i = 0; i < PMD_TX_QUEUES; i++) {
         const struct pmd_tx_queue *queue = port->tx[i];
         values[SENT_PACKETS] += queue ? queue->packets : 0;
@@ -108,7 +111,7 @@ static int read_all(struct pmd_port *port, uint64_t values[COUNTER_COUNT]) {
     }
     for (enum port_drop why = PORT_UNREAD; why < PORT_DROPS; why++)
         values[why == PORT_UNREAD ? LANE_UNREAD : LANE_LOST] += service_drops(port->device->service, port->lane, why);
-    values[STRAY] = port->device->stray;
+    values[STRAY] = port->stray;
     return 0;
 }
 
@@ -134,13 +137,16 @@ int pmd_stats_get(struct rte_eth_dev *ethdev, struct rte_eth_stats *stats) {
     stats->ibytes = values[RX_BYTES];
     stats->opackets = values[TX_PACKETS];
     stats->obytes = values[TX_BYTES];
-    stats->imissed = values[RX_OVERFLOW] + values[NO_ROOM] + values[LANE_UNREAD];
+    stats->imissed = values[RX_OVERFLOW] + values[STRAY] + values[LANE_UNREAD];
     stats->ierrors = values[RX_ERROR] + values[RX_OVERSIZE] + values[RX_RUNT] + values[ABOVE_MTU] + values[UNSCATTERED];
     stats->oerrors = values[TX_OVERFLOW] + values[TX_ERROR] + values[SENT_ERRORS] + values[LANE_LOST];
     stats->rx_nombuf = values[NO_BUFFER];
-    stats->q_ipackets[0] = values[HOST_PACKETS];
-    stats->q_ibytes[0] = values[HOST_BYTES];
     const struct pmd_port *port = ethdev->data->dev_private;
+    for (unsigned i = 0; i < RTE_ETHDEV_QUEUE_STAT_CNTRS && i < SLUICE_HOST_QUEUES; i++) {
+        const struct pmd_rx_queue *queue = port->rx[i];
+        stats->q_ipackets[i] = queue ? queue->counters.packets - queue->base_packets : 0;
+        stats->q_ibytes[i] = queue ? queue->counters.bytes - queue->base_bytes : 0;
+    }
     for (unsigned i = 0; i < RTE_ETHDEV_QUEUE_STAT_CNTRS && i < PMD_TX_QUEUES; i++) {
         const struct pmd_tx_queue *queue = port->tx[i];
         stats->q_opackets[i] = queue ? queue->packets - queue->base_packets : 0;
@@ -158,6 +164,11 @@ int pmd_stats_reset(struct rte_eth_dev *ethdev) {
         result = -ENOMEM;
     if (result == 0)
         memcpy(port->base, values, sizeof values);
+    for (unsigned i = 0; i < SLUICE_HOST_QUEUES && result == 0; i++)
+        if (port->rx[i]) {
+            port->rx[i]->base_packets = port->rx[i]->counters.packets;
+            port->rx[i]->base_bytes = port->rx[i]->counters.bytes;
+        }
     for (unsigned i = 0; i < PMD_TX_QUEUES && result == 0; i++)
         if (port->tx[i]) {
             port->tx[i]->base_packets = port->tx[i]->packets;

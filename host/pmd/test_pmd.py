@@ -11,8 +11,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.utils import rdpcap, wrpcap
 
 from host.pmd.build import build, build_program
@@ -202,14 +203,14 @@ def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path,
         testpmd.quit()
 
 
-def bare(folder: Path, mode: str, lanes: str, *also: str, device: str = "sim") -> str:
-    """What the bare DPDK program prints, see testing/bare.c."""
-    program = build_program(Path(__file__).parent / "testing" / "bare.c")
+def bare(folder: Path, mode: str, lanes: str, *also: str, device: str = "sim", program: str = "bare") -> str:
+    """What the bare DPDK program prints, see testing/bare.c; or another of that folder."""
+    compiled = build_program(Path(__file__).parent / "testing" / f"{program}.c")
     which = f"sim:{build_device(FLOW)}" if device == "sim" else device
     vdev = f"net_sluice0,device={which},lanes=[{lanes}]"
     eal = [*MEMORY, "--file-prefix", f"bare{os.getpid()}", "--lcores", f"0@{CORES}", "-d", str(build()), "--vdev", vdev]
     environment = {**os.environ, "RUNTIME_DIRECTORY": str(folder)}
-    command = [*also, str(program), *eal, "--", mode]
+    command = [*also, str(compiled), *eal, "--", mode]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()[-1]
@@ -233,6 +234,29 @@ def test_bursts_of_a_program_go_round_over_the_cable_of_the_functional_device(tm
 def test_bursts_of_a_program_go_round(tmp_path: Path, space: str) -> None:
     line = bare(tmp_path, "loop", "af_packet:va,af_packet:vb", "ip", "netns", "exec", space)
     assert line.startswith("ok: cycles a packet"), line
+
+
+def flows(count: int) -> list[bytes]:
+    """TCP and UDP over IPv4 and IPv6, some of it tagged, some with a wrong checksum; fragments, ARP, and no protocol at all."""
+    draw, made = random.Random(11), []
+    for number in range(count):
+        l3 = draw.choice([IP(src=f"10.0.{number}.1", dst="10.1.0.1"), IPv6(src=f"2001:db8::{number:x}", dst="2001:db8::f")])
+        l4 = draw.choice([TCP, UDP])(sport=1000 + number, dport=draw.randrange(1, 2000))
+        link = Ether(src=HOST, dst=ROUTER) / draw.choice([Dot1Q(vlan=7), Dot1AD(vlan=8) / Dot1Q(vlan=9), b"", b""])
+        packet = bytes(link / l3 / l4 / draw.randbytes(draw.randrange(8, 120)))
+        at = draw.randrange(len(packet) - 8, len(packet))
+        made.append(packet if draw.random() < 0.7 else packet[:at] + bytes([packet[at] ^ 1]) + packet[at + 1 :])
+    made += [bytes(Ether() / IP(frag=draw.randrange(2), flags="MF") / UDP() / bytes(64)), bytes(Ether() / ARP()), noise(draw, 99)]
+    return made
+
+
+@pytest.mark.parametrize(("device", "seed"), [("sim", 0), ("functional", 0), ("functional", 5)])
+def test_hash_queue_type_and_checksums_are_what_dpdk_has(tmp_path: Path, device: str, seed: int) -> None:
+    wrpcap(str(tmp_path / "in"), flows(60), linktype=1)
+    line = bare(tmp_path, str(seed), f"replay:{tmp_path}/in", device=device, program="rss")
+    ok, *counts = line.split()
+    received, hashed, good, bad, *queues = map(int, counts)
+    assert ok == "ok" and received > hashed > 0.7 * received and min(good, bad, *queues) > 20, line
 
 
 def test_the_features_file_says_what_the_code_does() -> None:

@@ -77,6 +77,16 @@ class CPacket(c.Structure):
         ("fault", c.c_uint8),
         ("mark", c.c_uint32),
         ("timestamp", c.c_uint64),
+        ("hash", c.c_uint32),
+        ("l4_sum", c.c_uint16),
+        ("hash_kind", c.c_uint8),
+        ("receive_queue", c.c_uint8),
+        ("checksum_verified", c.c_uint8),
+        ("tags", c.c_uint8),
+        ("l3_kind", c.c_uint8),
+        ("l4_kind", c.c_uint8),
+        ("l3_offset", c.c_uint8),
+        ("l4_offset", c.c_uint8),
     )
 
 
@@ -98,6 +108,7 @@ class Received:
     timestamp: int
     egress_mask: int = 0
     queue: int = 0
+    info: layouts.HostInfo | None = None  # of a device with receive queues
 
 
 @dataclass(frozen=True)
@@ -156,9 +167,23 @@ def load(path: Path | None = None) -> c.CDLL:
 def _functional(sizes: Mapping[str, int] | None, more: str) -> str:
     """The options of a functional device for the sizes of shell.sim.build (others are of what it does not have), and more."""
     names = {"lanes": "lanes", "flow_groups": "groups", "flow_group_entries": "entries", "flow_ternary": "ternary"}
+    names["host_queues"] = "queues"
     return ",".join(
         [*(f"{names[name]}={value}" for name, value in (sizes or {}).items() if name in names), *([more] if more else [])]
     )
+
+
+def _received(packet: CPacket) -> Received:
+    """A copy of a packet that the library shows."""
+    metadata = (packet.ingress_port, packet.verdict, packet.fault, packet.mark, packet.timestamp)
+    info = layouts.HostInfo(
+        **{name: getattr(packet, name) for name in ("receive_queue", "tags", "l3_offset", "l4_offset", "hash", "l4_sum")},
+        l3_kind=layouts.L3Kind(packet.l3_kind),
+        l4_kind=layouts.L4Kind(packet.l4_kind),
+        hash_kind=layouts.HashKind(packet.hash_kind),
+        checksum_verified=packet.checksum_verified,
+    )
+    return Received(c.string_at(packet.bytes, packet.size), *metadata, packet.egress_mask, packet.queue, info)
 
 
 class Device:
@@ -246,15 +271,40 @@ class Device:
         size = self.call("sluice_lane_receive", lane, self._buffer, MAX_PACKET, c.byref(info), allow=[errno.EAGAIN])
         return (bytes(self._buffer[:size]), info) if size >= 0 else None
 
+    @property
+    def queues(self) -> int:
+        """Receive queues of each lane; 0: none."""
+        return int(self.library.sluice_device_queues(self.handle))
+
     def receive(self) -> Received | None:
         """The oldest packet for the host, or None."""
         packet = CPacket()
         if not self.library.sluice_packet_receive(self.handle, c.byref(packet)):
             return None
-        data = c.string_at(packet.bytes, packet.size)
+        got = _received(packet)
         self.library.sluice_packet_release(self.handle)
-        metadata = (packet.ingress_port, packet.verdict, packet.fault, packet.mark, packet.timestamp)
-        return Received(data, *metadata, packet.egress_mask, packet.queue)
+        return got
+
+    def queue(self, lane: int, queue: int) -> c.c_void_p:
+        """Open a receive queue; from then on nothing comes by `receive`."""
+        handle = c.c_void_p()
+        self.call("sluice_queue_open", lane, queue, c.byref(handle))
+        return handle
+
+    def poll(self, queue: c.c_void_p, count: int = 32) -> list[Received]:
+        """What waits in a queue, `count` at most."""
+        packets = (CPacket * count)()
+        found = self.library.sluice_queue_receive(queue, packets, count)
+        got = [_received(packets[n]) for n in range(found)]
+        self.library.sluice_queue_release(queue)
+        return got
+
+    def spread(self, lane: int, kinds: int, key: bytes, table: Sequence[int]) -> None:
+        """How the packets of a lane are spread over its queues."""
+        self.call("sluice_spread_set_key", lane, key)
+        for entry, queue in enumerate(table):
+            self.call("sluice_spread_set_entry", lane, entry, queue)
+        self.call("sluice_spread_set_kinds", lane, c.c_uint8(kinds))
 
     def send(self, data: bytes, mask: int, queue: int = 0) -> None:
         """Send a packet of the host's out of the lanes of a mask."""

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The shell: lanes into one stream, the graph, the host's packets merged in, replication, lanes out; registers and counters.
-// Whole packets are dropped in three places only, each with a counter: a lane's receive store, the to-host store, a lane's
-// transmit store or, where its QoS is on, the queues before it. With bit 2 of control (lossless) these press back instead.
+// Whole packets are dropped in four places only, each with a counter: a lane's receive store, the to-host store, before the ring of a
+// receive queue, a lane's transmit store or, where its QoS is on, the queues before it. With bit 2 of control (lossless) these press
+// back instead.
 //
 // With HostLanes the host's side is lanes to an ordinary NIC (sh_host_lanes) instead of a ring, and to_host_*, from_host_*
 // are not used: a bump in the wire. Registers and rules stay with the register bus.
@@ -21,6 +22,7 @@ module sh_core #(
   parameter int unsigned FlowGroups = 0,          // of sh_graph, as those before
   parameter int unsigned FlowGroupEntries = 256,
   parameter int unsigned FlowTernaryEntries = 64,
+  parameter int unsigned HostQueues = 0,          // receive queues of each lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                          clk_i,
@@ -36,6 +38,9 @@ module sh_core #(
   output sluice_pkg::flit_t             to_host_data_o,
   output logic                          to_host_valid_o,
   input  logic                          to_host_ready_i,
+  output sluice_pkg::host_info_t        to_host_info_o,        // HostQueues: of the packet, see sh_host_describe
+  input  logic [Lanes-1:0][sluice_pkg::HOST_QUEUES-1:0] to_host_absent_i,  // HostQueues: as there
+  input  logic [Lanes-1:0][sluice_pkg::HOST_QUEUES-1:0] to_host_full_i,
   input  sluice_pkg::flit_t             from_host_data_i,      // egress mask and queue in its metadata
   input  logic                          from_host_valid_i,
   output logic                          from_host_ready_o,
@@ -49,10 +54,11 @@ module sh_core #(
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 
-  // Register windows: the shell, the graph's, and one of each lane's QoS.
+  // Register windows: the shell, the graph's, one of each lane's QoS, and that of the receive queues.
   localparam int unsigned GraphWindows = 4;
   localparam int unsigned QosWindow    = 1 + GraphWindows;
-  localparam int unsigned Windows      = QosWindow + Lanes;
+  localparam int unsigned HostWindow   = QosWindow + Lanes;
+  localparam int unsigned Windows      = HostWindow + 32'(HostQueues != 0);
 
   logic [2:0]  control;
   logic [63:0] cycles;
@@ -171,10 +177,32 @@ module sh_core #(
   logic                   from_host_idle, from_host_packet, from_host_invalid;
   logic [15:0]            from_host_length;
 
+  logic                   describe_idle, ring_overflow;
+
+  if (HostQueues != 0) begin : gen_queues
+    sh_host_describe #(.Lanes(Lanes), .Queues(HostQueues)) u_describe (
+      .clk_i, .rst_i, .in_data_i(stored_data), .in_valid_i(stored_valid), .in_ready_o(stored_ready),
+      .out_data_o(to_host_data_o), .out_info_o(to_host_info_o), .out_valid_o(to_host_valid_o), .out_ready_i(to_host_ready_i),
+      .absent_i(to_host_absent_i), .full_i(to_host_full_i), .lossless_i(lossless),
+      .dropped_o(ring_overflow), .idle_o(describe_idle),
+      .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[HostWindow]),
+      .reg_request_ready_o(window_request_ready[HostWindow]), .reg_response_o(window_response[HostWindow]),
+      .reg_response_valid_o(window_response_valid[HostWindow])
+    );
+  end else begin : gen_no_queues
+    logic unused_full;
+    assign to_host_info_o = '0;
+    assign ring_overflow  = 1'b0;
+    assign describe_idle  = 1'b1;
+    assign unused_full    = &{1'b0, to_host_absent_i, to_host_full_i};
+  end
+
   if (HostLanes == 0) begin : gen_ring
-    assign to_host_data_o  = stored_data;
-    assign to_host_valid_o = stored_valid;
-    assign stored_ready    = to_host_ready_i;
+    if (HostQueues == 0) begin : gen_whole
+      assign to_host_data_o  = stored_data;
+      assign to_host_valid_o = stored_valid;
+      assign stored_ready    = to_host_ready_i;
+    end
 
     sh_host_tx #(.Lanes(Lanes), .Flits(LaneFlits)) u_from_host (
       .clk_i, .rst_i, .takes_host_i(takes_host),
@@ -249,7 +277,7 @@ module sh_core #(
   // What is in flight, and the reset of the graph.
   logic [3:0] reset_q;
 
-  assign graph_idle = graph_empty && host_store_idle;
+  assign graph_idle = graph_empty && host_store_idle && describe_idle;
   assign graph_rst  = rst_i || reset_q != '0;
   // Every place where a packet can be, or a packet between two of them would be overlooked.
   assign idle_o = graph_idle && from_host_idle && !merged_valid && copy_valid == '0 && &qos_empty && &tx_idle && &rx_idle
@@ -277,10 +305,11 @@ module sh_core #(
   always_comb begin
     capability[QosWindow-1:0] = {graph_capability, {8'(HostLanes), 8'(Lanes), 16'(ELEMENT_SHELL)}};
     for (int unsigned i = 0; i < Lanes; i++) capability[QosWindow+i] = {16'(i), 16'(ELEMENT_QOS)};
+    if (HostQueues != 0) capability[Windows-1] = {16'(HostQueues), 16'(ELEMENT_HOST)};
   end
 
   sh_register_router #(.Windows(Windows)) u_router (
-    .clk_i, .rst_i, .window_reset_i({Lanes'(0), {GraphWindows{graph_rst}}, 1'b0}),
+    .clk_i, .rst_i, .window_reset_i({(Windows - QosWindow)'(0), {GraphWindows{graph_rst}}, 1'b0}),
     .request_i(reg_request_i), .request_valid_i(reg_request_valid_i), .request_ready_o(reg_request_ready_o),
     .response_o(reg_response_o), .response_valid_o(reg_response_valid_o),
     .window_request_o(window_request), .window_request_valid_o(window_request_valid),
@@ -306,7 +335,7 @@ module sh_core #(
 
   sh_host_counters u_counters (
     .clk_i, .rst_i, .to_host_i(to_host_stored), .to_host_length_i(to_host_length), .to_host_overflow_i(to_host_overflow),
-    .to_host_error_i(to_host_error), .from_host_i(from_host_packet), .from_host_length_i(from_host_length),
+    .to_host_error_i(to_host_error), .ring_overflow_i(ring_overflow), .from_host_i(from_host_packet), .from_host_length_i(from_host_length),
     .from_host_invalid_i(from_host_invalid), .graph_i(graph_event), .word_i(counter_word),
     .host_word_o(host_word), .graph_word_o(graph_word)
   );
@@ -314,6 +343,7 @@ module sh_core #(
 `ifndef SYNTHESIS
   initial begin
     if (HostLanes != 0 && HostLanes != Lanes) $fatal(1, "sh_core: HostLanes must be 0 or Lanes");
+    if (HostQueues > HOST_QUEUES || (HostQueues != 0 && HostLanes != 0)) $fatal(1, "sh_core: HostQueues is 0 to 8, and needs the ring");
   end
 `endif
 

@@ -7,6 +7,7 @@ module sh_host_counters (
   input  logic [15:0]                   to_host_length_i,
   input  logic                          to_host_overflow_i,
   input  logic                          to_host_error_i,
+  input  logic                          ring_overflow_i,
   input  logic                          from_host_i,
   input  logic [15:0]                   from_host_length_i,
   input  logic                          from_host_invalid_i,
@@ -35,6 +36,7 @@ module sh_host_counters (
     end
     if (to_host_overflow_i)  host_q.to_host_overflow  <= host_q.to_host_overflow + 1'b1;
     if (to_host_error_i)     host_q.to_host_error     <= host_q.to_host_error + 1'b1;
+    if (ring_overflow_i)     host_q.ring_overflow     <= host_q.ring_overflow + 1'b1;
     if (from_host_invalid_i) host_q.from_host_invalid <= host_q.from_host_invalid + 1'b1;
     if (rst_i) host_q <= '0;
   end

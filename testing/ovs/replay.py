@@ -34,7 +34,7 @@ STILL, AT_THE_END = 0.004, 0.5  # seconds without a change
 PATIENCE = 60.0  # seconds for a batch
 MTU = 1600  # of the interfaces: a tunnel's header fits
 LOST = ("lane_tx_outside_dropped", "lane_rx_outside_dropped", "rx_fifo_dropped", "tx_fifo_dropped", "tx_host_errors",
-        "rx_no_mbuf_dropped", "rx_not_polled_dropped", "rx_above_mtu_errors", "device_to_host_dropped")  # fmt: skip
+        "rx_no_mbuf_dropped", "device_not_polled_dropped", "rx_above_mtu_errors", "device_to_host_dropped")  # fmt: skip
 
 
 class ReplayError(RuntimeError):

@@ -56,6 +56,15 @@ struct sluice_packet {
     uint8_t fault;   // enum sluice_fault
     uint32_t mark;
     uint64_t timestamp; // core cycles at lane receive
+    // Devices with receive queues: what they read of the packet as it is here; see host_info_t of the layouts.
+    uint32_t hash;             // Toeplitz, where hash_kind is not 0
+    uint16_t l4_sum;           // one's complement sum of the transport header and what it carries, where l4_kind
+    uint8_t hash_kind;         // enum sluice_hash_kind
+    uint8_t receive_queue;     // of the lane
+    uint8_t checksum_verified; // bits of enum sluice_checksum
+    uint8_t tags;              // VLAN tags
+    uint8_t l3_kind, l4_kind;  // enum sluice_l3_kind, enum sluice_l4_kind
+    uint8_t l3_offset, l4_offset;
 };
 
 struct sluice_lane_info {
@@ -132,6 +141,24 @@ unsigned sluice_poll_receive(struct sluice_device *device, struct sluice_packet 
 void sluice_poll_release(struct sluice_device *device);
 int sluice_poll_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
                      uint8_t queue);
+
+// Receive queues: each lane has so many; 0: the device has none, and all packets come by sluice_packet_receive. Once
+// one is open they no longer do, and packets for a queue that is not open are dropped and counted (`ring_overflow`).
+unsigned sluice_device_queues(const struct sluice_device *device);
+
+// The queue of a lane; the same each time, until the device is closed. -ENOENT: the device has none; -EINVAL: no such
+// one. It is polled as by sluice_poll_receive, by one thread at a time, and without any lock.
+struct sluice_queue;
+int sluice_queue_open(struct sluice_device *device, unsigned lane, unsigned queue, struct sluice_queue **out);
+unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *packets, unsigned count);
+void sluice_queue_release(struct sluice_queue *queue);
+
+// How the packets of a lane are spread: what is hashed (bits of enum sluice_hash_kind; 0 at first: all are for queue
+// 0), with which key (from its first bit on), and which queue the hashes that end in `entry` are for. Key and table are
+// undefined at first: set the kinds last.
+int sluice_spread_set_kinds(struct sluice_device *device, unsigned lane, uint8_t kinds);
+int sluice_spread_set_key(struct sluice_device *device, unsigned lane, const uint8_t key[SLUICE_RSS_KEY_BITS / 8]);
+int sluice_spread_set_entry(struct sluice_device *device, unsigned lane, unsigned entry, unsigned queue);
 
 // Admission: which packets the tables may decide. `flags`: bits 8 to 11 of admit_registers.control.
 int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags);

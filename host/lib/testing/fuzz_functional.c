@@ -2,20 +2,22 @@
 // A host that does everything wrong to the functional device, under the sanitizers: `fuzz_functional PACKETS SEED
 // ROUNDS`. PACKETS holds packets, each behind its size (4 bytes, little-endian); they, parts of them and noise go into
 // lanes, garbage into the rings, and registers are read and written, most of them those of rules. In the end the device
-// is reset and must carry a packet both ways; prints what it counted, or what went wrong, and then ends with 1.
+// is reset and must carry a packet both ways; prints what it counted, or what went wrong, and then ends with 1. With an
+// odd seed there are rings for some of the receive queues.
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "functional.h"
 
-enum { BUFFERS = 8, PACKETS = 4096, VALUES = 3, LANES = 3 };
+enum { BUFFERS = 8, PACKETS = 4096, VALUES = 3, LANES = 3, QUEUES = 2 };
 
 static uint64_t state;
 static uint8_t *packets[PACKETS];
 static uint32_t sizes[PACKETS], packet_count;
 static uint8_t values[VALUES][SLUICE_FLOW_OPERAND_BYTES], out[UINT16_MAX];
 static struct sluice_transport *device;
-static uint8_t *rings[2];
+static uint8_t *rings[FUNCTIONAL_RINGS];
+static unsigned home = SLUICE_RING_TO_HOST; // where unhashed packets of lane 0 go
 
 static uint32_t draw(uint32_t limit) {
     state = state * 6364136223846793005U + 1442695040888963407U;
@@ -68,11 +70,12 @@ static void use_rings(void) {
         buffer[21] = (uint8_t)draw(40);
     }
     device->ring_submit(device, draw(4));
-    device->ring_release(device, draw(4));
+    device->ring_release(device, draw(FUNCTIONAL_RINGS + 1), draw(4));
+    device->ring_release(device, home, draw(4));
 }
 
 static void use_registers(void) {
-    uint32_t value, address = draw(3) ? draw(6 * SLUICE_WINDOW_SIZE) : SLUICE_WINDOW_SIZE * draw(6) + 4 * draw(0x80);
+    uint32_t value, address = draw(3) ? draw(7 * SLUICE_WINDOW_SIZE) : SLUICE_WINDOW_SIZE * draw(7) + 4 * draw(0x100);
     if (draw(2))
         device->reg_read(device, address, &value);
     else
@@ -116,12 +119,12 @@ static void check(void) {
     for (unsigned lane = 0; lane < LANES; lane++)
         while (device->lane_receive(device, lane, out, sizeof out, NULL) >= 0)
             ;
-    while (device->ring_release(device, 1) == 0)
+    while (device->ring_release(device, home, 1) == 0)
         ;
     uint8_t *buffer = rings[1] + device->ring_sent(device) % BUFFERS * SLUICE_BUFFER_SIZE;
     sluice_buffer_meta_pack(&meta, buffer);
     memcpy(buffer + SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE, good, sizeof good);
-    const uint8_t *seen = rings[0] + it->ring[0].filled % BUFFERS * SLUICE_BUFFER_SIZE;
+    const uint8_t *seen = rings[home] + it->ring[home].filled % BUFFERS * SLUICE_BUFFER_SIZE;
     if (device->ring_submit(device, 1) || device->lane_send(device, 0, good, sizeof good, 0))
         fail("it takes no packet any more");
     device->advance(device, 1);
@@ -138,7 +141,12 @@ int main(int argc, char **argv) {
     state = strtoull(argv[2], NULL, 10);
     device = sluice_transport_functional("lanes=3,groups=3,entries=8,ternary=6");
     for (unsigned i = 0; i < 2 && device; i++)
-        rings[i] = device->ring_attach(device, (enum sluice_ring)i, BUFFERS);
+        rings[i] = device->ring_attach(device, i, BUFFERS);
+    home = state % 2 ? SLUICE_RING_QUEUE : SLUICE_RING_TO_HOST;
+    for (unsigned lane = 0; lane < LANES && home != SLUICE_RING_TO_HOST && device; lane++)
+        for (unsigned i = home + lane * SLUICE_HOST_QUEUES, queue = 0; queue < QUEUES; i++, queue++)
+            if (!(rings[i] = device->ring_attach(device, i, BUFFERS)) || device->ring_attach(device, i, BUFFERS))
+                fail("a ring of a queue");
     if (packet_count == 0 || !device || !rings[0] || !rings[1])
         fail("no device");
     for (unsigned i = 0; i < VALUES; i++)
