@@ -19,12 +19,14 @@ import "../../elements/l4parser/l4parser.sl";
 }
 
 L4Parser :: parser
+L4Rest :: rest
 Tee<T = headers_t> :: tee
 SynFlood :: flood @
 ScanDetect :: scan @
 Obey :: obey @
 
-from_tor -> parser [1] ->(64) [1] flood ->(64) [1] scan -> obey -> to_tor
-parser.headers -> tee
+from_tor -> parser [1] -> [1] rest [1] ->(64) [1] flood ->(64) [1] scan -> obey -> to_tor
+parser.headers -> rest.headers
+rest.whole -> tee
 tee [1] -> flood.headers
 tee [2] ->(64) scan.headers

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import lzma
 import random
-from ipaddress import IPv4Address
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
 from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
 from elements.hash.address import address_hash
@@ -21,6 +22,7 @@ SOURCE = Path(__file__).with_name("guard.sl")
 CAPTURE = ROOT / "testing" / "captures" / "lane0.pcap.xz"
 PACKETS = 1200  # of the capture
 FLOODER, PORT_SCANNER, ADDRESS_SCANNER, VICTIM = (f"198.51.100.{n}" for n in (1, 2, 3, 4))  # addresses that are not in it
+FLOODER6, VICTIM6 = "2001:db8::1", "2001:db8::2"
 REQUESTS, ARRIVING, MOST, PLACES = 40, 90, 8, 4096  # of a source, to a destination; bits of a map; entries
 PERIOD = 0xFFFFFFFF  # longer than everything here, in any unit
 PORT_SEED = 0x9E3779B9
@@ -34,7 +36,7 @@ ASKED = ("flood.get_limited", "flood.get_flooding", "scan.get_port_scans", "scan
 
 
 def number(address: str) -> int:
-    return int(IPv4Address(address))
+    return int(ip_address(address))
 
 
 def place(address: str) -> int:
@@ -42,9 +44,9 @@ def place(address: str) -> int:
 
 
 def segment(source: str, destination: str, port: int, flags: str) -> bytes:
-    return bytes(
-        Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / IP(src=source, dst=destination) / TCP(dport=port, flags=flags)
-    )
+    ip = IPv6 if ":" in source else IP
+    ethernet = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+    return bytes(ethernet / ip(src=source, dst=destination) / TCP(dport=port, flags=flags))
 
 
 def beyond(hashes: list[int]) -> list[bool]:
@@ -60,8 +62,9 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], list[b
     path.write_bytes(lzma.decompress(CAPTURE.read_bytes()))
     honest = [packet.data for packet in read_capture(path)[:PACKETS]]
     spoofed = [f"203.0.113.{n}" for n in range(80)]
-    assert not {place(PORT_SCANNER), place(ADDRESS_SCANNER)} & {place(address) for address in [FLOODER, *spoofed]}
+    assert not {place(PORT_SCANNER), place(ADDRESS_SCANNER)} & {place(address) for address in [FLOODER, FLOODER6, *spoofed]}
     requests = [(segment(FLOODER, VICTIM, 80, "S"), n >= REQUESTS) for n in range(70)]
+    requests += [(segment(FLOODER6, VICTIM6, 80, "S"), n >= REQUESTS) for n in range(60)]
     requests += [(segment(address, VICTIM, 80, "S"), False) for address in spoofed]  # those beyond ARRIVING are counted, and pass
     ports, targets = rng.sample(range(1, 65536), 60), [f"192.0.2.{n}" for n in range(60)]
     by_port = beyond([address_hash(port, PORT_SEED) for port in ports])
@@ -72,7 +75,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], list[b
     order = [n for n, queue in enumerate(queues) for _ in queue]
     rng.shuffle(order)
     every = [queues[n].pop(0) for n in order]
-    limited, flooding = 70 - REQUESTS, REQUESTS + len(spoofed) - ARRIVING
+    limited, flooding = 70 + 60 - 2 * REQUESTS, REQUESTS + len(spoofed) - ARRIVING
     answers = [limited, flooding, sum(by_port), sum(by_address), limited + sum(by_port) + sum(by_address)]
     return [data for data, _ in every], [data for data, bad in every if not bad], answers
 

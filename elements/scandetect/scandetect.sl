@@ -3,7 +3,7 @@
 /// segment without ACK and RST (SYN, NULL, FIN, XMAS scans) and, after `set_udp`, a UDP packet. Each source has two maps of 64 bits, one
 /// bit for each hash of a destination address, one for each of a destination port. A probe of a source that has more bits set than the
 /// limit leaves with VERDICT_DROP in `meta.verdict`, or with what `set_limits` names. Every packet leaves; one whose verdict is made
-/// already is not looked at. `headers` come from an L4Parser.
+/// already is not looked at. `headers` come from an L4Parser and, for IPv6, L4Rest.
 
 import "../hash/address.sl";
 import "../l4parser/l4parser.sl";
@@ -24,7 +24,7 @@ import "../l4parser/l4parser.sl";
         ulong address_scans;        /// probes beyond the limit of addresses
         ulong port_scans;           /// probes beyond the limit of ports, not of addresses
         ulong replaced;             /// times that a source took the place of another within a window
-        ulong unseen;               /// TCP whose header is not whole in the first flit (IPv6)
+        ulong unseen;               /// TCP whose header is not whole in the flits that were parsed
         uint<128> last_source;      /// of the last probe beyond a limit
     }
 

@@ -2,7 +2,7 @@
 /// Finds floods of TCP connection requests (SYN without ACK) and limits them: one token bucket for each source, one for each
 /// destination, in places found by a hash. A SYN beyond the limit of its source leaves with VERDICT_DROP in `meta.verdict`, one beyond
 /// that of its destination (a flood from many sources) as it came; `set_verdicts` names other verdicts. Every packet leaves; one whose
-/// verdict is made already is not looked at. `headers` come from an L4Parser.
+/// verdict is made already is not looked at. `headers` come from an L4Parser and, for IPv6, L4Rest.
 
 import "../hash/address.sl";
 import "../l4parser/l4parser.sl";
@@ -21,7 +21,7 @@ import "../l4parser/l4parser.sl";
         ulong syns;
         ulong limited;              /// SYNs beyond the limit of their source
         ulong flooding;             /// SYNs beyond the limit of their destination
-        ulong unseen;               /// TCP whose header is not whole in the first flit (IPv6)
+        ulong unseen;               /// TCP whose header is not whole in the flits that were parsed
         uint<128> last_source;      /// of the last SYN beyond a limit
         uint<128> last_destination;
     }

@@ -16,5 +16,10 @@ Idle -> HashTCAM<Groups = 3, Entries = 8> :: tcam @ -> Drop<tcam_result_t>
 Idle -> TCAM<Groups = 2, Entries = 8> :: ternary @ -> Drop<tcam_result_t>
 Idle -> FlowCache<Entries = 8> :: cache @ -> Drop<cache_reply_t>
 Idle -> LPMTree<Levels = 4> :: tree @ -> Drop<lpm_result_t>
-from_lane[3] -> L4Parser :: parser [1] -> [1] SynFlood<Entries = 8> :: flood @ -> [1] ScanDetect<Entries = 8> :: scan @ -> to_lane[3]
-Tee<T = headers_t> :: both  parser.headers -> both  both [1] -> flood.headers  both [2] -> scan.headers
+L4Rest :: rest
+Tee<T = headers_t> :: both
+from_lane[3] -> L4Parser :: parser [1] -> [1] rest [1] -> [1] SynFlood<Entries = 8> :: flood @ -> [1] ScanDetect<Entries = 8> :: scan @ -> to_lane[3]
+parser.headers -> rest.headers
+rest.whole -> both
+both [1] -> flood.headers
+both [2] -> scan.headers
