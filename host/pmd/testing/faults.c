@@ -45,9 +45,9 @@ static uint64_t counter(uint16_t port, const char *name) {
 
 // Packets that were lost anywhere, and counted.
 static uint64_t lost(void) {
-    static const char *const names[] = {"rx_fifo_dropped",       "tx_fifo_dropped",         "rx_no_mbuf_dropped",
-                                        "rx_not_polled_dropped", "lane_rx_outside_dropped", "lane_tx_outside_dropped"};
-    uint64_t sum = counter(1, "device_to_host_dropped");
+    static const char *const names[] = {"rx_fifo_dropped",    "tx_fifo_dropped",         "rx_no_mbuf_dropped",
+                                        "rx_stopped_dropped", "lane_rx_outside_dropped", "lane_tx_outside_dropped"};
+    uint64_t sum = counter(1, "device_to_host_dropped") + counter(1, "device_not_polled_dropped");
     for (uint16_t port = 0; port < 2; port++)
         for (unsigned i = 0; i < RTE_DIM(names); i++)
             sum += counter(port, names[i]);
