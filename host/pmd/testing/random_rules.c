@@ -1,0 +1,728 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random operations on the driver against a model: rules are made, validated, queried, destroyed and flushed on the
+// ports of one device, ports are stopped, given another MTU and started, and packets go in between: what leaves lanes
+// and comes to the host must be what the rules say that were accepted, byte for byte, and their counters, too. The
+// model is a plain scan of rules in rte_flow's terms over the fields that a packet was built from; no code of the host
+// library decides there. `random_rules EAL-ARGUMENTS -- SEED OPERATIONS TERNARY FOLDER`: TERNARY is the size of the
+// device's TCAM, and lanes 0 to 2 are the Unix sockets FOLDER/lane0 to 2. Prints what it did as JSON; at the first
+// difference says what and ends with 1. `-- storm THREADS ROUNDS` has threads make, query and destroy rules at the same
+// time.
+#include <errno.h>
+#include <pthread.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+#include <rte_ip.h>
+#include <rte_mbuf.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+
+#include "random_packets.h"
+
+enum { PORTS = 3, RULES = 4096, BATCH = 8, PATIENCE = 60, NEW_TAG = 0x6007 };
+enum { ALL_LANES = (1 << PORTS) - 1, MARK_BASE = 100 };
+struct match {
+    struct fields value, mask;
+    bool tag, network, transport, tells_tag, has_fragment; // items there are; tells_tag: has_vlan 0 without a VLAN item
+    enum kind kind;
+    enum fragment fragment;
+};
+
+struct change {
+    bool drops, to_host, decrements, sets_mac, sets_destination, pushes, pops;
+    uint8_t lanes, mac, destination;
+    uint32_t mark; // 0: none
+};
+
+struct rule {
+    struct rte_flow *handle;
+    uint16_t port;
+    uint32_t priority;
+    struct match match;
+    struct change change;
+    uint64_t packets, bytes;
+};
+
+struct expected {
+    uint8_t frame[FRAME];
+    uint32_t size, mark;
+    uint8_t lanes; // where it is still to come
+    bool host;
+    uint16_t port;
+};
+
+static uint64_t operation;
+static struct rule rules[RULES];
+static unsigned rule_count, ternary;
+static struct rte_flow *stale; // a handle that was destroyed
+static bool started[PORTS];
+static int sockets[PORTS];
+static struct sockaddr_un lanes[PORTS];
+static struct rte_mempool *pool;
+static struct expected expected[BATCH + PORTS];
+static unsigned expected_count;
+static uint32_t first_number;
+static struct {
+    uint64_t created, validated, destroyed, queried, flushed, restarted, dumped, packets, refused, full, twice, gone,
+        forwarded, to_host, dropped;
+} counts;
+
+#define FAIL(...) (printf("operation %llu: ", (unsigned long long)operation), printf(__VA_ARGS__), puts(""), exit(1))
+
+// ---- The model
+
+static bool has_bits(const struct fields *value, const struct fields *mask, const struct fields *of) {
+    const uint8_t *v = (const void *)value, *m = (const void *)mask, *o = (const void *)of;
+    for (size_t i = 0; i < sizeof *of; i++)
+        if ((v[i] ^ o[i]) & m[i])
+            return false;
+    return true;
+}
+
+static bool matches(const struct match *match, const struct packet *packet) {
+    if (match->tag ? !packet->tagged : packet->tagged && (match->network || match->tells_tag))
+        return false;
+    if (match->network && match->kind != packet->kind)
+        return false;
+    if (match->has_fragment && match->fragment != packet->fragment)
+        return false;
+    if (match->transport && packet->fragment == LATER)
+        return false;
+    return has_bits(&match->value, &match->mask, &packet->of);
+}
+
+static struct rule *winner(uint16_t port, const struct packet *packet) {
+    struct rule *best = NULL;
+    for (unsigned i = 0; i < rule_count; i++)
+        if (rules[i].port == port && (!best || rules[i].priority < best->priority) && matches(&rules[i].match, packet))
+            best = &rules[i];
+    return best;
+}
+
+// What becomes of a packet that came into a port.
+static void expect(uint16_t port, struct packet packet) {
+    struct expected *it = &expected[expected_count++];
+    uint8_t frame[FRAME];
+    struct rule *rule = winner(port, &packet);
+    const struct change *change = rule ? &rule->change : &(const struct change){.to_host = true};
+    *it = (struct expected){.port = port, .host = change->to_host, .mark = change->mark};
+    if (rule) {
+        rule->packets++;
+        rule->bytes += build(&packet, frame);
+    }
+    bool expires = change->decrements && packet.of.ttl <= 1;
+    for (uint16_t lane = 0; lane < PORTS && !expires; lane++)
+        it->lanes |= (uint8_t)(started[lane] ? change->lanes & 1 << lane : 0);
+    packet.of.ttl = (uint8_t)(packet.of.ttl - change->decrements);
+    packet.of.dst_mac = change->sets_mac ? change->mac : packet.of.dst_mac;
+    packet.of.destination = change->sets_destination ? change->destination : packet.of.destination;
+    packet.tagged = change->pushes || (packet.tagged && !change->pops);
+    packet.of.tci = change->pushes ? NEW_TAG : packet.of.tci;
+    it->size = build(&packet, it->frame);
+    counts.to_host += it->host;
+    counts.forwarded += it->lanes != 0;
+    counts.dropped += !it->host && !it->lanes;
+}
+
+// ---- Rules for rte_flow
+
+static struct match draw_match(void) {
+    struct packet like = draw_packet();
+    struct match match = {.kind = like.kind, .fragment = like.fragment, .value = like.of};
+    struct fields *mask = &match.mask;
+    mask->dst_mac = (uint8_t)PICK(0, 0, 0xff, 2);
+    mask->src_mac = (uint8_t)PICK(0, 0, 0, 0xff);
+    match.tag = draw(4) == 0;
+    if (match.tag)
+        mask->tci = (uint16_t)PICK(0, 0xfff, 0xffff, 0xe000);
+    match.network = like.kind != ARP && draw(4);
+    if (!match.network) {
+        match.tells_tag = !match.tag && draw(2);
+        return match;
+    }
+    mask->source = (uint8_t)PICK(0, 0xff, 0xfc);
+    mask->destination = (uint8_t)PICK(0, 0xff, 0xff, 0xf0, 8);
+    mask->tos = (uint8_t)PICK(0, 0, 0, 0xff, 0x20);
+    mask->ttl = (uint8_t)PICK(0, 0, 0, 0, 0xff);
+    mask->protocol = (uint8_t)PICK(0, 0xff);
+    match.has_fragment = like.kind == IPV4 && draw(2);
+    match.transport = like.fragment != LATER && draw(2);
+    if (!match.transport)
+        return match;
+    mask->protocol = 0xff;
+    mask->source_port = (uint16_t)PICK(0, 0, 0xffff);
+    mask->destination_port = (uint16_t)PICK(0, 0xffff, 0xffff, 0xfff0);
+    mask->flags = (uint8_t)(like.of.protocol == IPPROTO_TCP ? PICK(0, 0, 2, 0x3f) : 0);
+    return match;
+}
+
+static struct change draw_change(const struct match *match) {
+    struct change change = {.mac = (uint8_t)draw(4), .destination = (uint8_t)draw(16)};
+    uint32_t fate = draw(8);
+    change.drops = fate == 0;
+    change.to_host = fate == 1;
+    if (change.to_host && draw(2))
+        change.mark = MARK_BASE + draw(1000);
+    if (change.drops || change.to_host)
+        return change;
+    change.lanes = (uint8_t)(1 + draw(ALL_LANES));
+    change.sets_mac = draw(4) == 0;
+    change.decrements = match->network && draw(3) == 0;
+    change.sets_destination = match->network && match->kind == IPV4 && draw(4) == 0;
+    change.pops = match->tag && draw(2);
+    change.pushes = !match->tag && (match->network || match->tells_tag) && draw(4) == 0;
+    return change;
+}
+
+struct items {
+    struct rte_flow_item list[6];
+    struct rte_flow_item_eth eth[2];
+    struct rte_flow_item_vlan vlan[2];
+    struct rte_flow_item_ipv4 ipv4[2];
+    struct rte_flow_item_ipv6 ipv6[2];
+    struct rte_flow_item_tcp tcp[2];
+    struct rte_flow_item_udp udp[2];
+    unsigned count;
+};
+
+static void add_item(struct items *it, enum rte_flow_item_type type, const void *spec, const void *mask) {
+    it->list[it->count++] = (struct rte_flow_item){.type = type, .spec = spec, .mask = mask};
+}
+
+static void add_link(struct items *it, const struct match *match) {
+    const struct fields *value = &match->value, *mask = &match->mask;
+    it->eth[0].hdr.dst_addr = (struct rte_ether_addr){{2, 0, 0, 0, 0, value->dst_mac}};
+    it->eth[0].hdr.src_addr = (struct rte_ether_addr){{2, 0, 0, 0, 1, value->src_mac}};
+    it->eth[1].hdr.dst_addr.addr_bytes[5] = mask->dst_mac;
+    it->eth[1].hdr.src_addr.addr_bytes[5] = mask->src_mac;
+    it->eth[1].has_vlan = match->tells_tag;
+    add_item(it, RTE_FLOW_ITEM_TYPE_ETH, &it->eth[0], &it->eth[1]);
+    it->vlan[0].hdr.vlan_tci = rte_cpu_to_be_16(value->tci);
+    it->vlan[1].hdr.vlan_tci = rte_cpu_to_be_16(mask->tci);
+    if (match->tag)
+        add_item(it, RTE_FLOW_ITEM_TYPE_VLAN, &it->vlan[0], &it->vlan[1]);
+}
+
+static void add_ipv4(struct items *it, const struct match *match) {
+    static const uint16_t fragments[FRAGMENTS] = {0, RTE_IPV4_HDR_MF_FLAG, 8};
+    const struct fields *value = &match->value, *mask = &match->mask;
+    struct rte_ipv4_hdr *spec = &it->ipv4[0].hdr, *under = &it->ipv4[1].hdr;
+    *spec = (struct rte_ipv4_hdr){.src_addr = rte_cpu_to_be_32(0x0a000000U | value->source),
+                                  .dst_addr = rte_cpu_to_be_32(0x0a010000U | value->destination),
+                                  .type_of_service = value->tos,
+                                  .time_to_live = value->ttl,
+                                  .next_proto_id = value->protocol,
+                                  .fragment_offset = rte_cpu_to_be_16(fragments[match->fragment])};
+    *under = (struct rte_ipv4_hdr){.src_addr = rte_cpu_to_be_32(mask->source),
+                                   .dst_addr = rte_cpu_to_be_32(mask->destination),
+                                   .type_of_service = mask->tos,
+                                   .time_to_live = mask->ttl,
+                                   .next_proto_id = mask->protocol};
+    add_item(it, RTE_FLOW_ITEM_TYPE_IPV4, &it->ipv4[0], &it->ipv4[1]);
+    if (!match->has_fragment)
+        return;
+    under->fragment_offset = RTE_BE16(0x3fff);
+    static const struct rte_flow_item_ipv4 last = {.hdr = {.fragment_offset = RTE_BE16(0x1fff)}};
+    if (match->fragment == LATER) { // a range: from 64 bytes to the end
+        under->fragment_offset = RTE_BE16(0x1fff);
+        it->list[it->count - 1].last = &last;
+    }
+}
+
+static void add_ipv6(struct items *it, const struct match *match) {
+    const struct fields *value = &match->value, *mask = &match->mask;
+    it->ipv6[0].hdr = (struct rte_ipv6_hdr){.vtc_flow = rte_cpu_to_be_32((uint32_t)value->tos << 20),
+                                            .proto = value->protocol,
+                                            .hop_limits = value->ttl,
+                                            .src_addr = {0x20, 1, [15] = value->source},
+                                            .dst_addr = {0x20, 2, [15] = value->destination}};
+    it->ipv6[1].hdr = (struct rte_ipv6_hdr){.vtc_flow = rte_cpu_to_be_32((uint32_t)mask->tos << 20),
+                                            .proto = mask->protocol,
+                                            .hop_limits = mask->ttl,
+                                            .src_addr = {[15] = mask->source},
+                                            .dst_addr = {[15] = mask->destination}};
+    add_item(it, RTE_FLOW_ITEM_TYPE_IPV6, &it->ipv6[0], &it->ipv6[1]);
+}
+
+static void add_transport(struct items *it, const struct match *match) {
+    const struct fields *value = &match->value, *mask = &match->mask;
+    it->tcp[0].hdr.src_port = it->udp[0].hdr.src_port = rte_cpu_to_be_16(value->source_port);
+    it->tcp[1].hdr.src_port = it->udp[1].hdr.src_port = rte_cpu_to_be_16(mask->source_port);
+    it->tcp[0].hdr.dst_port = it->udp[0].hdr.dst_port = rte_cpu_to_be_16(value->destination_port);
+    it->tcp[1].hdr.dst_port = it->udp[1].hdr.dst_port = rte_cpu_to_be_16(mask->destination_port);
+    it->tcp[0].hdr.tcp_flags = value->flags;
+    it->tcp[1].hdr.tcp_flags = mask->flags;
+    if (value->protocol == IPPROTO_TCP)
+        add_item(it, RTE_FLOW_ITEM_TYPE_TCP, &it->tcp[0], &it->tcp[1]);
+    else
+        add_item(it, RTE_FLOW_ITEM_TYPE_UDP, &it->udp[0], &it->udp[1]);
+}
+
+static void make_items(struct items *it, const struct match *match) {
+    memset(it, 0, sizeof *it);
+    add_link(it, match);
+    if (match->network && match->kind == IPV4)
+        add_ipv4(it, match);
+    else if (match->network)
+        add_ipv6(it, match);
+    if (match->transport)
+        add_transport(it, match);
+    add_item(it, RTE_FLOW_ITEM_TYPE_END, NULL, NULL);
+}
+
+struct actions {
+    struct rte_flow_action list[16];
+    struct rte_flow_action_set_mac mac;
+    struct rte_flow_action_set_ipv4 address;
+    struct rte_flow_action_of_push_vlan push;
+    struct rte_flow_action_of_set_vlan_vid vid;
+    struct rte_flow_action_of_set_vlan_pcp pcp;
+    struct rte_flow_action_port_id outputs[PORTS];
+    struct rte_flow_action_mark mark;
+    struct rte_flow_action_queue queue;
+    unsigned count;
+};
+
+static void add_action(struct actions *it, enum rte_flow_action_type type, const void *conf) {
+    it->list[it->count++] = (struct rte_flow_action){.type = type, .conf = conf};
+}
+
+static void add_changes(struct actions *it, const struct change *change) {
+    if (change->sets_mac)
+        add_action(it, RTE_FLOW_ACTION_TYPE_SET_MAC_DST, &it->mac);
+    if (change->decrements)
+        add_action(it, RTE_FLOW_ACTION_TYPE_DEC_TTL, NULL);
+    if (change->sets_destination)
+        add_action(it, RTE_FLOW_ACTION_TYPE_SET_IPV4_DST, &it->address);
+    if (change->pops)
+        add_action(it, RTE_FLOW_ACTION_TYPE_OF_POP_VLAN, NULL);
+    if (!change->pushes)
+        return;
+    add_action(it, RTE_FLOW_ACTION_TYPE_OF_PUSH_VLAN, &it->push);
+    add_action(it, RTE_FLOW_ACTION_TYPE_OF_SET_VLAN_VID, &it->vid);
+    add_action(it, RTE_FLOW_ACTION_TYPE_OF_SET_VLAN_PCP, &it->pcp);
+}
+
+static void make_actions(struct actions *it, const struct change *change) {
+    memset(it, 0, sizeof *it);
+    memcpy(it->mac.mac_addr, (const uint8_t[]){2, 0, 0, 0, 0, change->mac}, RTE_ETHER_ADDR_LEN);
+    it->address.ipv4_addr = rte_cpu_to_be_32(0x0a010000U | change->destination);
+    it->push.ethertype = RTE_BE16(RTE_ETHER_TYPE_VLAN);
+    it->vid.vlan_vid = rte_cpu_to_be_16(NEW_TAG & 0xfff);
+    it->pcp.vlan_pcp = NEW_TAG >> 13;
+    it->mark.id = change->mark;
+    add_action(it, RTE_FLOW_ACTION_TYPE_COUNT, NULL);
+    add_changes(it, change);
+    if (change->mark)
+        add_action(it, RTE_FLOW_ACTION_TYPE_MARK, &it->mark);
+    if (change->to_host)
+        add_action(it, RTE_FLOW_ACTION_TYPE_QUEUE, &it->queue);
+    if (change->drops)
+        add_action(it, RTE_FLOW_ACTION_TYPE_DROP, NULL);
+    for (unsigned lane = 0; lane < PORTS; lane++) {
+        it->outputs[lane].id = lane;
+        if (change->lanes >> lane & 1)
+            add_action(it, RTE_FLOW_ACTION_TYPE_PORT_ID, &it->outputs[lane]);
+    }
+    add_action(it, RTE_FLOW_ACTION_TYPE_END, NULL);
+}
+
+// ---- Operations
+
+// Something that no device here does: what is wrong with the rule, and with which type of error it is refused.
+static int spoil(struct rte_flow_attr *attributes, struct items *items, struct actions *actions) {
+    static const struct rte_flow_action_port_id nowhere = {.id = 99};
+    switch (draw(40)) {
+    case 0:
+        attributes->group = 1;
+        return RTE_FLOW_ERROR_TYPE_ATTR_GROUP;
+    case 1:
+        attributes->priority = UINT16_MAX + 1 + draw(1000);
+        return RTE_FLOW_ERROR_TYPE_ATTR_PRIORITY;
+    case 2:
+        attributes->egress = 1;
+        attributes->transfer = 0; // both together rte_flow itself refuses
+        return RTE_FLOW_ERROR_TYPE_ATTR_EGRESS;
+    case 3:
+        items->list[items->count - 1].type = RTE_FLOW_ITEM_TYPE_GTP;
+        items->list[items->count] = (struct rte_flow_item){.type = RTE_FLOW_ITEM_TYPE_END};
+        return RTE_FLOW_ERROR_TYPE_ACTION;
+    case 4:
+        actions->list[0] = (struct rte_flow_action){.type = RTE_FLOW_ACTION_TYPE_PORT_ID, .conf = &nowhere};
+        return RTE_FLOW_ERROR_TYPE_ACTION;
+    case 5: // nothing says where the packet goes
+        actions->list[1].type = RTE_FLOW_ACTION_TYPE_END;
+        return RTE_FLOW_ERROR_TYPE_ACTION;
+    default:
+        return RTE_FLOW_ERROR_TYPE_NONE;
+    }
+}
+
+static bool is_priority_free(uint32_t priority) {
+    for (unsigned i = 0; i < rule_count; i++)
+        if (rules[i].priority == priority)
+            return false;
+    return true;
+}
+
+static struct rule draw_rule(void) {
+    struct rule rule = {.port = (uint16_t)draw(PORTS), .match = draw_match()};
+    if (rule_count && draw(4) == 0) // what another rule matches
+        rule.match = rules[draw(rule_count)].match;
+    rule.change = draw_change(&rule.match);
+    do
+        rule.priority = draw(4) ? draw(UINT16_MAX + 1) : draw(8);
+    while (!is_priority_free(rule.priority));
+    return rule;
+}
+
+static void check_refusal(int error_type, int code, const struct rte_flow_error *error) {
+    bool is_full = error_type == RTE_FLOW_ERROR_TYPE_NONE && code == ENOSPC && rule_count >= ternary;
+    if (!error->message || (is_full ? error->type != RTE_FLOW_ERROR_TYPE_ACTION : (int)error->type != error_type))
+        FAIL("refused with %d, error type %d (expected %d): %s", code, error->type, error_type, error->message);
+    counts.refused += !is_full;
+    counts.full += is_full;
+}
+
+static void use_create(void) {
+    struct rule rule = draw_rule();
+    struct rte_flow_attr attributes = {.priority = rule.priority};
+    struct rte_flow_error error = {.type = RTE_FLOW_ERROR_TYPE_NONE};
+    struct items items;
+    struct actions actions;
+    make_items(&items, &rule.match);
+    make_actions(&actions, &rule.change);
+    attributes.ingress = rule.change.to_host;
+    attributes.transfer = !rule.change.to_host;
+    int wrong = spoil(&attributes, &items, &actions);
+    int valid = draw(4) ? 1 : rte_flow_validate(rule.port, &attributes, items.list, actions.list, &error);
+    counts.validated += valid <= 0;
+    if (valid < 0)
+        check_refusal(wrong, -valid, &error);
+    rule.handle = rte_flow_create(rule.port, &attributes, items.list, actions.list, &error);
+    if (valid <= 0 && (valid == 0) != (wrong == RTE_FLOW_ERROR_TYPE_NONE))
+        FAIL("validate says %d to a rule that is wrong in %d", valid, wrong);
+    if (!rule.handle) {
+        check_refusal(wrong, rte_errno, &error);
+        return;
+    }
+    if (wrong != RTE_FLOW_ERROR_TYPE_NONE || rule_count == RULES)
+        FAIL("a rule was accepted that is wrong in %d", wrong);
+    for (unsigned i = 0; i < rule_count; i++)
+        if (rules[i].handle == rule.handle)
+            FAIL("two rules with one handle");
+    rules[rule_count++] = rule;
+    counts.created++;
+    if (draw(16) == 0) { // the same once more
+        if (rte_flow_create(rule.port, &attributes, items.list, actions.list, &error) || rte_errno != EEXIST)
+            FAIL("a rule was accepted twice, or refused with %d", rte_errno);
+        counts.twice++;
+    }
+}
+
+static void drop_rule(unsigned i) {
+    stale = rules[i].handle;
+    rules[i] = rules[--rule_count];
+}
+
+static bool is_stale(void) {
+    for (unsigned i = 0; i < rule_count; i++)
+        if (rules[i].handle == stale)
+            return false; // it is another rule's by now
+    return stale != NULL;
+}
+
+static void use_stale(void) {
+    const struct rte_flow_action count[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+    struct rte_flow_query_count result = {.reset = 1};
+    struct rte_flow_error error;
+    uint16_t port = (uint16_t)draw(PORTS);
+    int code = draw(2) ? rte_flow_destroy(port, stale, &error) : rte_flow_query(port, stale, count, &result, &error);
+    if (code != -ENOENT || error.type != RTE_FLOW_ERROR_TYPE_HANDLE)
+        FAIL("a handle that is gone: %d", code);
+    counts.gone++;
+}
+
+static void use_destroy(void) {
+    struct rte_flow_error error;
+    if (draw(16) == 0 && is_stale())
+        use_stale();
+    if (!rule_count)
+        return;
+    unsigned i = draw(rule_count);
+    if (rte_flow_destroy(rules[i].port, rules[i].handle, &error))
+        FAIL("destroy: %s", error.message);
+    drop_rule(i);
+    counts.destroyed++;
+}
+
+static void check_counters(struct rule *rule, bool reset) {
+    const struct rte_flow_action count[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+    struct rte_flow_query_count got = {.reset = reset};
+    struct rte_flow_error error;
+    if (rte_flow_query(rule->port, rule->handle, count, &got, &error))
+        FAIL("query: %s", error.message);
+    if (!got.hits_set || !got.bytes_set || got.hits != rule->packets || got.bytes != rule->bytes)
+        FAIL("a rule counted %llu packets, %llu bytes; it got %llu, %llu", (unsigned long long)got.hits,
+             (unsigned long long)got.bytes, (unsigned long long)rule->packets, (unsigned long long)rule->bytes);
+    if (reset)
+        rule->packets = rule->bytes = 0;
+    counts.queried++;
+}
+
+static void use_query(void) {
+    if (rule_count)
+        check_counters(&rules[draw(rule_count)], draw(3) == 0);
+}
+
+static void use_flush(void) {
+    struct rte_flow_error error;
+    uint16_t port = (uint16_t)draw(PORTS);
+    if (draw(50)) // or there would never be many
+        return;
+    if (rte_flow_flush(port, &error))
+        FAIL("flush: %s", error.message);
+    for (unsigned i = rule_count; i-- > 0;)
+        if (rules[i].port == port)
+            drop_rule(i);
+    counts.flushed++;
+}
+
+static void start(uint16_t port, uint16_t mtu) {
+    struct rte_eth_conf conf = {.rxmode = {.mtu = mtu}};
+    if (rte_eth_dev_configure(port, 1, 1, &conf) ||
+        rte_eth_rx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL, pool) ||
+        rte_eth_tx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL) || rte_eth_dev_start(port) ||
+        rte_eth_promiscuous_enable(port))
+        FAIL("port %u does not start", port);
+    started[port] = true;
+}
+
+static void use_port(void) {
+    uint16_t port = (uint16_t)draw(PORTS);
+    if (draw(20))
+        return;
+    if (!started[port]) {
+        start(port, (uint16_t)(1400 + draw(101)));
+    } else if (draw(2)) {
+        if (rte_eth_dev_set_mtu(port, (uint16_t)(1400 + draw(101))))
+            FAIL("MTU of port %u", port);
+    } else {
+        if (rte_eth_dev_stop(port))
+            FAIL("port %u does not stop", port);
+        started[port] = false;
+    }
+    counts.restarted++;
+}
+
+static void use_dump(void) {
+    struct rte_flow_error error;
+    uint16_t port = (uint16_t)draw(PORTS);
+    char *text = NULL;
+    size_t size = 0;
+    unsigned lines = 0, wanted = 0;
+    if (draw(200))
+        return;
+    FILE *file = open_memstream(&text, &size);
+    if (!file || rte_flow_dev_dump(port, NULL, file, &error))
+        FAIL("dump");
+    fclose(file);
+    for (const char *at = text; (at = strchr(at, '\n')); at++)
+        lines++;
+    for (unsigned i = 0; i < rule_count; i++)
+        wanted += rules[i].port == port;
+    if (lines != wanted)
+        FAIL("a dump of %u rules; there are %u", lines, wanted);
+    free(text);
+    counts.dumped++;
+}
+
+// ---- Traffic
+
+static void send_frame(uint16_t port, const uint8_t *frame, uint32_t size) {
+    if (sendto(sockets[port], frame, size, 0, (const struct sockaddr *)&lanes[port], sizeof lanes[port]) !=
+        (ssize_t)size)
+        FAIL("lane %u takes no frame: %s", port, strerror(errno));
+}
+
+// A packet with a broken IPv4 header, which no rule matches: when it comes, all before it have gone their way.
+static void send_last(uint16_t port) {
+    struct expected *it = &expected[expected_count++];
+    struct packet packet = {.kind = IPV4, .number = first_number + expected_count - 1};
+    packet.of.protocol = IPPROTO_UDP;
+    *it = (struct expected){.port = port, .host = true};
+    it->size = build(&packet, it->frame);
+    it->frame[14] = 0x41; // a header of 4 bytes
+    send_frame(port, it->frame, it->size);
+}
+
+// The packet that a frame is; its bytes must be the expected ones.
+static struct expected *find(const uint8_t *frame, uint32_t size, const char *where, unsigned port) {
+    uint32_t number = 0;
+    if (size >= sizeof number)
+        memcpy(&number, frame + size - sizeof number, sizeof number);
+    if (number - first_number >= expected_count)
+        FAIL("%s %u: a frame of %u bytes that nobody sent now", where, port, size);
+    struct expected *it = &expected[number - first_number];
+    if (it->size != size || memcmp(it->frame, frame, size)) {
+        for (uint32_t i = 0; i < size; i++)
+            printf("%02x%s", frame[i], i < it->size && it->frame[i] != frame[i] ? "!" : "");
+        FAIL(" at %s %u is another than expected", where, port);
+    }
+    return it;
+}
+
+static unsigned read_lane(uint16_t port) {
+    uint8_t frame[2048];
+    ssize_t size = recv(sockets[port], frame, sizeof frame, MSG_DONTWAIT);
+    if (size <= 0)
+        return 0;
+    struct expected *it = find(frame, (uint32_t)size, "lane", port);
+    if (!(it->lanes >> port & 1))
+        FAIL("lane %u: a packet that should not be there, or came twice", port);
+    it->lanes &= (uint8_t) ~(1U << port);
+    return 1;
+}
+
+static unsigned read_port(uint16_t port) {
+    struct rte_mbuf *burst[BATCH];
+    uint16_t count = started[port] ? rte_eth_rx_burst(port, 0, burst, BATCH) : 0;
+    for (uint16_t i = 0; i < count; i++) {
+        struct expected *it = find(rte_pktmbuf_mtod(burst[i], uint8_t *), burst[i]->pkt_len, "port", port);
+        uint32_t mark = burst[i]->ol_flags & RTE_MBUF_F_RX_FDIR_ID ? burst[i]->hash.fdir.hi : 0;
+        if (!it->host || it->port != port || it->mark != mark)
+            FAIL("port %u: a packet of port %u with mark %u; expected mark %u%s", port, it->port, mark, it->mark,
+                 it->host ? "" : ", and not here");
+        it->host = false;
+        rte_pktmbuf_free(burst[i]);
+    }
+    return count;
+}
+
+static unsigned missing(void) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < expected_count; i++)
+        count += expected[i].lanes || expected[i].host;
+    return count;
+}
+
+static void receive_all(void) {
+    time_t begin = time(NULL);
+    while (missing()) {
+        unsigned got = 0;
+        for (uint16_t port = 0; port < PORTS; port++)
+            got += read_lane(port) + read_port(port);
+        if (!got && time(NULL) - begin > PATIENCE)
+            FAIL("%u of %u packets did not come", missing(), expected_count);
+        if (!got)
+            sched_yield();
+    }
+}
+
+static void use_packets(void) {
+    uint8_t frame[FRAME];
+    uint8_t into = 0;
+    unsigned count = 1 + draw(BATCH - PORTS);
+    first_number += expected_count;
+    expected_count = 0;
+    for (unsigned i = 0; i < count; i++) {
+        struct packet packet = draw_packet();
+        uint16_t port = (uint16_t)draw(PORTS);
+        packet.number = first_number + expected_count;
+        if (!started[port])
+            continue;
+        uint32_t size = build(&packet, frame);
+        expect(port, packet);
+        send_frame(port, frame, size);
+        into |= (uint8_t)(1U << port);
+        counts.packets++;
+    }
+    for (uint16_t port = 0; port < PORTS; port++)
+        if (into >> port & 1)
+            send_last(port);
+    receive_all();
+    operation += count - 1;
+}
+
+// ---- All of it
+
+static void progress(uint64_t all) {
+    static time_t last;
+    time_t now = time(NULL);
+    if (now - last < 5)
+        return;
+    last = now;
+    fprintf(stderr, "%llu of %llu operations, %u rules, %llu packets\n", (unsigned long long)operation,
+            (unsigned long long)all, rule_count, (unsigned long long)counts.packets);
+}
+
+static void run(uint64_t all) {
+    static void (*const often[])(void) = {use_packets, use_packets, use_query, use_flush, use_port, use_dump};
+    uint32_t wanted = ternary; // rules, about: waves from none to more than there is room for
+    for (; operation < all; operation++) {
+        if (draw(2000) == 0)
+            wanted = draw(4 * ternary);
+        if (draw(2))
+            often[draw(sizeof often / sizeof *often)]();
+        else if (rule_count < wanted ? draw(8) != 0 : draw(8) == 0)
+            use_create();
+        else
+            use_destroy();
+        progress(all);
+    }
+    for (unsigned i = 0; i < rule_count; i++)
+        check_counters(&rules[i], false);
+}
+
+static void open_lanes(const char *folder) {
+    for (unsigned lane = 0; lane < PORTS; lane++) {
+        struct sockaddr_un own = {.sun_family = AF_UNIX};
+        lanes[lane] = own;
+        snprintf(lanes[lane].sun_path, sizeof own.sun_path, "%s/lane%u", folder, lane);
+        snprintf(own.sun_path, sizeof own.sun_path, "%s/out%u", folder, lane);
+        sockets[lane] = socket(AF_UNIX, SOCK_DGRAM, 0);
+        if (sockets[lane] < 0 || bind(sockets[lane], (const struct sockaddr *)&own, sizeof own))
+            FAIL("%s: %s", own.sun_path, strerror(errno));
+    }
+}
+
+static void operations(char **arguments) {
+    state = strtoull(arguments[0], NULL, 10);
+    uint64_t all = strtoull(arguments[1], NULL, 10);
+    ternary = (unsigned)strtoul(arguments[2], NULL, 10);
+    open_lanes(arguments[3]);
+    for (uint16_t port = 0; port < PORTS; port++)
+        start(port, 1500);
+    run(all);
+    printf("{\"operations\": %llu, \"differences\": 0", (unsigned long long)operation);
+    const struct {
+        const char *name;
+        uint64_t count;
+    } told[] = {{"created", counts.created},     {"validated", counts.validated}, {"destroyed", counts.destroyed},
+                {"queried", counts.queried},     {"flushed", counts.flushed},     {"restarted", counts.restarted},
+                {"dumped", counts.dumped},       {"refused", counts.refused},     {"full", counts.full},
+                {"twice", counts.twice},         {"gone", counts.gone},           {"packets", counts.packets},
+                {"forwarded", counts.forwarded}, {"to_host", counts.to_host},     {"dropped", counts.dropped}};
+    for (unsigned i = 0; i < sizeof told / sizeof *told; i++)
+        printf(", \"%s\": %llu", told[i].name, (unsigned long long)told[i].count);
+    puts("}");
+}
+
+int main(int argc, char **argv) {
+    int used = rte_eal_init(argc, argv);
+    pool = used < 0 ? NULL : rte_pktmbuf_pool_create("pool", 2047, 32, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    if (!pool || rte_eth_dev_count_avail() != PORTS)
+        FAIL("EAL: %d, %u ports", rte_errno, rte_eth_dev_count_avail());
+    if (argc - used - 1 != 4)
+        FAIL("random_rules EAL-ARGUMENTS -- SEED OPERATIONS TERNARY FOLDER");
+    operations(argv + used + 1);
+    for (uint16_t port = 0; port < PORTS; port++)
+        if ((started[port] && rte_eth_dev_stop(port)) || rte_eth_dev_close(port))
+            FAIL("port %u does not close", port);
+    return rte_eal_cleanup() ? 1 : 0;
+}
