@@ -161,18 +161,20 @@ static void fill(struct sluice_device *device, const uint8_t *bytes, struct slui
 }
 
 // Write a packet into the ring; `meta` has all but what `fill` writes.
+static int post_locked(struct sluice_device *device, const uint8_t *bytes, struct sluice_buffer_meta *meta) {
+    uint32_t count = buffers_of(meta->length);
+    if (device->submitted + count - __atomic_load_n(&device->sent, __ATOMIC_ACQUIRE) > SLUICE_RING_BUFFERS)
+        return -EAGAIN;
+    fill(device, bytes, meta);
+    __atomic_store_n(&device->submitted, device->submitted + count, __ATOMIC_RELEASE);
+    return 0;
+}
+
 static int post(struct sluice_device *device, const uint8_t *bytes, struct sluice_buffer_meta *meta) {
     pthread_mutex_lock(&device->send_lock);
-    uint32_t count = buffers_of(meta->length);
-    int result = 0;
-    if (device->submitted + count - __atomic_load_n(&device->sent, __ATOMIC_ACQUIRE) > SLUICE_RING_BUFFERS) {
-        result = sluice_fail(-EAGAIN, "the from-host ring is full");
-    } else {
-        fill(device, bytes, meta);
-        __atomic_store_n(&device->submitted, device->submitted + count, __ATOMIC_RELEASE);
-    }
+    int result = post_locked(device, bytes, meta);
     pthread_mutex_unlock(&device->send_lock);
-    return result;
+    return result ? sluice_fail(result, "the from-host ring is full") : 0;
 }
 
 // The device is to know at once.
@@ -183,19 +185,52 @@ static int submit(struct sluice_device *device, int posted) {
     return posted ? posted : told;
 }
 
-int sluice_poll_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
-                     uint8_t queue) {
-    struct sluice_buffer_meta meta = {
-        .length = (uint16_t)size, .egress_mask = egress_mask, .queue = queue, .is_soft = 1};
+// Whether packets can leave by the lanes of the mask.
+static int check_lanes(const struct sluice_device *device, uint8_t egress_mask) {
     if (device->host_lanes)
         return sluice_fail(-ENOTSUP, "the host's side of this device is lanes to a NIC");
-    if (size == 0 || size > SLUICE_EGRESS_BYTES)
-        return sluice_fail(-EINVAL, "a packet of %u bytes; 1 to %u", size, SLUICE_EGRESS_BYTES);
     if ((egress_mask & ((1U << device->lanes) - 1)) == 0)
         return sluice_fail(-EINVAL, "port mask %#x names no lane of %u", egress_mask, device->lanes);
-    meta.ingress_port = SLUICE_HOST_PORT;
-    meta.verdict = SLUICE_VERDICT_FORWARD;
+    return 0;
+}
+
+static struct sluice_buffer_meta meta_of(uint32_t size, uint8_t egress_mask, uint8_t queue) {
+    return (struct sluice_buffer_meta){.length = (uint16_t)size,
+                                       .ingress_port = SLUICE_HOST_PORT,
+                                       .egress_mask = egress_mask,
+                                       .queue = queue,
+                                       .verdict = SLUICE_VERDICT_FORWARD,
+                                       .is_soft = 1};
+}
+
+static bool is_size(uint32_t size) {
+    return size > 0 && size <= SLUICE_EGRESS_BYTES;
+}
+
+int sluice_poll_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
+                     uint8_t queue) {
+    int result = check_lanes(device, egress_mask);
+    if (result)
+        return result;
+    if (!is_size(size))
+        return sluice_fail(-EINVAL, "a packet of %u bytes; 1 to %u", size, SLUICE_EGRESS_BYTES);
+    struct sluice_buffer_meta meta = meta_of(size, egress_mask, queue);
     return post(device, bytes, &meta);
+}
+
+unsigned sluice_poll_send_many(struct sluice_device *device, const struct sluice_outgoing *packets, unsigned count,
+                               uint8_t egress_mask, uint8_t queue) {
+    unsigned done = 0;
+    if (check_lanes(device, egress_mask))
+        return 0;
+    pthread_mutex_lock(&device->send_lock);
+    for (; done < count && is_size(packets[done].size); done++) {
+        struct sluice_buffer_meta meta = meta_of(packets[done].size, egress_mask, queue);
+        if (post_locked(device, packets[done].bytes, &meta))
+            break;
+    }
+    pthread_mutex_unlock(&device->send_lock);
+    return done;
 }
 
 int sluice_packet_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,

@@ -177,10 +177,41 @@ static int send_one(struct pmd_tx_queue *queue, struct rte_mbuf *mbuf) {
     return 0;
 }
 
+// As many of the first packets as can be sent as they are: in one segment, of a size that can be.
+static uint16_t gather(struct rte_mbuf **packets, uint16_t count, struct sluice_outgoing *outgoing) {
+    uint16_t found = 0;
+    for (; found < count && packets[found]->nb_segs == 1; found++) {
+        const struct rte_mbuf *mbuf = packets[found];
+        if (mbuf->pkt_len < RTE_ETHER_HDR_LEN || mbuf->pkt_len > SLUICE_MTU_BYTES)
+            break;
+        outgoing[found] = (struct sluice_outgoing){rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len};
+    }
+    return found;
+}
+
+// Send what can be under one lock; how many.
+static uint16_t send_many(struct pmd_tx_queue *queue, struct rte_mbuf **packets, uint16_t count) {
+    struct sluice_outgoing outgoing[PMD_BATCH];
+    struct pmd_port *port = queue->port;
+    uint16_t ready = gather(packets, count < PMD_BATCH ? count : PMD_BATCH, outgoing);
+    unsigned sent =
+        ready ? sluice_poll_send_many(port->device->sluice, outgoing, ready, (uint8_t)(1U << port->lane), 0) : 0;
+    for (unsigned i = 0; i < sent; i++)
+        queue->bytes += outgoing[i].size;
+    queue->packets += sent;
+    rte_pktmbuf_free_bulk(packets, sent);
+    return (uint16_t)sent;
+}
+
 uint16_t pmd_tx_burst(void *queue, struct rte_mbuf **packets, uint16_t count) {
     uint16_t done = 0;
-    while (done < count && send_one(queue, packets[done]) == 0)
-        done++;
+    while (done < count) {
+        uint16_t sent = send_many(queue, packets + done, (uint16_t)(count - done));
+        done = (uint16_t)(done + sent);
+        if (sent == 0 && send_one(queue, packets[done]))
+            break;
+        done = (uint16_t)(done + (sent == 0));
+    }
     if (count)
         service_wake(((struct pmd_tx_queue *)queue)->port->device->service);
     return done;

@@ -142,6 +142,14 @@ void sluice_poll_release(struct sluice_device *device);
 int sluice_poll_send(struct sluice_device *device, const uint8_t *bytes, uint32_t size, uint8_t egress_mask,
                      uint8_t queue);
 
+// Several packets, under one lock. How many were sent: fewer where the ring is full, or the next would be refused.
+struct sluice_outgoing {
+    const uint8_t *bytes;
+    uint32_t size;
+};
+unsigned sluice_poll_send_many(struct sluice_device *device, const struct sluice_outgoing *packets, unsigned count,
+                               uint8_t egress_mask, uint8_t queue);
+
 // Receive queues: each lane has so many; 0: the device has none, and all packets come by sluice_packet_receive. Once
 // one is open they no longer do, and packets for a queue that is not open are dropped and counted (`ring_overflow`).
 unsigned sluice_device_queues(const struct sluice_device *device);
