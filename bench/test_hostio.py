@@ -18,9 +18,11 @@ from bench.hostio import device
 def test_packets_go_round_and_their_cost_is_told() -> None:
     small: dict[str, Any] = {"messages": (64, 2048), "slot_counts": (2,)}
     found = hostio.measure(lambda text: None, True, sizes=(60,), count=20_000, runs=1, **small)
-    assert [one["driver"] for one in found["rows"]] == ["sluice", "buffers", "net_ring"]
+    assert [one["driver"] for one in found["rows"]] == ["sluice", "sluice, parsed", "buffers", "net_ring"]
     keys = ("send", "receive", "empty_poll", "parse", "packets_per_s")
     assert all(min(one[key] for key in keys) > 0 for one in found["rows"])
+    by_software, by_device = found["rows"][:2]
+    assert by_device["parse"] < by_software["parse"]
     parsed, bare = ([one for one in found["device"]["lanes"] if one["graph"] == graph] for graph in ("flow table", "none"))
     assert [one["cycles"] for one in (*parsed, *bare)] == [1.0] * 4  # a flit a cycle, both ways
     assert parsed[0]["latency_cycles"] > bare[0]["latency_cycles"] > 0 < bare[1]["latency_cycles"] == parsed[1]["latency_cycles"]

@@ -3,11 +3,14 @@
 // makes it is printed as JSON: cycles of the time stamp counter a packet, the median over bursts of 32, so that a
 // burst in which the thread had to wait does not count.
 //
-// `loop EAL-ARGUMENTS -- driver SENDER RECEIVER SIZE COUNT`: between ports of DPDK, as mbufs.
+// `loop EAL-ARGUMENTS -- driver SENDER RECEIVER SIZE COUNT`: between ports of DPDK, as mbufs, which software parses.
+// `loop EAL-ARGUMENTS -- offload SENDER RECEIVER SIZE COUNT`: the same, but the device parses.
 // `loop EAL-ARGUMENTS -- buffers URI SIZE COUNT`: between lanes 0 and 1 of a device, in its self-described buffers:
-// what the driver does without making mbufs of them. `parse` is what reading the headers of a received packet costs by
-// software: of an mbuf rte_net_get_ptype and the 5-tuple, of a buffer the host library's parser, which makes the record
-// that the device's parser makes.
+// what the driver does without making mbufs of them. `parse` is what knowing a received packet costs behind receiving
+// it. By software, of an mbuf: rte_net_get_ptype and the 5-tuple, its Toeplitz hash, and both checksums; with offload:
+// what of it is in the mbuf; of a buffer: the host library's parser, which makes the record that the device's parser
+// makes.
+#define ALLOW_EXPERIMENTAL_API // rte_ipv4_udptcp_cksum_verify
 #include <pthread.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -16,6 +19,7 @@
 #include <rte_mbuf.h>
 #include <rte_net.h>
 #include <rte_pause.h>
+#include <rte_thash.h>
 #include <rte_udp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +41,9 @@ struct ends {
     uint16_t (*send)(const struct ends *ends);    // a burst; how many were taken
     uint16_t (*receive)(const struct ends *ends); // up to a burst; how many came
     uint16_t sender, receiver, size;              // of `driver`; bytes of a packet
+    bool is_parsed;                               // by the device
     struct sluice_device *device;                 // of `buffers`
+    struct sluice_queue *queue;
     struct service *service;
 };
 
@@ -45,6 +51,12 @@ static struct samples sends, receives, polls, parses;
 static struct rte_mempool *pool;
 static uint8_t frame[RTE_ETHER_MAX_LEN];
 static volatile uint32_t seen; // what was parsed is used
+static const uint64_t offloads =
+    RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+static const uint8_t hash_key[40] = {
+    0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3,
+    0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3,
+    0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa}; // Microsoft's
 
 static void fail(const char *text) {
     fprintf(stderr, "failed: %s\n", text);
@@ -67,6 +79,7 @@ static void make_frame(uint16_t size) {
     ip->hdr_checksum = rte_ipv4_cksum(ip);
     *udp = (struct rte_udp_hdr){RTE_BE16(1000), RTE_BE16(2000),
                                 rte_cpu_to_be_16((uint16_t)(size - sizeof *ether - sizeof *ip)), 0};
+    udp->dgram_cksum = rte_ipv4_udptcp_cksum(ip, udp);
 }
 
 static void note(struct samples *samples, uint64_t begin) {
@@ -89,8 +102,13 @@ static double median(struct samples *samples, unsigned packets) {
 
 // ---- Ports of DPDK
 
-static void start(uint16_t port) {
+static void start(uint16_t port, bool is_parsed) {
     struct rte_eth_conf conf = {.rxmode = {.mtu = RTE_ETHER_MTU}};
+    if (is_parsed) {
+        conf.rxmode.offloads = offloads;
+        conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+        conf.rx_adv_conf.rss_conf.rss_hf = RTE_ETH_RSS_NONFRAG_IPV4_UDP;
+    }
     if (rte_eth_dev_configure(port, 1, 1, &conf) ||
         rte_eth_rx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL, pool) ||
         rte_eth_tx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL) || rte_eth_dev_start(port))
@@ -110,14 +128,26 @@ static struct rte_mbuf *packet(uint16_t size) {
     return mbuf;
 }
 
-static uint32_t parse_mbuf(const struct rte_mbuf *mbuf) {
+// Type, hash and checksums together: a packet that is not what was sent ends the run.
+static uint32_t parse_by_software(const struct rte_mbuf *mbuf) {
     struct rte_net_hdr_lens lengths;
     uint32_t type = rte_net_get_ptype(mbuf, &lengths, RTE_PTYPE_ALL_MASK);
     const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(mbuf, const struct rte_ipv4_hdr *, lengths.l2_len);
     const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)((const uint8_t *)ip + lengths.l3_len);
-    if (!RTE_ETH_IS_IPV4_HDR(type) || (type & RTE_PTYPE_L4_MASK) != RTE_PTYPE_L4_UDP)
-        return type;
-    return type ^ ip->src_addr ^ ip->dst_addr ^ ip->next_proto_id ^ udp->src_port ^ udp->dst_port;
+    if (!RTE_ETH_IS_IPV4_HDR(type) || (type & RTE_PTYPE_L4_MASK) != RTE_PTYPE_L4_UDP || rte_ipv4_cksum(ip) != 0 ||
+        rte_ipv4_udptcp_cksum_verify(ip, udp))
+        fail("a packet came changed");
+    uint32_t ports = (uint32_t)rte_be_to_cpu_16(udp->src_port) << 16 | rte_be_to_cpu_16(udp->dst_port);
+    uint32_t tuple[] = {rte_be_to_cpu_32(ip->src_addr), rte_be_to_cpu_32(ip->dst_addr), ports};
+    return type ^ rte_softrss(tuple, 3, hash_key);
+}
+
+static uint32_t parsed_by_device(const struct rte_mbuf *mbuf) {
+    const uint64_t expected = RTE_MBUF_F_RX_RSS_HASH | RTE_MBUF_F_RX_IP_CKSUM_GOOD | RTE_MBUF_F_RX_L4_CKSUM_GOOD;
+    if ((mbuf->ol_flags & expected) != expected || !RTE_ETH_IS_IPV4_HDR(mbuf->packet_type) ||
+        (mbuf->packet_type & RTE_PTYPE_L4_MASK) != RTE_PTYPE_L4_UDP)
+        fail("the device does not say what a packet is");
+    return mbuf->packet_type ^ mbuf->hash.rss;
 }
 
 static uint16_t receive_mbufs(const struct ends *ends) {
@@ -130,7 +160,7 @@ static uint16_t receive_mbufs(const struct ends *ends) {
         note(&polls, begin);
     begin = rte_rdtsc();
     for (uint16_t i = 0; i < got; i++)
-        seen ^= parse_mbuf(burst[i]);
+        seen ^= ends->is_parsed ? parsed_by_device(burst[i]) : parse_by_software(burst[i]);
     if (got == BURST)
         note(&parses, begin);
     rte_pktmbuf_free_bulk(burst, got);
@@ -155,7 +185,7 @@ static uint16_t receive_buffers(const struct ends *ends) {
     struct sluice_packet burst[BURST];
     struct sluice_phv_record record;
     uint64_t begin = rte_rdtsc(), parsing, spent;
-    unsigned got = sluice_poll_receive(ends->device, burst, BURST);
+    unsigned got = sluice_queue_receive(ends->queue, burst, BURST);
     parsing = rte_rdtsc();
     for (unsigned i = 0; i < got; i++) {
         sluice_parse(burst[i].bytes, burst[i].size, NULL, &record);
@@ -165,7 +195,7 @@ static uint16_t receive_buffers(const struct ends *ends) {
         note(&parses, parsing);
     spent = rte_rdtsc() - parsing;
     if (got)
-        sluice_poll_release(ends->device);
+        sluice_queue_release(ends->queue);
     if (got == BURST)
         note(&receives, begin + spent);
     else if (got == 0)
@@ -212,9 +242,9 @@ static void loop_driver(struct ends *ends, uint32_t total) {
     pool = rte_pktmbuf_pool_create("pool", 4095, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (!pool)
         fail("no memory");
-    start(ends->sender);
+    start(ends->sender, ends->is_parsed);
     if (ends->receiver != ends->sender)
-        start(ends->receiver);
+        start(ends->receiver, ends->is_parsed);
     loop(ends, total);
     stop(ends->sender);
     if (ends->receiver != ends->sender)
@@ -227,7 +257,8 @@ static void loop_buffers(struct ends *ends, const char *uri, uint32_t total) {
     void *failed;
     ends->send = send_buffers;
     ends->receive = receive_buffers;
-    if (sluice_device_open(uri, &ends->device) || service_new(&ends->service, ends->device, lanes, 2, NULL, NULL))
+    if (sluice_device_open(uri, &ends->device) || sluice_queue_open(ends->device, 1, 0, &ends->queue) ||
+        service_new(&ends->service, ends->device, lanes, 2, NULL, NULL))
         fail(sluice_error_text());
     service_lane_set(ends->service, 0, true);
     service_lane_set(ends->service, 1, true);
@@ -244,10 +275,11 @@ static void loop_buffers(struct ends *ends, const char *uri, uint32_t total) {
 int main(int count, char **arguments) {
     int used = rte_eal_init(count, arguments);
     char **own = arguments + used + 1;
-    bool is_driver = used >= 0 && count - used == 6 && strcmp(own[0], "driver") == 0;
+    bool is_parsed = used >= 0 && count - used == 6 && strcmp(own[0], "offload") == 0;
+    bool is_driver = is_parsed || (used >= 0 && count - used == 6 && strcmp(own[0], "driver") == 0);
     if (!is_driver && (used < 0 || count - used != 5 || strcmp(own[0], "buffers") != 0))
-        fail("loop EAL-ARGUMENTS -- driver SENDER RECEIVER SIZE COUNT, or buffers URI SIZE COUNT");
-    struct ends ends = {.size = (uint16_t)atoi(arguments[count - 2])};
+        fail("loop EAL-ARGUMENTS -- driver|offload SENDER RECEIVER SIZE COUNT, or buffers URI SIZE COUNT");
+    struct ends ends = {.size = (uint16_t)atoi(arguments[count - 2]), .is_parsed = is_parsed};
     uint32_t total = (uint32_t)atoi(arguments[count - 1]) / BURST * BURST;
     if (ends.size < HEADERS || ends.size > RTE_ETHER_MAX_LEN - RTE_ETHER_CRC_LEN)
         fail("a size that cannot be");
