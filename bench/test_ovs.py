@@ -13,7 +13,7 @@ from scapy.layers.inet import IP
 from scapy.utils import rdpcap
 
 from bench import ovs
-from bench.ovs import profile
+from bench.ovs import latency, profile
 from testing.ovs.switch import VSWITCHD, OvsError, require
 
 LOOP = ("@10", "start_thread")  # of the switch: 10 polls, 20 receives, 30 sends, 40 is the datapath's
@@ -65,6 +65,34 @@ def test_a_capture_has_a_packet_for_each_rule_with_a_good_checksum(tmp_path: Pat
         assert IP(bytes(packet[IP])).chksum == told
 
 
+PERF = """Histograms
+   cycles/it              packets/it             cycles/pkt             pkts/batch
+   499       1478575      0         1588115      100       0            0         0
+   716       99549        1         200          1096      1            1         200
+   1025      7206         2         0            2093      22           2         0
+   >         404          3         0            >         {}           3         0
+------------------------------------------------------------------------------------
+   cycles/it              packets/it             cycles/pkt             pkts/batch
+   2303                   0.00013                3751041                1.00000
+"""
+
+
+@pytest.mark.parametrize(("more", "expected"), [(0, 2093), (23, 2093), (24, None)])
+def test_the_median_is_the_end_of_its_step(more: int, expected: int | None) -> None:
+    assert latency.median_of("words\n" + PERF.format(more)) == expected
+    empty = PERF.replace(" 1  ", " 0  ").replace("22  ", " 0  ").format(0)
+    for told in ("words\n", empty):
+        with pytest.raises(OvsError, match="cycles/pkt"):
+            latency.median_of(told)
+
+
+def test_a_packet_alone_is_faster_through_its_rule() -> None:
+    (small, large) = latency.hardware([ovs.frame_of(size, 0) for size in (64, 1500)])
+    for row in (small, large):
+        assert 0 < row["hardware"] < row["device_receive"] + row["device_send"]
+    assert large["hardware"] - small["hardware"] > 1500 / 64  # all of it has to come in first
+
+
 def test_offload_takes_work_from_the_poll_thread() -> None:
     try:
         require()
@@ -73,7 +101,7 @@ def test_offload_takes_work_from_the_poll_thread() -> None:
         pytest.skip(str(error))
     if subprocess.run(["perf", "stat", "-e", "cpu-clock", "true"], capture_output=True, check=False).returncode:
         pytest.skip("perf may not count here: sysctl kernel.perf_event_paranoid")
-    result = ovs.measure(lambda text: None, True, sizes=(64,), rules=(1,), seconds=0.3, rounds=1)
+    result = ovs.measure(lambda text: None, True, sizes=(64,), rules=(1,), seconds=0.3, rounds=1, packets=20)
     none, partial, full = result["rows"]
     assert [row["mode"] for row in result["rows"]] == list(ovs.MODES)
     assert [row["live_megaflows"] for row in result["rows"]] == [1, 1, 1]
@@ -86,6 +114,11 @@ def test_offload_takes_work_from_the_poll_thread() -> None:
     assert none["hits"]["emc"] > 0 == none["hits"]["marks"]
     assert partial["hits"]["marks"] > 0 == partial["hits"]["emc"]
     assert full["cycles"]["receive"] < none["cycles"]["receive"]  # by far: no packet comes to the thread
+    (alone,) = result["latency"]
+    assert alone["size"] == 64 and alone["us"]["full"] < 1
+    for mode in latency.MODES:  # none where other work uses the core
+        cycles, microseconds = alone["thread_cycles_up_to"][mode], alone["us"][mode]
+        assert (cycles is None and microseconds is None) or (cycles > 500 and microseconds > alone["us"]["full"])
     out = io.StringIO()
     ovs.show(result, Console(file=out, width=200))
     assert "partial" in out.getvalue()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FAS's comparison (Fig. 3, 8, 9): what a packet costs the poll thread of Open vSwitch without offload, with marks, with full
+"""FAS's comparison (Fig. 3, 8, 9, 10): what a packet costs the poll thread of Open vSwitch without offload, with marks, with full
 offload.
 
 The device is the functional one, whose lane 0 has a capture again and again, as fast as the host takes it: a packet for each
@@ -30,7 +30,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapWriter, checksum
 
-from bench.ovs import profile
+from bench.ovs import latency, profile
 from testing.ovs import device as devices
 from testing.ovs.switch import OpenVSwitch, OvsError, run_folder
 
@@ -56,10 +56,18 @@ def _address(number: int) -> int:
     return (10 << 24) + number
 
 
-def write_capture(path: Path, size: int, rules: int) -> None:
-    """A packet of `size` bytes, FCS included, for each rule."""
+def frame_of(size: int, number: int) -> bytes:
+    """The packet of a rule, `size` bytes with FCS, without it here."""
     whole = Ether(dst="02:00:00:00:00:01", src="02:00:00:00:00:02") / IP(src="10.200.0.1", dst="10.0.0.0", chksum=0)
     frame = bytearray(bytes(whole / UDP(sport=1000, dport=2000, chksum=0) / bytes(size - FCS - 42)))
+    frame[DESTINATION] = struct.pack(">I", _address(number))
+    frame[24:26] = struct.pack(">H", checksum(bytes(frame[HEADER])))
+    return bytes(frame)
+
+
+def write_capture(path: Path, size: int, rules: int) -> None:
+    """A packet of `size` bytes, FCS included, for each rule."""
+    frame = bytearray(frame_of(size, 0))
     numbers = list(range(rules))
     random.Random(1).shuffle(numbers)
     with PcapWriter(str(path), linktype=1) as writer:
@@ -77,15 +85,15 @@ def flows(rules: int, mode: str) -> list[str]:
 
 
 @contextmanager
-def polled_switch(device: devices.Device, capture: Path, rules: int, mode: str) -> Iterator[OpenVSwitch]:
-    """A switch whose pipeline stands and whose first port is fed; a core polls it."""
+def polled_switch(device: devices.Device, lanes: Sequence[str], rules: int, mode: str, sleep: int = 1000) -> Iterator[OpenVSwitch]:
+    """A switch whose pipeline stands between two lanes; a core polls it, which may sleep some microseconds."""
     with run_folder() as folder, OpenVSwitch(folder) as switch:
         offload, (core, mask) = str(mode != "none").lower(), devices.cores()
-        own = {"hw-offload": offload, "dpdk-lcore-mask": mask, "pmd-maxsleep": "1000", **FLOWS_LIVE, **GROW}
+        own = {"hw-offload": offload, "dpdk-lcore-mask": mask, "pmd-maxsleep": str(sleep), **FLOWS_LIVE, **GROW}
         switch.start(f"-d {device.driver}", devices.MEGABYTES, own)
         switch.poll(None)
         switch.add_bridge(BRIDGE)
-        for number, devargs in enumerate(device.devargs([f"replay:{capture}", "none"], lossless=True)):
+        for number, devargs in enumerate(device.devargs(lanes, lossless=True)):
             switch.add_port(BRIDGE, f"lane{number}", devargs, number + 1)
         switch.set_flows(BRIDGE, flows(rules, mode))
         switch.poll(core)
@@ -205,7 +213,7 @@ class Run:
 
 def once(device: devices.Device, capture: Path, size: int, rules: int, mode: str, seconds: float) -> Run:
     """Set up a switch, wait for its flows, and measure."""
-    with polled_switch(device, capture, rules, mode) as switch:
+    with polled_switch(device, [f"replay:{capture}", "none"], rules, mode) as switch:
         wait_for_flows(switch, rules, mode)
         switch.configure(MEASURE)
         thread, recorded = poll_thread(switch), switch.folder / "perf.data"
@@ -222,6 +230,20 @@ def once(device: devices.Device, capture: Path, size: int, rules: int, mode: str
         return Run(size, rules, mode, *flows_now, hits, frequency(switch), [window], [profile.stacks(recorded)])
 
 
+def latencies(log: Callable[[str], None], device: devices.Device, sizes: Sequence[int], packets: int) -> list[dict[str, Any]]:
+    """Every size alone, with one rule."""
+    log("a packet alone, in the RTL and in the poll thread")
+    frames = [frame_of(size, 0) for size in sizes]
+    cycles: list[dict[str, int | None]] = [{} for _ in sizes]
+    for mode in latency.MODES:
+        with latency.ends() as there, polled_switch(device, there.lanes, 1, mode, sleep=0) as switch:
+            for frame, found in zip(frames, cycles, strict=True):
+                found[mode] = latency.software(switch, there, frame, packets)
+            hertz = frequency(switch)
+    of_device = latency.hardware(frames)
+    return [latency.row(size, one, found, hertz) for size, one, found in zip(sizes, of_device, cycles, strict=True)]
+
+
 def measure(
     log: Callable[[str], None],
     peers: bool,
@@ -229,8 +251,10 @@ def measure(
     rules: Sequence[int] = RULES,
     seconds: float = SECONDS,
     rounds: int = ROUNDS,
+    packets: int = latency.PACKETS,
 ) -> dict[str, Any]:
-    """Every size with one rule, and every number of rules with the smallest size; the modes in turn, and all again."""
+    """Every size with one rule, and every number of rules with the smallest size; the modes in turn, and all again. Then packets
+    alone."""
     del peers
     profile.require()
     device = devices.functional()
@@ -250,7 +274,9 @@ def measure(
     plain, marked = ([stack for some in runs[sizes[0], 1, mode].samples for stack in some] for mode in MODES[:2])
     learnt = profile.learn(plain, marked)
     hertz = round(runs[sizes[0], 1, MODES[0]].hertz)
-    return {"rounds": rounds, "seconds": seconds, "hertz": hertz, "rows": [run.row(learnt) for run in runs.values()]}
+    rows = [run.row(learnt) for run in runs.values()]
+    alone = latencies(log, device, sizes, packets)
+    return {"rounds": rounds, "seconds": seconds, "hertz": hertz, "rows": rows, "latency": alone}
 
 
 def show(result: dict[str, Any], console: Console) -> None:
@@ -264,4 +290,12 @@ def show(result: dict[str, Any], console: Console) -> None:
         cells = [str(row["size"]), f"{row['rules']:,}", row["mode"], f"{row['live_megaflows']:,}", f"{row['offloaded']:,}"]
         cells += [f"{row['cycles'][name]:.0f}" for name in names]
         table.add_row(*cells)
+    console.print(table)
+    table = Table(title="a packet alone")
+    columns = [*(f"{name}, cycles" for name in latency.SIDES), *(f"poll thread, {mode}, cycles" for mode in latency.MODES)]
+    for column in ("bytes", *columns, *(f"{name}, us" for name in ("full", *latency.MODES))):
+        table.add_column(column, justify="right")
+    for row in result["latency"]:
+        cells = [*row["device_cycles"].values(), *row["thread_cycles_up_to"].values(), *row["us"].values()]
+        table.add_row(str(row["size"]), *("-" if cell is None else str(cell) for cell in cells))
     console.print(table)
