@@ -207,7 +207,7 @@ class OpenVSwitch:
     def stop(self) -> None:
         """End both daemons, the switch with its ports closed in order; what has not gone after ten seconds is killed."""
         if len(self.daemons) == 2 and self.daemons[1].poll() is None:
-            with contextlib.suppress(OvsError):
+            with contextlib.suppress(OvsError, subprocess.TimeoutExpired):
                 self.appctl("exit", "--cleanup")
                 self.daemons[1].wait(STOP)
         for daemon in reversed(self.daemons):

@@ -146,3 +146,13 @@ def test_a_switch_that_cannot_be_started_or_has_no_device_says_why(device: devic
         ovs.add_bridge("br0")
         with pytest.raises(switch.OvsError, match=r"port p0: .*net_nothing0"):
             ovs.add_port("br0", "p0", "net_nothing0")
+
+
+def test_a_switch_that_does_not_end_when_asked_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    slow = switch.OpenVSwitch(tmp_path)
+    daemons = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+    slow.daemons = [*daemons]
+    monkeypatch.setattr(switch, "STOP", 0.1)
+    monkeypatch.setattr(switch.OpenVSwitch, "appctl", lambda self, *arguments: "")
+    slow.stop()
+    assert [daemon.returncode for daemon in daemons] == [-signal.SIGTERM] * 2
