@@ -28,11 +28,7 @@ from shell.sim.build import build as build_device
 from testing.device import FLOW
 
 TESTING = HERE / "testing"
-SANITIZE = {
-    "none": [],
-    "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"],
-    "thread": ["-fsanitize=thread"],
-}
+SANITIZE = {"none": [], "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]}
 TERNARY = {"functional": 256, "sim": FLOW["flow_ternary"]}
 
 
