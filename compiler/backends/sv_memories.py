@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.backends.sv_expressions import is_one, literal, register_name, widened
-from compiler.ir.ir import Memory, Node
+from compiler.ir.ir import Memory, MemoryWrite, Node
 from compiler.schedule.schedule import READ_LATENCY
 
 if TYPE_CHECKING:
@@ -58,19 +58,25 @@ class Memories:
 
     def write_port(self, memory: Memory, least: int) -> tuple[str, str, str, int]:
         """Valid, index, data and the bits of an index; writes that exclude each other share a stage, others take turns."""
-        pairs = zip(self.module.pipeline.writes, self.module.pipeline.slots, strict=True)
-        writes = [(write, self.module.schedule.memory[memory.name] + slot) for write, slot in pairs if write.memory == memory.name]
-        bits = max([least, *(write.index.width for write, _ in writes)])
-        if not writes:
+        bits = max([least, *(write.index.width for write, _ in self._writes(memory))])
+        if not self._writes(memory):
             return "1'b0", f"{bits}'d0", f"{memory.width}'d0", bits
         enables, index, data = [], "", ""
-        for write, stage in writes:
+        for write, stage in self._writes(memory):
             here = widened(self.module.ref(write.index, stage), write.index.width, bits), self.module.ref(write.data, stage)
-            enable = f"valid[{stage}]" + ("" if is_one(write.enable) else f" && {self.module.ref(write.enable, stage)}")
+            enable = self._enable(write, stage)
             index = f"{enable} ? {here[0]} : {index}" if index else here[0]
             data = f"{enable} ? {here[1]} : {data}" if data else here[1]
             enables.append(f"({enable})")
         return " || ".join(enables), index, data, bits
+
+    def _writes(self, memory: Memory) -> list[tuple[MemoryWrite, int]]:
+        """With the stage of each."""
+        pairs = zip(self.module.pipeline.writes, self.module.pipeline.slots, strict=True)
+        return [(write, self.module.schedule.memory[memory.name] + slot) for write, slot in pairs if write.memory == memory.name]
+
+    def _enable(self, write: MemoryWrite, stage: int) -> str:
+        return f"valid[{stage}]" + ("" if is_one(write.enable) else f" && {self.module.ref(write.enable, stage)}")
 
     def unread(self) -> list[Memory]:
         """Memories that are written and never read: no hardware, but state all the same."""
@@ -79,13 +85,12 @@ class Memories:
         return [self.module.element.memories[name] for name in written if name not in read]
 
     def unread_memory(self, memory: Memory) -> list[str]:
-        """An array that only simulation has."""
-        valid, index, data, _ = self.write_port(memory, 1)
+        """An array that only simulation has. It has no port for which writes take turns: those of older iterations come first."""
         array = f"{register_name(memory.name)}_unread"
         lines = [f"  logic [{memory.width - 1}:0] {array} [{memory.entries}] = '{{default: '0}};"]
         lines += [f"  initial {array}[{at}] = {literal(value, memory.width)};" for at, value in memory.reset.items()]
-        write = f"{array}[{index}] <= {data}"
-        return [
-            *lines,
-            f"  always_ff @(posedge clk_i) if (!rst_i && advance && ({valid}) && 64'({index}) < {memory.entries}) {write};",
-        ]
+        lines.append("  always_ff @(posedge clk_i) if (!rst_i && advance) begin")
+        for write, stage in sorted(self._writes(memory), key=lambda found: -found[1]):
+            index, data = self.module.ref(write.index, stage), self.module.ref(write.data, stage)
+            lines.append(f"    if ({self._enable(write, stage)} && 64'({index}) < {memory.entries}) {array}[{index}] <= {data};")
+        return [*lines, "  end"]

@@ -11,8 +11,10 @@ The aim is the fewest register bits.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import math
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import highspy
 import numpy as np
@@ -66,6 +68,9 @@ class Schedule:
     tried: tuple[str, ...] = ()  # where the interval is more than 1: what does not help
 
 
+NO_SLACK: Mapping[str, str] = MappingProxyType({})
+
+
 class _Problem:
     """Difference constraints `x[b] - x[a] >= k` and a linear cost."""
 
@@ -90,21 +95,26 @@ class _Problem:
         self.cost[self.variable(second)] += weight
         self.cost[self.variable(first)] -= weight
 
-    def solve(self, slack: bool = False) -> tuple[list[float], dict[str, float]] | None:
-        """Values by index and the slack of each recurrence; None where there is none."""
-        names = sorted({row[3] for row in self.rows if row[3]}) if slack else []
+    def lacking(self) -> int | None:
+        """By how much the interval is too small; None where no interval is enough."""
+        solution = self.solve({row[3]: "interval" for row in self.rows if row[3]})
+        return None if solution is None else math.ceil(solution[1].get("interval", 0.0) - 1e-6)
+
+    def solve(self, slack: Mapping[str, str] = NO_SLACK) -> tuple[list[float], dict[str, float]] | None:
+        """Values by index; or, where states have slacks (by name), with the least sum of them. None where there is none."""
+        names = sorted(set(slack.values()))
         place = {name: len(self.upper) + n for n, name in enumerate(names)}
         columns = len(self.upper) + len(names)
         starts, columns_of, values, lower = [0], [], [], []
         for first, second, distance, state in self.rows:
             if first == second:
-                if distance > 0 and not (slack and state):
+                if distance > 0 and state not in slack:
                     return None
                 continue
             columns_of += [first, second]
             values += [-1.0, 1.0]
-            if slack and state:
-                columns_of.append(place[state])
+            if state in slack:
+                columns_of.append(place[slack[state]])
                 values.append(1.0)
             starts.append(len(columns_of))
             lower.append(float(distance))
@@ -135,22 +145,19 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
     _refuse_late_start(pipeline)
     apart = _too_far(pipeline, table, clock - table.overhead)
     recurrences: tuple[Recurrence, ...] = ()
-    least = max([1, *(pipeline.turns(name) for name in pipeline.element.memories)])
-    tried = interval or least
-    while tried <= MAX_INTERVAL:
-        problem = _constraints(pipeline, apart, tried)
-        solution = problem.solve()
-        if solution is not None:
-            return _result(pipeline, problem, solution[0], tried, recurrences, table, clock)
-        if not recurrences:
-            recurrences = _explain(pipeline, problem, apart)
-        if interval:
-            break
-        tried = (
-            max(tried + 1, tried + max((recurrence.excess for recurrence in recurrences), default=0))
-            if tried == least
-            else tried + 1
-        )
+    read = {node.name for node in pipeline.nodes if node.op == "read"}  # others are no hardware, and have no port to wait for
+    tried = interval or max([1, *(pipeline.turns(name) for name in read)])
+    problem = _constraints(pipeline, apart, tried)
+    solution = problem.solve()
+    if solution is None:
+        recurrences = _explain(pipeline, problem)
+        more = None if interval else problem.lacking()
+        if more is not None and tried + more <= MAX_INTERVAL:
+            tried += more
+            problem = _constraints(pipeline, apart, tried)
+            solution = problem.solve()
+    if solution is not None:
+        return _result(pipeline, problem, solution[0], tried, recurrences, table, clock)
     slow = frozenset(recurrence.state for recurrence in recurrences)
     raise ScheduleError(f"{pipeline.element.name}: no interval up to {interval or MAX_INTERVAL} fits {clock} ns", slow)
 
@@ -281,10 +288,9 @@ def _use(problem: _Problem, value: Node, user: Hashable, latency: int) -> None:
     problem.add(user, last, -latency)
 
 
-def _explain(pipeline: Pipeline, problem: _Problem, apart: list[tuple[Node, Node]]) -> tuple[Recurrence, ...]:
+def _explain(pipeline: Pipeline, problem: _Problem) -> tuple[Recurrence, ...]:
     """The states whose way from read to write is too long, by the least total slack."""
-    del apart
-    solution = problem.solve(slack=True)
+    solution = problem.solve({row[3]: row[3] for row in problem.rows if row[3]})
     if solution is None:
         return ()
     found = []
