@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from compiler.fuzz.expressions import Expressions
-from compiler.fuzz.writer import BOOL, UINT, Kind
+from compiler.fuzz.writer import BOOL, MOST_REPEATS, REPEATED, UINT, Kind
 
 MOST_LOOPS = 2  # in each other
 
@@ -88,7 +88,7 @@ class Statements(Expressions):
         outer, could_leave = self.scope.loops, self.scope.can_leave_loop
         if outer >= MOST_LOOPS:
             return self.assign()
-        count = self.choose.randint(1, 4 if not outer else 2)
+        count = self.choose.randint(1, MOST_REPEATS if not outer else 2)
         self.scope.loops, self.scope.can_leave_loop = outer + 1, True
         form = self.choose.randrange(10)
         if form < 6 or self.scope.is_reset:
@@ -101,7 +101,7 @@ class Statements(Expressions):
                 self.statements(self.choose.randint(1, 3 if not outer else 2))
         else:
             self.scope.can_leave_loop = False
-            name = self.fresh("k")
+            name = self.fresh(REPEATED)
             with self.inside(f".repeat ({name}, 0, {count})"):
                 self.know(name, UINT, False)
                 self.statements(self.choose.randint(1, 2))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 WIDTHS = (1, 2, 3, 5, 7, 8, 9, 12, 13, 16, 17, 24, 31, 32, 33, 40, 48, 63, 64)
 WIDE = (65, 100, 127, 128, 129, 200, 256)
 MAX_DEPTH = 3
+REPEATED, MOST_REPEATS = "k", 4  # first letter of the variables of `.repeat`, and how often at most
 
 
 @dataclass(frozen=True)
@@ -196,9 +197,11 @@ class Writer:
         return [(name, kind)]
 
     def index(self, count: int) -> str:
+        """Of an entry. Of a `.repeat` the variable is a constant, and one behind the last entry is an error."""
         if self.chance(40) or not self.scope.values:
             return str(self.choose.randrange(count))
         values = [text for text, kind in self.scope.values if kind.kind == "int" and "[" not in text]
+        values = [text for text in values if count >= MOST_REPEATS or not text.startswith(REPEATED)]
         if not values:
             return "0"
         return f"({self.unsigned()}) {self.choose.choice(values)}"

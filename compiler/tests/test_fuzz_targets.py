@@ -130,6 +130,11 @@ def test_random_programs_do_something() -> None:
     assert busy > PROGRAMS // 2
 
 
+def test_no_index_is_a_constant_behind_the_last_entry() -> None:
+    program, message = driver.loaded(driver.case(7001625, driver.FEATURES))  # had `v0[k0]`, of two entries, where k0 comes to 3
+    assert program is not None, message
+
+
 SUSPECT = """
 struct S_pair_t {
     uint<5> a;
