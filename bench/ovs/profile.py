@@ -166,4 +166,4 @@ def learn(plain: Sequence[Stack], marked: Sequence[Stack]) -> Map:
 
 def conversion(samples: Sequence[Stack]) -> float:
     """Share of the samples in which the driver makes an mbuf of a buffer: allocates it, copies the packet, sets its fields."""
-    return sum("poll_ring" in stack and not LIBRARY & set(stack) for stack in samples) / max(1, len(samples))
+    return sum(RECEIVE in stack and not LIBRARY & set(stack) for stack in samples) / max(1, len(samples))
