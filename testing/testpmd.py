@@ -20,6 +20,8 @@ from testing.device import FLOW
 from testing.telemetry import ask
 
 PATIENCE = 60.0  # seconds until a test gives up; a loaded machine is slow
+# A full transmit ring makes it wait, up to a second: without this it drops, and a loaded machine loses packets.
+PRESS_BACK = ("set fwd io retry", "set burst tx delay 10 retry 100000")
 MEMORY = ["--no-huge", "--legacy-mem", "-m", "256", "--no-pci"]
 CORES = "(" + ",".join(map(str, sorted(os.sched_getaffinity(0)))) + ")"  # threads that float: others compute here too
 
@@ -44,7 +46,7 @@ class Testpmd:
         self.prefix = f"sluice{os.getpid()}"
         which = device if device == "functional" else f"{device}:{build_device(sizes)}"
         script = folder / "commands"
-        script.write_text("\n".join([*commands, *begin]) + "\n")
+        script.write_text("\n".join([*PRESS_BACK, *commands, *begin]) + "\n")
         # A Unix socket's name is short: the run folder is not below the test's.
         self.run_folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"sl-{os.getpid()}-{time.monotonic_ns() % 1000000}"
         self.run_folder.mkdir()
