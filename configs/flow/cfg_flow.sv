@@ -53,10 +53,10 @@ module cfg_flow #(
     .reg_response_o(reg_response_o[0]), .reg_response_valid_o(reg_response_valid_o[0])
   );
 
-  // A packet waits in the deparser while its record goes through the table (see cfg_rules): its lookup, 3 of the action
+  // A packet waits in the deparser while its record goes through the table (see cfg_rules): its lookup, the fence, 3 of the action
   // RAM, its actions, 2 of its gate.
   localparam int unsigned FlowCycles   = sl_flow_pkg::flow_latency(FLOW_KEY_BITS, Groups, GroupEntries, TernaryEntries) +
-                                         3 + sl_action_pkg::ACTION_LATENCY + 2;
+                                         sl_flow_pkg::FENCE_LATENCY + 3 + sl_action_pkg::ACTION_LATENCY + 2;
   localparam int unsigned RecordCycles = sl_packet_pkg::PARSE_LATENCY + 4 + FlowCycles + sl_packet_pkg::DECIDE_LATENCY + 2;
   localparam int unsigned PacketFlits  = RecordCycles <= 256 ? 256 : 2 ** $clog2(RecordCycles);
 

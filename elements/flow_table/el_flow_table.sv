@@ -29,6 +29,12 @@ module el_flow_table
   input  logic [31:0]        tick_i                // microseconds
 );
   localparam int unsigned Latency     = sl_flow_pkg::flow_latency(FLOW_KEY_BITS, Groups, GroupEntries, TernaryEntries);
+  // Rules of both tables in one index, as in sl_ofu: those of the TCAM from a multiple of their power of two on.
+  localparam int unsigned Span1       = 2 ** $clog2(TernaryEntries);
+  localparam int unsigned First1      = (Groups * GroupEntries + Span1 - 1) / Span1 * Span1;
+  localparam int unsigned Rules       = First1 + TernaryEntries;
+  localparam int unsigned RuleBits    = $clog2(Rules);
+  localparam int unsigned FlowBits    = sl_flow_pkg::FENCE_FLOW_BITS;
   localparam int unsigned AddressBits = $clog2(FLOW_OPERANDS) + $clog2(FLOW_OPERAND_BITS / 32);
 
   logic                   ofu_ready, usable;
@@ -46,6 +52,13 @@ module el_flow_table
   logic [AddressBits-1:0] write_address;
   logic [31:0]            write_data, group_used;
   logic [7:0]             group_index;
+  logic                   fence_on, fence_ready, flow_valid, set_valid, set_to_host, fenced_hit, fenced_table, held, forced;
+  logic                   unused_valid;
+  logic [31:0]            fence_bound, fenced_id;
+  logic [63:0]            flow_time;
+  logic [7:0][63:0]       fence_done;
+  logic [FlowBits-1:0]    flow;
+  logic [RuleBits-1:0]    set_rule;
 
   // A record and its link word go in together; the key is made where both are.
   sl_flow_key u_key (.record_i(in_data_i), .link_i(link_data_i), .key_o(key), .usable_o(usable));
@@ -58,7 +71,7 @@ module el_flow_table
   assign link_ready_o = ofu_ready && in_valid_i;
 
   sl_ofu #(
-    .Kind(ELEMENT_FLOW_TABLE), .TableBit(TABLE_FLOW), .LookupLatency(Latency),
+    .Kind(ELEMENT_FLOW_TABLE), .TableBit(TABLE_FLOW), .LookupLatency(Latency + sl_flow_pkg::FENCE_LATENCY),
     .Entries0(Groups * GroupEntries), .Entries1(TernaryEntries), .KeyBits0(FLOW_KEY_BITS), .KeyBits1(FLOW_KEY_BITS),
     .EditEntries(EditEntries)
   ) u_ofu (
@@ -67,9 +80,9 @@ module el_flow_table
     .reg_request_i, .reg_request_valid_i(ofu_request_valid), .reg_request_ready_o(ofu_request_ready),
     .reg_response_o(ofu_response), .reg_response_valid_o(ofu_response_valid), .tick_i,
     .lookup_valid_o(lookup_valid), .lookup_record_o(record),
-    .lookup_hit_i(result_valid && result_hit), .lookup_table_i(result_table), .lookup_id_i(result_id),
+    .lookup_hit_i(fenced_hit), .lookup_table_i(fenced_table), .lookup_id_i(fenced_id),
     .op_o(op), .op_valid_o(op_valid), .op_ready_i(op_ready), .op_commit_i(op_commit), .op_done_i(op_done),
-    .op_status_i(op_status), .table_ready_i(table_ready), .table_used_i(table_used)
+    .op_status_i(op_status), .table_ready_i(table_ready & {2{fence_ready}}), .table_used_i(table_used)
   );
 
   sl_flow_match #(.Groups(Groups), .GroupEntries(GroupEntries), .TernaryEntries(TernaryEntries)) u_match (
@@ -86,9 +99,43 @@ module el_flow_table
     .ofu_request_valid_o(ofu_request_valid), .ofu_request_ready_i(ofu_request_ready),
     .ofu_response_i(ofu_response), .ofu_response_valid_i(ofu_response_valid),
     .write_valid_o(write_valid), .write_address_o(write_address), .write_data_o(write_data),
-    .group_index_o(group_index), .group_used_i(group_used)
+    .group_index_o(group_index), .group_used_i(group_used),
+    .fence_on_o(fence_on), .fence_bound_o(fence_bound), .fence_done_o(fence_done), .fence_held_i(held), .fence_forced_i(forced)
+  );
+
+  // The order fence: every record passes it with its result, also one without a key.
+  function automatic logic is_to_host(action_set_t actions);
+    is_to_host = 1'b0;
+    for (int unsigned n = 0; n < ACTION_SLOTS; n++) begin
+      if (actions.slots[n].opcode inside {ACTION_TO_HOST, ACTION_TO_CONTROLLER}) is_to_host = 1'b1;
+      if (actions.slots[n].opcode == ACTION_OUTPUT && actions.slots[n].operand[7:0] == 8'(HOST_PORT)) is_to_host = 1'b1;
+      if (actions.slots[n].opcode == ACTION_REPLICATE && actions.slots[n].operand[HOST_PORT]) is_to_host = 1'b1;
+    end
+  endfunction
+
+  function automatic logic [RuleBits-1:0] rule_index(logic rule_table, logic [RuleBits-1:0] id);
+    return id | (rule_table ? RuleBits'(First1) : '0);
+  endfunction
+
+  sl_delay #(.Width(FlowBits + 64), .Cycles(Latency)) u_flow (
+    .clk_i, .rst_i, .valid_i(lookup_valid), .data_i({sl_flow_pkg::fence_flow(key), link_data_i.received}),
+    .valid_o(flow_valid), .data_o({flow, flow_time})
+  );
+  sl_delay #(.Width(RuleBits + 1), .Cycles(Latency)) u_set (
+    .clk_i, .rst_i, .valid_i(|op_commit), .data_i({rule_index(op.table_id[0], op.rule_id[RuleBits-1:0]), is_to_host(op.actions)}),
+    .valid_o(set_valid), .data_o({set_rule, set_to_host})
+  );
+  sl_flow_fence #(.Rules(Rules)) u_fence (
+    .clk_i, .rst_i, .ready_o(fence_ready), .on_i(fence_on), .bound_i(fence_bound), .done_i(fence_done),
+    .set_valid_i(set_valid), .set_rule_i(set_rule), .set_to_host_i(set_to_host),
+    .valid_i(flow_valid), .hit_i(result_valid && result_hit), .rule_i(rule_index(result_table, result_id[RuleBits-1:0])),
+    .flow_i(flow), .time_i(flow_time), .hit_o(fenced_hit), .held_o(held), .forced_o(forced)
+  );
+  sl_delay #(.Width(33), .Cycles(sl_flow_pkg::FENCE_LATENCY)) u_result (
+    .clk_i, .rst_i, .valid_i(result_valid), .data_i({result_table, result_id}),
+    .valid_o(unused_valid), .data_o({fenced_table, fenced_id})
   );
 
   logic unused;
-  assign unused = &{1'b0, record};
+  assign unused = &{1'b0, record, unused_valid};
 endmodule

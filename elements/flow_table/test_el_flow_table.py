@@ -251,12 +251,13 @@ async def refuses_what_it_cannot_hold_and_goes_on(dut):
     assert [await element.read(R["OFU_REGISTERS_ENTRIES"] + 4 * n) for n in range(2)] == list(RULES)
     assert [await element.read(R["OFU_REGISTERS_KEY_BITS"] + 4 * n) for n in range(2)] == [KEY_BITS, KEY_BITS]
     assert await element.read(0) == layouts.ElementKind.ELEMENT_FLOW_TABLE
-    for address in (0x100, 0x104, 0x108, 0x114, 0x118, 0x17C, 0x200, 0x800, 0xFFC, 0x182, 0x10D):
+    for address in (0x100, 0x104, 0x108, 0x114, 0x120, 0x124, 0x128, 0x13C, 0x200, 0x800, 0xFFC, 0x182, 0x10D):
         assert (await element.access(address, 1)).error, f"a write of {address:#x}"
-    for address in (0x118, 0x17C, 0x180, 0x1FC, 0x200, 0xFFC, 0x102):
+    for address in (0x128, 0x13C, 0x180, 0x1FC, 0x200, 0xFFC, 0x102):
         assert (await element.access(address)).error, f"a read of {address:#x}"
     assert (await element.access(R["FLOW_REGISTERS_OPERAND_INDEX"], layouts.FLOW_OPERANDS)).error
     assert (await element.access(R["FLOW_REGISTERS_GROUP_INDEX"], SIZE["Groups"])).error
+    assert (await element.access(R["FLOW_REGISTERS_FENCE_BOUND"], 1 << 31)).error
     rules = [FlowRule(n, n << 8, MASKS[0], 0, 1) for n in range(2)]
     bad = [
         (TABLE_HASHED, POPULATE, FlowRule(0, 5 << 8, MASKS[0], 0, 1), Status.STATUS_EEXIST),  # the id

@@ -191,6 +191,7 @@ uint64_t sluice_device_cycles(struct sluice_device *device) {
 
 void sluice_device_advance(struct sluice_device *device, uint32_t cycles) {
     pthread_mutex_lock(&device->lock);
+    sluice_fence_step_locked(device);
     if (device->transport->advance) {
         sluice_tell_rings_locked(device);
         device->transport->advance(device->transport, cycles);
@@ -206,6 +207,7 @@ int sluice_device_idle(struct sluice_device *device) {
     int idle = device->transport->idle
                    ? device->transport->idle(device->transport)
                    : !sluice_read_locked(device, SLUICE_SHELL_REGISTERS_STATUS, &status) && (status & STATUS_IDLE) != 0;
+    idle = idle && !sluice_fence_has_news(device);
     pthread_mutex_unlock(&device->lock);
     return idle;
 }

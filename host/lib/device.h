@@ -28,6 +28,25 @@ struct sluice_queue {
     uint8_t *chained;                 // a packet of several buffers, put together
 };
 
+enum { SLUICE_FENCE_LANES = 8 };
+enum sluice_fence_step {
+    SLUICE_FENCE_NOTHING,   // the device knows what is handled, or may not be told yet
+    SLUICE_FENCE_SUBMITTED, // what was submitted by then is on its way into the device
+    SLUICE_FENCE_TAKEN      // it is in the device, on its way to the merge
+};
+
+// order_fence.c: a round tells the device up to which timestamp the packets of the lanes are through the host.
+struct sluice_order_fence {
+    uint32_t window; // of the flow table
+    bool is_on;
+    uint64_t handled[SLUICE_FENCE_LANES]; // by lane; pollers write it
+    uint64_t told[SLUICE_FENCE_LANES];    // what the device knows
+    uint64_t wanted[SLUICE_FENCE_LANES];  // and after this round
+    uint64_t goal, cycle;                 // buffers submitted when it began; when the last one ended
+    uint32_t taken;                       // packets of the host in the device when all of these were
+    enum sluice_fence_step step;
+};
+
 struct sluice_device {
     struct sluice_transport *transport;
     pthread_mutex_t lock;
@@ -42,6 +61,7 @@ struct sluice_device {
     // Buffers since the start. Pollers write and read these; whoever lets time pass tells and hears the device.
     uint64_t submitted, sent, told_submitted;
     pthread_mutex_t receive_lock, send_lock; // of `common` and of sending; taken alone, or inside `lock`
+    struct sluice_order_fence fence;
 };
 
 int sluice_read_locked(struct sluice_device *device, uint32_t address, uint32_t *value);
@@ -51,6 +71,9 @@ int sluice_queue_attach(struct sluice_device *device, struct sluice_queue *queue
 // Before time passes: what pollers have released and submitted becomes known to the device. After: what it has taken.
 int sluice_tell_rings_locked(struct sluice_device *device);
 void sluice_hear_rings_locked(struct sluice_device *device);
+// Time passes: the round goes on. And whether the device has not been told all yet.
+void sluice_fence_step_locked(struct sluice_device *device);
+bool sluice_fence_has_news(const struct sluice_device *device);
 // The window of the element of a kind, or -ENOENT with the error text set.
 int sluice_window_of(const struct sluice_device *device, uint16_t kind);
 

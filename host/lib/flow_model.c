@@ -219,7 +219,7 @@ static bool is_better(const struct sluice_flow_model *model, const struct model_
     return rule < best;
 }
 
-bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key, uint32_t length, uint32_t tick,
+bool sluice_flow_model_look(const struct sluice_flow_model *model, const uint8_t *key,
                             struct sluice_flow_found *found) {
     struct model_rule *best = NULL, *rule;
     uint64_t words[WORDS], masked[WORDS];
@@ -236,15 +236,28 @@ bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key,
     }
     if (!best)
         return false;
-    best->packets++;
-    best->bytes += length;
-    best->last_hit = tick;
     uint32_t index = (uint32_t)(best - model->rules);
     bool has_group = is_hashed(model, best);
     *found = (struct sluice_flow_found){.table_id = has_group ? SLUICE_TABLE_HASHED : SLUICE_TABLE_TERNARY,
                                         .rule_id = has_group ? index : index - model->hashed_entries};
     sluice_flow_unfold(&found->actions, best->actions);
     return true;
+}
+
+void sluice_flow_model_count(struct sluice_flow_model *model, const struct sluice_flow_found *found, uint32_t length,
+                             uint32_t tick) {
+    struct model_rule *rule = rule_of(model, found->table_id, found->rule_id);
+    rule->packets++;
+    rule->bytes += length;
+    rule->last_hit = tick;
+}
+
+bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key, uint32_t length, uint32_t tick,
+                            struct sluice_flow_found *found) {
+    bool is_found = sluice_flow_model_look(model, key, found);
+    if (is_found)
+        sluice_flow_model_count(model, found, length, tick);
+    return is_found;
 }
 
 uint32_t sluice_flow_model_group_used(const struct sluice_flow_model *model, uint32_t group) {

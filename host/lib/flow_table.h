@@ -74,6 +74,10 @@ void sluice_flow_model_table(struct sluice_flow_model *model, struct sluice_flow
 // Looks up the key of a packet of `length` bytes and counts it; whether a rule matched.
 bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key, uint32_t length, uint32_t tick,
                             struct sluice_flow_found *found);
+// The same in two steps: a packet that a rule matches need not follow it.
+bool sluice_flow_model_look(const struct sluice_flow_model *model, const uint8_t *key, struct sluice_flow_found *found);
+void sluice_flow_model_count(struct sluice_flow_model *model, const struct sluice_flow_found *found, uint32_t length,
+                             uint32_t tick);
 // Rules in a mask group, and whether a rule id is used; both in range.
 uint32_t sluice_flow_model_group_used(const struct sluice_flow_model *model, uint32_t group);
 bool sluice_flow_model_has(const struct sluice_flow_model *model, uint8_t table_id, uint32_t rule_id);

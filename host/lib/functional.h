@@ -8,6 +8,7 @@
 #include <endian.h>
 #include <stdbool.h>
 
+#include "flow_hash.h"
 #include "flow_table.h"
 #include "switch.h"
 #include "transport.h"
@@ -59,6 +60,30 @@ struct functional_packet *functional_store_first(const struct functional_store *
 void functional_store_drop(struct functional_store *store);
 bool functional_store_has_room(const struct functional_store *store, uint32_t size);
 
+// functional_fence.c: its order fence, and its registers. Addresses are offsets in the window of the flow table.
+struct functional_fence_word { // of a flow, as in rtl/match/sl_flow_fence.sv
+    bool is_pending, is_held;
+    uint32_t since; // low bits of a timestamp, as `last` is one
+    uint64_t last;
+};
+
+enum { FUNCTIONAL_FENCE_WORDS = 4096 };
+
+struct functional_fence {
+    uint32_t is_on, bound, held, forced, done_low;
+    uint64_t done[8]; // by lane
+    struct functional_fence_word words[FUNCTIONAL_FENCE_WORDS];
+    uint64_t common[SLUICE_FLOW_WORDS]; // mask: what all packets of a flow have in common
+};
+
+void functional_fence_reset(struct functional_fence *fence);
+
+// Whether what a packet matched holds for it. `hit`: it matched a rule; `to_host`: one that sends it to the host.
+bool functional_fence_passes(struct functional_fence *fence, const uint8_t *key, uint8_t lane, uint64_t now, bool hit,
+                             bool to_host);
+int functional_fence_read(struct functional_fence *fence, uint32_t address, uint32_t *value);
+int functional_fence_write(struct functional_fence *fence, uint32_t address, uint32_t value);
+
 // functional_flow.c: the element flow_table, its window and what it does to a record.
 struct functional_flow;
 
@@ -68,7 +93,7 @@ void functional_flow_reset(struct functional_flow *flow);
 // Addresses are offsets in the window. 0, or -EFAULT where the element answers an error.
 int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_t *value);
 int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32_t value);
-void functional_flow_run(struct functional_flow *flow, const uint8_t *packet, uint32_t size, uint32_t tick,
+void functional_flow_run(struct functional_flow *flow, const struct functional_packet *packet, uint32_t tick,
                          struct sluice_phv_record *record);
 
 // functional_deparse.c: the element deparse, its window and its verdict.
@@ -108,6 +133,7 @@ int functional_host_write(struct functional *it, uint32_t address, uint32_t valu
 // functional_device.c: the shell around them.
 struct functional_lane {
     struct functional_store waiting, left; // before the lane; behind it
+    uint64_t last_ingress;                 // cycle of the last packet: each has one of its own
     struct sluice_lane_counters counters;
     struct functional_spread spread;
 };

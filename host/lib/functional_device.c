@@ -130,7 +130,7 @@ static void process(struct functional *it, unsigned lane, const struct functiona
     struct sluice_phv_record record;
     sluice_parse(packet->bytes, packet->size, NULL, &record);
     record.ingress_port = (uint8_t)lane;
-    functional_flow_run(it->flow, packet->bytes, packet->size, it->tick, &record);
+    functional_flow_run(it->flow, packet, it->tick, &record);
     struct functional_job job = functional_deparse_decide(&record, &it->graph);
     const uint8_t *bytes = packet->bytes;
     int size = (int)packet->size;
@@ -185,7 +185,8 @@ int functional_lane_send(struct functional *it, unsigned lane, const uint8_t *by
         struct functional_packet *packet = functional_store_put(&to->waiting, bytes, size);
         if (!packet)
             return -EAGAIN;
-        packet->ingress_cycle = it->cycles + 1;
+        packet->ingress_cycle = it->cycles >= to->last_ingress ? it->cycles + 1 : to->last_ingress + 1;
+        to->last_ingress = packet->ingress_cycle;
         to->counters.rx_packets++;
         to->counters.rx_bytes += size;
     }
@@ -220,6 +221,7 @@ static bool take_host(struct functional *it) {
         return true;
     }
     it->host.from_host_packets++;
+    it->host.from_host_merged++;
     it->host.from_host_bytes += meta.length;
     to_lanes(it, mask, it->out, meta.length, 0);
     return true;

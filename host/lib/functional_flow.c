@@ -27,6 +27,7 @@ struct functional_flow {
     uint32_t edit_index, counter_index;
     uint8_t edit_word[SLUICE_EDIT_DATA_BYTES], edits[EDITS][SLUICE_EDIT_DATA_BYTES];
     uint8_t counters[SLUICE_RULE_COUNTERS_BYTES];
+    struct functional_fence fence;
 };
 
 // ---- Instructions
@@ -145,7 +146,7 @@ static uint8_t *bytes_at(struct functional_flow *flow, uint32_t address) {
 }
 
 // What is only this element's, from 0x100 on.
-static int read_own(const struct functional_flow *flow, uint32_t address, uint32_t *value) {
+static int read_own(struct functional_flow *flow, uint32_t address, uint32_t *value) {
     switch (address) {
     case SLUICE_FLOW_REGISTERS_GROUPS:
         *value = flow->size.groups;
@@ -166,7 +167,7 @@ static int read_own(const struct functional_flow *flow, uint32_t address, uint32
         *value = sluice_flow_model_group_used(flow->model, flow->group_index);
         return 0;
     default:
-        return -EFAULT;
+        return functional_fence_read(&flow->fence, address, value);
     }
 }
 
@@ -253,7 +254,7 @@ int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32
     case SLUICE_FLOW_REGISTERS_GROUP_INDEX:
         return write_index(&flow->group_index, value, flow->size.groups);
     default:
-        return -EFAULT;
+        return functional_fence_write(&flow->fence, address, value);
     }
 }
 
@@ -313,16 +314,30 @@ static void make_key(const uint8_t *packet, uint32_t size, const struct sluice_p
     sluice_flow_key_pack(&key, bytes);
 }
 
-void functional_flow_run(struct functional_flow *flow, const uint8_t *packet, uint32_t size, uint32_t tick,
+static bool is_to_host(const struct sluice_action_set *actions) {
+    bool found = false;
+    for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++) {
+        const struct sluice_action *one = &actions->slots[i];
+        found |= one->opcode == SLUICE_ACTION_TO_HOST || one->opcode == SLUICE_ACTION_TO_CONTROLLER ||
+                 (one->opcode == SLUICE_ACTION_OUTPUT && (one->operand & 0xff) == SLUICE_HOST_PORT) ||
+                 (one->opcode == SLUICE_ACTION_REPLICATE && (one->operand >> SLUICE_HOST_PORT & 1));
+    }
+    return found;
+}
+
+void functional_flow_run(struct functional_flow *flow, const struct functional_packet *packet, uint32_t tick,
                          struct sluice_phv_record *record) {
     uint8_t key[SLUICE_FLOW_KEY_BYTES];
     struct sluice_flow_found found;
-    record->eligible = !record->fault && !record->info.outer_length && !is_snap(packet, size);
-    if (!record->eligible || !flow->enabled)
+    record->eligible = !record->fault && !record->info.outer_length && !is_snap(packet->bytes, packet->size);
+    if (!flow->fence.is_on && (!record->eligible || !flow->enabled))
         return;
-    make_key(packet, size, record, key);
-    if (!sluice_flow_model_find(flow->model, key, record->length, tick, &found))
+    make_key(packet->bytes, packet->size, record, key);
+    bool hit = record->eligible && flow->enabled && sluice_flow_model_look(flow->model, key, &found);
+    if (!functional_fence_passes(&flow->fence, key, record->ingress_port, packet->ingress_cycle, hit,
+                                 hit && is_to_host(&found.actions)))
         return;
+    sluice_flow_model_count(flow->model, &found, record->length, tick);
     record->hits |= 1U << SLUICE_TABLE_FLOW;
     sluice_actions_execute(record, &found.actions, (const uint8_t(*)[SLUICE_EDIT_DATA_BYTES])flow->edits, EDITS);
 }
@@ -338,6 +353,7 @@ void functional_flow_reset(struct functional_flow *flow) {
     flow->enabled = flow->is_response_latched = false;
     flow->queue_count = flow->response_count = 0;
     flow->operand_index = flow->group_index = 0;
+    functional_fence_reset(&flow->fence);
 }
 
 struct functional_flow *functional_flow_new(const struct functional_size *size) {
@@ -351,6 +367,7 @@ struct functional_flow *functional_flow_new(const struct functional_size *size) 
         return NULL;
     }
     sluice_flow_model_table(flow->model, &flow->table);
+    functional_fence_reset(&flow->fence);
     return flow;
 }
 

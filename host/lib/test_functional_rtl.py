@@ -4,6 +4,7 @@ bytes, metadata, order, answers and counters that come out must be equal."""
 
 from __future__ import annotations
 
+import ctypes as c
 import errno
 import random
 from collections import Counter
@@ -20,8 +21,8 @@ from scapy.layers.vxlan import VXLAN
 from elements.flow_table.test_flow_key import link_layers
 from host.python.device import Action, Device, Received, SluiceError
 from host.python.flow_table import Flows, error_text
-from shell.sim.test_flow import ALWAYS, CAPTURES, SHAPES, capture, full, key_of
-from testing.device import FLOW, run
+from shell.sim.test_flow import ALWAYS, CAPTURES, ENDS, PORTS, SHAPES, capture, full, key_of
+from testing.device import FLOW, run, udp
 from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe
 from testing.models.traffic import mutated, well_formed
 
@@ -56,6 +57,7 @@ class Both:
                 device.spread(lane, spread.kinds, spread.key, spread.table)
         self.flows = [Flows(device) for device in self.pair]
         self.handles: list[int] = []
+        self.seen = [[0] * L.HOST_PORT, [0] * L.HOST_PORT]  # of each device and lane: timestamp of its last packet to the host
 
     def close(self) -> None:
         for flows, device in zip(self.flows, self.pair, strict=True):
@@ -89,17 +91,35 @@ class Both:
         self.handles.remove(handle)
         assert [flows.delete(handle) for flows in self.flows] == [0, 0]
 
-    def send(self, sent: dict[int, list[bytes]]) -> None:
-        """Of one lane in order, of several in the order of each."""
+    def send(self, sent: dict[int, list[bytes]]) -> tuple[int, int]:
+        """Of one lane in order, of several in the order of each. How many packets came to the host, and out of lanes."""
         results = []
-        for device in self.pair:
+        for device, times in zip(self.pair, self.seen, strict=True):
             host, out = run(device, sent)
+            for one in host:
+                times[one.ingress_port] = one.timestamp
             seen = [shown(one) for one in host]
             assert all(one.info == describe(one.data, SPREAD.get(one.ingress_port)) for one in host)
             results.append((sorted(seen, key=lambda one: one[0]), {n: out[n] if len(sent) == 1 else sorted(out[n]) for n in out}))
         assert results[0][0] == results[1][0]
         assert results[0][1] == results[1][1]
         self.compare_counters()
+        return len(results[0][0]), sum(map(len, results[0][1].values()))
+
+    def fence(self, bound: int) -> None:
+        for device in self.pair:
+            device.call("sluice_fence_set", 1, c.c_uint32(bound))
+
+    def handled(self) -> None:
+        """The host has sent or dropped what came to it; the devices know it."""
+        for device, times in zip(self.pair, self.seen, strict=True):
+            for lane, time in enumerate(times):
+                device.library.sluice_poll_done(device.handle, lane, c.c_uint64(time))
+            device.settle()
+
+    def fenced(self) -> tuple[int | None, int | None]:
+        """Packets that the fence held, and flows that it let go at its bound."""
+        return tuple(self.access(WINDOW + at) for at in (L.FLOW_REGISTERS_FENCE_HELD, L.FLOW_REGISTERS_FENCE_FORCED))
 
     def compare_counters(self) -> None:
         for kind, lanes in (("lane", LANES), ("host", 1), ("graph", 1)):
@@ -248,6 +268,46 @@ def test_instructions_are_answered_alike(both: Both) -> None:
     masks, values = [draw.getrandbits(L.FlowKey.BITS) for _ in range(3)], [draw.getrandbits(L.FlowKey.BITS) for _ in range(3)]
     statuses = Counter(instruct(both, draw, values, masks) for _ in range(150))
     assert {0, 2, 17, 22} <= set(statuses), statuses
+
+
+def test_the_fence_keeps_a_flow_behind_its_packets_in_the_host(both: Both) -> None:
+    flow, other = udp("10.0.0.1", "10.0.1.1"), udp("10.0.0.1", "10.0.1.1", sport=1001)
+    mask, to_lane = full(**ALWAYS, **ENDS, **PORTS), [Action(L.ACTION_REPLICATE, 2)]
+
+    def add(packet: bytes, actions: Sequence[Action]) -> int:
+        key = key_of(0, packet)
+        assert key
+        return both.add(key.to_int(), mask, 1, actions)
+
+    both.fence(1 << 20)
+    assert both.send({0: [flow] * 3}) == (3, 0)
+    rule = add(flow, to_lane)
+    assert both.send({0: [flow] * 3}) == (3, 0), "the first three are in the host"
+    assert both.fenced() == (3, 0)
+    both.handled()
+    assert both.send({0: [flow, other, flow]}) == (1, 2), "another flow's packets in the host do not hold it"
+    marking = add(other, [Action(L.ACTION_MARK, 5), Action(L.ACTION_TO_HOST)])
+    assert both.send({0: [other] * 2}) == (2, 0), "with a mark: not held"
+    assert both.fenced() == (3, 0)
+    both.remove(marking)
+    add(other, to_lane)
+    assert both.send({0: [other]}) == (1, 0), "those with a mark are in the host"
+    both.remove(rule)
+    assert both.send({0: [flow]}) == (1, 0)
+    rule = add(flow, to_lane)
+    assert both.send({0: [flow, other]}) == (2, 0), "a rule that replaces another opens no gap"
+    both.handled()
+    assert both.send({0: [flow, other, flow]}) == (0, 3)
+    assert both.fenced() == (6, 0)
+    both.remove(rule)
+    assert both.send({0: [flow]}) == (1, 0)
+    rule = add(flow, to_lane)
+    both.fence(2000)
+    assert both.send({0: [flow]}) == (1, 0)
+    for device in both.pair:
+        device.advance(3000)
+    assert both.send({0: [flow] * 2}) == (0, 2), "the bound has passed"
+    assert both.fenced() == (7, 1)
 
 
 # What is not the same: time, the latency of an element, the answer's cycles, and the windows of QoS.

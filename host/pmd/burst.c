@@ -143,9 +143,39 @@ static struct rte_mbuf *take(struct pmd_rx_queue *queue, const struct sluice_pac
     return mbuf;
 }
 
+// For the order fence (docs/design/fence.md). Who polls a queue again has handled what it got before: sent it, or
+// dropped it. The lane is as far as the last of its queues.
+static void tell_handled(struct pmd_rx_queue *queue) {
+    struct pmd_port *port = queue->port;
+    uint64_t all = UINT64_MAX;
+    __atomic_store_n(&queue->handled, queue->taken, __ATOMIC_RELEASE);
+    for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++) {
+        const struct pmd_rx_queue *one = port->rx[i];
+        uint64_t handled = one && one->pool ? __atomic_load_n(&one->handled, __ATOMIC_ACQUIRE) : UINT64_MAX;
+        all = handled < all ? handled : all;
+    }
+    sluice_poll_done(port->device->sluice, port->lane, all);
+    service_wake(port->device->service);
+}
+
+// The timestamp of the last packet; or, where there was none, of the newest that any queue of the lane had before this
+// poll: an older one would have been in this ring by then.
+static void note_taken(struct pmd_rx_queue *queue, uint64_t newest, const struct sluice_packet *last) {
+    uint64_t taken = last ? last->timestamp : newest;
+    if (taken <= queue->taken)
+        return;
+    queue->taken = taken;
+    while (newest < taken && !__atomic_compare_exchange_n(&queue->port->newest, &newest, taken, false, __ATOMIC_RELEASE,
+                                                          __ATOMIC_RELAXED))
+        ;
+}
+
 uint16_t pmd_rx_burst(void *polled, struct rte_mbuf **packets, uint16_t count) {
     struct pmd_rx_queue *queue = polled;
     struct sluice_packet batch[PMD_BATCH];
+    if (queue->handled != queue->taken)
+        tell_handled(queue);
+    uint64_t newest = __atomic_load_n(&queue->port->newest, __ATOMIC_ACQUIRE);
     unsigned found = sluice_queue_receive(queue->ring, batch, count < PMD_BATCH ? count : PMD_BATCH);
     uint16_t own = 0;
     for (unsigned i = 0; i < found; i++) {
@@ -153,6 +183,8 @@ uint16_t pmd_rx_burst(void *polled, struct rte_mbuf **packets, uint16_t count) {
         if (mbuf)
             packets[own++] = mbuf;
     }
+    if (count)
+        note_taken(queue, newest, found ? &batch[found - 1] : NULL);
     if (found)
         sluice_queue_release(queue->ring);
     return own;

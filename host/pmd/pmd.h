@@ -18,6 +18,7 @@ enum {
     PMD_MULTICASTS = 64,
     PMD_BATCH = 32,                         // buffers of a ring between two releases
     PMD_RING = 512,                         // buffers of a ring
+    PMD_FENCE_BOUND = 1 << 21,              // cycles that the order fence holds a flow at most: some 10 ms
     PMD_KEY_BYTES = SLUICE_RSS_KEY_BITS / 8 // of the RSS hash
 };
 
@@ -42,6 +43,7 @@ struct pmd_rx_queue {
     struct rte_mempool *pool; // NULL: not set up
     struct pmd_rx_counters counters;
     uint64_t base_packets, base_bytes; // at the last reset
+    uint64_t taken, handled;           // timestamps up to which its packets were polled; and sent or dropped
 };
 
 // How the port's packets are spread over its queues, as the application asked for.
@@ -57,6 +59,7 @@ struct pmd_port {
     uint8_t lane;
     bool receives;
     struct pmd_rss rss;
+    uint64_t newest;       // timestamp that any of its queues has seen
     rte_spinlock_t filter; // of the multicast addresses
     struct rte_ether_addr multicasts[PMD_MULTICASTS];
     uint32_t multicast_count;

@@ -4,6 +4,7 @@
 //                      that the environment's SLUICE_SIM_LIB names; `functional`: software, without time
 //   lanes=[A,B]        what its lanes are connected to (lane.h), one port each; without it, all lanes, to nothing
 //   lossless=1         full FIFOs press back instead of dropping, for captures
+//   fence=0            packets may overtake those of their flow that are still in the host (docs/design/fence.md)
 //   mac=ADDRESS        MAC address of the first port; port n has it with n added to its last byte
 // The first port has the name of the vdev, the others `net_sluiceN_laneM`. A simulated device runs in a control thread.
 #include "pmd.h"
@@ -20,6 +21,7 @@
 #define KEY_DEVICE "device"
 #define KEY_LANES "lanes"
 #define KEY_LOSSLESS "lossless"
+#define KEY_FENCE "fence"
 #define KEY_MAC "mac"
 
 RTE_LOG_REGISTER(pmd_log, pmd.net.sluice, NOTICE);
@@ -28,7 +30,7 @@ struct arguments {
     char device[512], text[1024]; // text: the lanes, cut
     const char *lanes[SERVICE_LANES];
     unsigned count;
-    bool lossless, has_mac;
+    bool lossless, fence, has_mac;
     struct rte_ether_addr mac;
 };
 
@@ -66,9 +68,9 @@ static int read_lanes(const char *key, const char *value, void *context) {
     return 0;
 }
 
-static int read_lossless(const char *key, const char *value, void *context) {
+static int read_switch(const char *key, const char *value, void *on) {
     (void)key;
-    ((struct arguments *)context)->lossless = value[0] == '1' && value[1] == 0;
+    *(bool *)on = value[0] == '1' && value[1] == 0;
     return strcmp(value, "0") && strcmp(value, "1") ? -EINVAL : 0;
 }
 
@@ -83,16 +85,18 @@ static int read_mac(const char *key, const char *value, void *context) {
 }
 
 static int read_arguments(const char *text, struct arguments *arguments) {
-    static const char *const keys[] = {KEY_DEVICE, KEY_LANES, KEY_LOSSLESS, KEY_MAC, NULL};
+    static const char *const keys[] = {KEY_DEVICE, KEY_LANES, KEY_LOSSLESS, KEY_FENCE, KEY_MAC, NULL};
     struct rte_kvargs *list = rte_kvargs_parse(text ? text : "", keys);
     int result = list ? 0 : -EINVAL;
     strcpy(arguments->device, "sim:");
     if (result || (result = rte_kvargs_process(list, KEY_DEVICE, read_device, arguments)) ||
         (result = rte_kvargs_process(list, KEY_LANES, read_lanes, arguments)) ||
-        (result = rte_kvargs_process(list, KEY_LOSSLESS, read_lossless, arguments)) ||
+        (result = rte_kvargs_process(list, KEY_LOSSLESS, read_switch, &arguments->lossless)) ||
+        (result = rte_kvargs_process(list, KEY_FENCE, read_switch, &arguments->fence)) ||
         (result = rte_kvargs_process(list, KEY_MAC, read_mac, arguments)))
         PMD_LOG(ERR,
-                "'%s': the arguments are device=KIND[:LIB], lanes=[LANE,...], lossless=0 or 1, mac=ADDRESS (of a "
+                "'%s': the arguments are device=KIND[:LIB], lanes=[LANE,...], lossless=0 or 1, fence=0 or 1, "
+                "mac=ADDRESS (of a "
                 "station, its last byte below 0xf8)\n",
                 text ? text : "");
     rte_kvargs_free(list);
@@ -145,6 +149,9 @@ static int open_device(struct pmd_device *device, const struct arguments *argume
     if ((result = sluice_device_set_lossless(device->sluice, arguments->lossless)) ||
         (result = service_new(&device->service, device->sluice, arguments->lanes, device->lanes, note, NULL)) ||
         (result = pmd_flows_new(&device->flows, device)))
+        return result;
+    result = sluice_fence_set(device->sluice, arguments->fence, PMD_FENCE_BOUND);
+    if (result && result != -ENOENT)
         return result;
     result = rte_ctrl_thread_create(&device->thread, "sluice-device", NULL, run, device);
     return result ? sluice_fail(result, "no thread for the device") : 0;
@@ -208,7 +215,7 @@ static void remove_ports(struct pmd_device *device) {
 }
 
 static int pmd_probe(struct rte_vdev_device *vdev) {
-    struct arguments arguments = {.count = 0};
+    struct arguments arguments = {.fence = true};
     const char *name = rte_vdev_device_name(vdev);
     int result = 0;
     if (rte_eal_process_type() != RTE_PROC_PRIMARY)
@@ -259,4 +266,4 @@ static struct rte_vdev_driver pmd_driver = {.probe = pmd_probe, .remove = pmd_re
 
 RTE_PMD_REGISTER_VDEV(net_sluice, pmd_driver);
 RTE_PMD_REGISTER_PARAM_STRING(net_sluice, KEY_DEVICE "=<string> " KEY_LANES "=[<string>,<string>] " KEY_LOSSLESS
-                                                     "=<0|1> " KEY_MAC "=<address>");
+                                                     "=<0|1> " KEY_FENCE "=<0|1> " KEY_MAC "=<address>");

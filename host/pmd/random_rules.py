@@ -60,11 +60,14 @@ def build(program: str, sanitize: str) -> Path:
 def run(
     program: str, own: list[str], device: str, sanitize: str, lanes: str, quiet: bool = True, patience: float = 600
 ) -> dict[str, Any]:
-    """One run of the program; what it counted. Raises RuntimeError with its last words."""
+    """One run of the program; what it counted. Raises RuntimeError with its last words.
+
+    Without the order fence: a rule must be in force at once.
+    """
     cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     which = device if device == "functional" else f"{device}:{build_device(FLOW)}"
     eal = ["--no-huge", "--legacy-mem", "-m", "64", "--no-pci", "--file-prefix", f"sluice{os.getpid()}", "--log-level=error"]
-    eal += ["--lcores", f"0@({cores})", "--vdev", f"net_sluice0,device={which},lanes=[{lanes}]"]
+    eal += ["--lcores", f"0@({cores})", "--vdev", f"net_sluice0,device={which},lanes=[{lanes}],fence=0"]
     eal += ["-d", str(build_driver())] if sanitize == "none" else []
     command = [str(build(program, sanitize)), *eal, "--", *own]
     # DPDK leaves its memory to the end of the process.

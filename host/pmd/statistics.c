@@ -41,7 +41,9 @@
     X(DROP_NO_PORT, "device_drop_no_port_packets", 32)                                                                 \
     X(FAULTS, "device_malformed_packets", 32)                                                                          \
     X(NOT_ELIGIBLE, "device_not_admitted_packets", 32)                                                                 \
-    X(MISSES, "device_missed_packets", 32)
+    X(MISSES, "device_missed_packets", 32)                                                                             \
+    X(FENCE_HELD, "device_flow_fence_held", 32)                                                                        \
+    X(FENCE_FORCED, "device_flow_fence_forced", 32)
 
 #define COUNTER_NUMBER(number, name, width) number,
 #define COUNTER_NAME(number, name, width) {name, width},
@@ -61,9 +63,11 @@ static int read_device(struct pmd_port *port, uint64_t *values) {
     int result = sluice_lane_counters_read(device->sluice, port->lane, &lane);
     result = result ? result : sluice_host_counters_read(device->sluice, &host);
     result = result ? result : sluice_graph_counters_read(device->sluice, &graph);
+    uint32_t held = 0, forced = 0;
+    int fence = result ? result : sluice_fence_read(device->sluice, &held, &forced);
     service_end(device->service);
-    if (result)
-        return result;
+    if (result || (fence && fence != -ENOENT))
+        return result ? result : fence;
     const uint64_t read[] = {[RX_PACKETS] = lane.rx_packets,
                              [RX_BYTES] = lane.rx_bytes,
                              [TX_PACKETS] = lane.tx_packets,
@@ -84,7 +88,9 @@ static int read_device(struct pmd_port *port, uint64_t *values) {
                              [DROP_NO_PORT] = graph.drop_no_port,
                              [FAULTS] = graph.faults,
                              [NOT_ELIGIBLE] = graph.not_eligible,
-                             [MISSES] = graph.misses};
+                             [MISSES] = graph.misses,
+                             [FENCE_HELD] = held,
+                             [FENCE_FORCED] = forced};
     memcpy(values, read, sizeof read);
     return 0;
 }

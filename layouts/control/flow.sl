@@ -45,6 +45,7 @@ struct link_info_t {
     uint<16>  first_type;       /// bytes 12 and 13 of the packet
     uint<16>  second_type;      /// bytes 16 and 17: the type behind the first tag
     uint<1>   is_snap;          /// 802.2 SNAP with an EtherType inside: never matches
+    uint<64>  received;         /// the packet's timestamp: core cycles at lane receive
 }
 
 /// Value and mask of a rule, written word by word (low word first) into an operand of the element before the instruction that
@@ -76,5 +77,10 @@ registers flow_registers {
     rw uint<32> operand_index  @ 0x10c; /// which operand the words at `operand` are of
     rw uint<32> group_index    @ 0x110; /// which group `group_used` is of; an error where there is none
     ro uint<32> group_used     @ 0x114; /// rules in it
+    rw uint<32> fence_control  @ 0x118; /// bit 0: the order fence is on; 0 after reset (docs/design/fence.md)
+    rw uint<32> fence_bound    @ 0x11c; /// cycles that the fence holds a flow at most; below 2^31
+    ro uint<32> fence_held     @ 0x120; /// packets that a rule matched and the fence sent to the host; it wraps
+    ro uint<32> fence_forced   @ 0x124; /// flows that it let go at the bound, perhaps out of order; it wraps
+    rw uint<32> fence_done[16] @ 0x140; /// lane n: timestamp up to which its packets are through the host, low word at 2n, high word at 2n+1; writing the high word takes both, the low word being the last one written to any lane
     wo uint<32> operand[32]    @ 0x180; /// see flow_operand_t
 }

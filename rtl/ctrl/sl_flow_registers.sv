@@ -27,9 +27,15 @@ module sl_flow_registers
   output logic [OperandBits+WordBits-1:0] write_address_o,
   output logic [31:0]                     write_data_o,
   output logic [7:0]                      group_index_o,
-  input  logic [31:0]                     group_used_i           // of that group
+  input  logic [31:0]                     group_used_i,          // of that group
+  output logic                            fence_on_o,            // see sl_flow_fence
+  output logic [31:0]                     fence_bound_o,
+  output logic [7:0][63:0]                fence_done_o,
+  input  logic                            fence_held_i,          // pulses
+  input  logic                            fence_forced_i
 );
-  logic                   own, own_valid_q, write, failed, in_operand;
+  logic                   own, own_valid_q, write, failed, in_operand, in_done;
+  logic [31:0]            held_q, forced_q, done_low_q;
   logic [11:0]            address;
   logic [31:0]            data, read_data;
   logic [OperandBits-1:0] operand_q;
@@ -41,6 +47,8 @@ module sl_flow_registers
   assign own        = address[11:8] != '0;
   assign in_operand = address >= FLOW_REGISTERS_OPERAND &&
                       address < FLOW_REGISTERS_OPERAND + 12'(4 * FLOW_REGISTERS_OPERAND_COUNT);
+  assign in_done    = address >= FLOW_REGISTERS_FENCE_DONE &&
+                      address < FLOW_REGISTERS_FENCE_DONE + 12'(4 * FLOW_REGISTERS_FENCE_DONE_COUNT);
 
   always_comb begin
     read_data = '0;
@@ -58,7 +66,20 @@ module sl_flow_registers
         read_data = 32'(group_index_o);
         failed    = write && data >= Groups;
       end
-      default: failed = !(in_operand && write);
+      FLOW_REGISTERS_FENCE_HELD:    read_data = held_q;
+      FLOW_REGISTERS_FENCE_FORCED:  read_data = forced_q;
+      FLOW_REGISTERS_FENCE_CONTROL: begin
+        read_data = 32'(fence_on_o);
+        failed    = 1'b0;
+      end
+      FLOW_REGISTERS_FENCE_BOUND: begin
+        read_data = fence_bound_o;
+        failed    = write && data[31];
+      end
+      default: begin
+        if (in_done) read_data = fence_done_o[address[5:3]][32*address[2]+:32];
+        failed = !in_done && !(in_operand && write);
+      end
     endcase
     if (address[1:0] != 2'd0) failed = 1'b1;
   end
@@ -74,10 +95,22 @@ module sl_flow_registers
       own_q.data  <= failed || write ? '0 : read_data;
       if (write && !failed && address == FLOW_REGISTERS_OPERAND_INDEX) operand_q <= data[OperandBits-1:0];
       if (write && !failed && address == FLOW_REGISTERS_GROUP_INDEX) group_index_o <= data[7:0];
+      if (write && !failed && address == FLOW_REGISTERS_FENCE_CONTROL) fence_on_o <= data[0];
+      if (write && !failed && address == FLOW_REGISTERS_FENCE_BOUND) fence_bound_o <= data;
+      if (write && !failed && in_done && !address[2]) done_low_q <= data;
+      if (write && !failed && in_done && address[2]) fence_done_o[address[5:3]] <= {data, done_low_q};
     end
+    held_q   <= held_q + 32'(fence_held_i);
+    forced_q <= forced_q + 32'(fence_forced_i);
     if (rst_i) begin
       operand_q     <= '0;
       group_index_o <= '0;
+      fence_on_o    <= 1'b0;
+      fence_bound_o <= '0;
+      fence_done_o  <= '0;
+      done_low_q    <= '0;
+      held_q        <= '0;
+      forced_q      <= '0;
     end
   end
 

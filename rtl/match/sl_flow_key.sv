@@ -5,10 +5,10 @@
 module sl_flow_key
   import sluice_pkg::*;
 (
-  /* verilator lint_off UNUSEDSIGNAL */  // only some fields of the record are keys
+  /* verilator lint_off UNUSEDSIGNAL */  // only some fields of the record are keys, and not the time
   input  phv_record_t record_i,
-  /* verilator lint_on UNUSEDSIGNAL */
   input  link_info_t  link_i,
+  /* verilator lint_on UNUSEDSIGNAL */
   output flow_key_t   key_o,
   output logic        usable_o
 );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands before the parser and notes of each packet what its header record will lack (link_info_t): the TPIDs, and whether it
-// is 802.2 SNAP. The packets go through unchanged and without delay (valid and ready pass through); one word a packet leaves on
+// Stands before the parser and notes of each packet what its header record will lack (link_info_t): the TPIDs, whether it
+// is 802.2 SNAP, and when it came. The packets go through unchanged and without delay (valid and ready pass through); one word a packet leaves on
 // `link`, in order. With `Depth` words waiting the next packet waits: more than there can be packets inside the parser.
 module sl_flow_link
   import sluice_pkg::*;
@@ -23,8 +23,8 @@ module sl_flow_link
   localparam logic [15:0] FirstEthertype = 16'h0600;  // below: a length
   localparam logic [47:0] Snap           = 48'haaaa_0300_0000;
 
-  /* verilator lint_off UNUSEDSIGNAL */  // only the link layer
-  function automatic link_info_t info(logic [8*DATA_BYTES-1:0] data);
+  /* verilator lint_off UNUSEDSIGNAL */  // only the link layer, and of the metadata the timestamp
+  function automatic link_info_t info(logic [8*DATA_BYTES-1:0] data, meta_t meta);
     logic        has_tag;
     logic [15:0] length, snap_type;
     logic [47:0] llc;
@@ -36,6 +36,7 @@ module sl_flow_link
                        : {swap16(data[8*14+:16]), swap16(data[8*16+:16]), swap16(data[8*18+:16])};
     snap_type = swap16(has_tag ? data[8*24+:16] : data[8*20+:16]);
     info.is_snap = length < FirstEthertype && llc == Snap && snap_type >= FirstEthertype;
+    info.received = meta.timestamp;
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
@@ -49,7 +50,7 @@ module sl_flow_link
   assign in_ready_o  = out_ready_i && open;
 
   sl_fifo #(.Width(LINK_INFO_BITS), .Depth(Depth)) u_fifo (
-    .clk_i, .rst_i, .in_data_i(info(in_data_i.data)), .in_valid_i(in_valid_i && first && out_ready_i), .in_ready_o(ready),
+    .clk_i, .rst_i, .in_data_i(info(in_data_i.data, in_data_i.meta)), .in_valid_i(in_valid_i && first && out_ready_i), .in_ready_o(ready),
     .out_data_o(link_data_o), .out_valid_o(link_valid_o), .out_ready_i(link_ready_i), .count_o(unused_count)
   );
 endmodule

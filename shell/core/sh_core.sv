@@ -336,7 +336,8 @@ module sh_core #(
   sh_host_counters u_counters (
     .clk_i, .rst_i, .to_host_i(to_host_stored), .to_host_length_i(to_host_length), .to_host_overflow_i(to_host_overflow),
     .to_host_error_i(to_host_error), .ring_overflow_i(ring_overflow), .from_host_i(from_host_packet), .from_host_length_i(from_host_length),
-    .from_host_invalid_i(from_host_invalid), .graph_i(graph_event), .word_i(counter_word),
+    .from_host_invalid_i(from_host_invalid),
+    .from_host_merged_i(host_valid && host_ready && host_data.eop[0]), .graph_i(graph_event), .word_i(counter_word),
     .host_word_o(host_word), .graph_word_o(graph_word)
   );
 

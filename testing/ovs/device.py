@@ -25,6 +25,7 @@ class Device:
 
     driver: Path
     where: str  # of the driver's argument `device=`: which kind, and its library
+    fence: bool = True  # the order of a flow is kept when its rule arrives
 
     @property
     def eal(self) -> str:
@@ -34,7 +35,7 @@ class Device:
     def devargs(self, lanes: Sequence[str], lossless: bool = False) -> list[str]:
         """DPDK's arguments of one port for each lane: the first makes the device, the others are its ports by address."""
         stem, first = FIRST_MAC[:-2], int(FIRST_MAC[-2:], 16)
-        what = f"device={self.where},mac={FIRST_MAC},lossless={int(lossless)},lanes=[{','.join(lanes)}]"
+        what = f"device={self.where},mac={FIRST_MAC},lossless={int(lossless)},fence={int(self.fence)},lanes=[{','.join(lanes)}]"
         return [f"net_sluice0,{what}", *(f"class=eth,mac={stem}{first + n:02x}" for n in range(1, len(lanes)))]
 
 

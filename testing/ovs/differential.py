@@ -15,15 +15,17 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import sluice_layouts as layouts
 import typer
 from rich.console import Console
 from scapy.utils import RawPcapReader
 
 from testing.models import traffic
+from testing.models.packet import parse
 from testing.ovs import device as devices
 from testing.ovs.pipelines import LANES, NAMES, PIPELINES, Pipeline
 from testing.ovs.replay import Left, Packets, alone, with_device
@@ -34,6 +36,7 @@ CAPTURES = ROOT / "testing" / "captures"
 MACS = 12  # bytes of a frame that no damage touches
 DAMAGED = 0.25
 UDP_PORT = slice(34, 36)  # source port of the outer header of a tunnel over untagged IPv4
+TUNNEL = 50  # bytes of the outer headers
 SHOWN = 5
 
 
@@ -58,7 +61,8 @@ class Result:
     flows: int
     offloaded: int
     in_hardware: int
-    reordered_flows: int
+    reordered_flows: int  # but for malformed packets among theirs
+    malformed_reordered: int  # flows of which only malformed packets left in another order
     reasons: dict[str, int]  # why the other flows are not in hardware, and how many
     differences: list[Difference] = field(default_factory=list)
     seconds: float = 0.0
@@ -112,16 +116,58 @@ def flow_of(frame: bytes) -> str:
 
 def normalised(pipeline: Pipeline, frame: bytes) -> bytes:
     """A frame without what may differ: a tunnel's UDP source port, which each side draws from the inner flow in its own way."""
-    if pipeline.in_tunnel and frame[MACS : MACS + 2] == b"\x08\x00" and frame[23:24] == b"\x11":
+    if _is_tunnel(pipeline, frame):
         return frame[: UDP_PORT.start] + b"\0\0" + frame[UDP_PORT.stop :]
     return frame
 
 
-def _by_flow(frames: Sequence[bytes]) -> dict[str, list[bytes]]:
-    found: dict[str, list[bytes]] = {}
+def _is_tunnel(pipeline: Pipeline, frame: bytes) -> bool:
+    return pipeline.in_tunnel and frame[MACS : MACS + 2] == b"\x08\x00" and frame[23:24] == b"\x11"
+
+
+def _alike(frame: bytes) -> tuple[str, bytes]:
+    """The flow, and what else of the headers Open vSwitch may tell packets apart by: TOS, fragment, TTL, TCP flags.
+
+    Within a batch it sends packets by flow of the datapath, so it keeps the order only of those that are alike."""
+    at = MACS
+    while frame[at : at + 2] in (b"\x81\x00", b"\x88\xa8") and at < 24:
+        at += 4
+    kind, rest = frame[at : at + 2], frame[at + 2 :]
+    if kind == b"\x08\x00":
+        l4, more, protocol = 4 * (rest[0] % 16 if rest else 0), rest[1:2] + rest[6:9], rest[9:10]
+    elif kind == b"\x86\xdd":
+        l4, more, protocol = 40, rest[:2] + rest[7:8], rest[6:7]
+    else:
+        l4, more, protocol = 0, b"", b""
+    return flow_of(frame), more + (rest[l4 + 13 : l4 + 14] if protocol == b"\x06" else b"")
+
+
+def _by_flow(pipeline: Pipeline, frames: Sequence[bytes]) -> dict[tuple[str, bytes], list[bytes]]:
+    """Frames by what keeps their order; those in a tunnel by what is inside."""
+    found: dict[tuple[str, bytes], list[bytes]] = {}
     for frame in frames:
-        found.setdefault(flow_of(frame), []).append(frame)
+        inner = frame[TUNNEL:] if _is_tunnel(pipeline, frame) else frame
+        found.setdefault(_alike(inner), []).append(inner)
     return found
+
+
+def _is_malformed(frame: bytes) -> bool:
+    """Whether it is of no flow to the device: it matches no rule, and goes through the host."""
+    return bool(parse(frame, layouts.Meta(length=len(frame))).fault)
+
+
+def _orders(pipeline: Pipeline, expected: Sequence[bytes], got: Sequence[bytes]) -> tuple[int, int]:
+    """Flows that left a lane in another order; and those of which that is true of malformed packets only."""
+    reordered = malformed = 0
+    one, other = _by_flow(pipeline, expected), _by_flow(pipeline, got)
+    for flow, frames in one.items():
+        there = other.get(flow, [])
+        if frames == there or sorted(frames) != sorted(there):
+            continue
+        well_formed = [[frame for frame in side if not _is_malformed(frame)] for side in (frames, there)]
+        reordered += well_formed[0] != well_formed[1]
+        malformed += well_formed[0] == well_formed[1]
+    return reordered, malformed
 
 
 def _lane_differences(lane: int, expected: Sequence[bytes], got: Sequence[bytes]) -> Iterator[Difference]:
@@ -139,15 +185,17 @@ def _lane_differences(lane: int, expected: Sequence[bytes], got: Sequence[bytes]
 def compare(pipeline: Pipeline, expected: Left, got: Left) -> Result:
     """Multisets of frames by lane; and how many flows left in another order."""
     differences: list[Difference] = []
-    reordered = 0
+    orders = []
     for lane in range(LANES):
         sides = [[normalised(pipeline, frame) for frame in left.lanes[lane]] for left in (expected, got)]
         differences += _lane_differences(lane, *sides)
-        one, other = map(_by_flow, sides)
-        reordered += sum(sorted(frames) == sorted(other.get(flow, [])) and frames != other[flow] for flow, frames in one.items())
+        orders.append(_orders(pipeline, *sides))
     left = sum(map(len, expected.lanes))
     in_hardware = got.received - got.to_host
-    return Result(pipeline.name, got.received, left, got.flows, got.offloaded, in_hardware, reordered, got.reasons, differences)
+    reordered, malformed = map(sum, zip(*orders, strict=True))
+    return Result(
+        pipeline.name, got.received, left, got.flows, got.offloaded, in_hardware, reordered, malformed, got.reasons, differences
+    )
 
 
 def run(pipeline: Pipeline, given: Packets, device: devices.Device) -> Result:
@@ -164,6 +212,7 @@ def main(
     count: int = typer.Option(60_000, "--packets", min=1, help="packets through each pipeline"),
     seed: int = typer.Option(1, help="of the damage"),
     functional: bool = typer.Option(False, help="the functional device in place of the RTL"),
+    fence: bool = typer.Option(True, help="the device keeps the order of a flow when its rule arrives"),
     json_output: bool = typer.Option(False, "--json", help="print the results as JSON"),
     out: Path | None = typer.Option(None, help="folder for the differences as text"),  # noqa: B008
 ) -> None:
@@ -173,6 +222,7 @@ def main(
     clean_up_on_sigterm()
     console = Console(stderr=True)
     device = devices.functional() if functional else devices.build(lambda text: console.log(text, markup=False))
+    device = replace(device, fence=fence)
     given = packets(count, seed)
     results = []
     for one in (one for one in PIPELINES if not pipeline or one.name in pipeline):
@@ -182,7 +232,7 @@ def main(
         console.log(
             f"{result.pipeline}: {result.packets:,} packets in, {result.left:,} out; {result.offloaded} of {result.flows} flows "
             f"and {share:.1%} of the packets in hardware; {len(result.differences)} flows differ, {result.reordered_flows} in "
-            f"another order; {result.seconds} s"
+            f"another order, malformed packets of {result.malformed_reordered}; {result.seconds} s"
         )
         for difference in result.differences[:SHOWN]:
             console.log(asdict(difference))

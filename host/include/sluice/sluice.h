@@ -168,6 +168,15 @@ int sluice_spread_set_kinds(struct sluice_device *device, unsigned lane, uint8_t
 int sluice_spread_set_key(struct sluice_device *device, unsigned lane, const uint8_t key[SLUICE_RSS_KEY_BITS / 8]);
 int sluice_spread_set_entry(struct sluice_device *device, unsigned lane, unsigned entry, unsigned queue);
 
+// The order fence of the flow table (docs/design/fence.md): with it on, packets that a rule matches follow those of
+// their flow that are still on their way through the host there, for `bound` cycles at most (below 2^31). Whoever polls
+// says how far it is: every packet of a lane up to this timestamp has been sent (sluice_poll_send) or dropped. Any
+// thread, never waits. The device learns of it as time passes. -ENOENT: the device has no flow table.
+int sluice_fence_set(struct sluice_device *device, int on, uint32_t bound);
+void sluice_poll_done(struct sluice_device *device, unsigned lane, uint64_t timestamp);
+// Packets that it sent to the host, and flows that it let go at the bound; both wrap.
+int sluice_fence_read(struct sluice_device *device, uint32_t *held, uint32_t *forced);
+
 // Admission: which packets the tables may decide. `flags`: bits 8 to 11 of admit_registers.control.
 int sluice_admit_set(struct sluice_device *device, unsigned required_tables, unsigned flags);
 int sluice_admit_set_mac(struct sluice_device *device, unsigned lane, const uint8_t mac[6]);
