@@ -105,6 +105,42 @@ def test_c_reads_the_field_that_python_wrote(tmp_path):
     assert subprocess.run([program], check=False).returncode == 0
 
 
+BITS = r"""#include "sluice_layouts.h"
+    #include <stdio.h>
+    enum { SIZE = 11 };
+    static unsigned bit(const uint8_t *bytes, int big, unsigned at) { return bytes[big ? SIZE - 1 - at / 8 : at / 8] >> at % 8 & 1; }
+    int main(void) {
+        for (int big = 0; big < 2; big++)
+            for (unsigned width = 1; width <= 64; width++)
+                for (unsigned at = 0; at + width <= 8 * SIZE; at++) {
+                    uint8_t before[SIZE], after[SIZE];
+                    uint64_t value = 0x9e3779b97f4a7c15U * (width + 64 * at + 1), got = 0;
+                    for (unsigned i = 0; i < SIZE; i++)
+                        before[i] = after[i] = (uint8_t)(value >> (3 * i) ^ 0x5a);
+                    sluice_bits_put(after, SIZE, big, at, width, value);
+                    got = sluice_bits_get(after, SIZE, big, at, width);
+                    for (unsigned i = 0; i < 8 * SIZE; i++) {
+                        int is_inside = i >= at && i < at + width;
+                        unsigned wanted = is_inside ? (unsigned)(value >> (i - at)) & 1 : bit(before, big, i);
+                        if (bit(after, big, i) != wanted || (is_inside && (got >> (i - at) & 1) != wanted))
+                            return printf("big %d, width %u, at %u: bit %u\n", big, width, at, i);
+                    }
+                    if (width < 64 && got >> width)
+                        return printf("big %d, width %u, at %u: more bits than that\n", big, width, at);
+                }
+        return 0;
+    }"""
+
+
+def test_c_reads_and_writes_any_bits_and_no_others(tmp_path):
+    source, program = tmp_path / "bits.c", tmp_path / "bits"
+    source.write_text(BITS)
+    flags = ["-std=c11", "-O1", "-Wall", "-Wextra", "-Werror", "-Wconversion", "-fsanitize=address,undefined", f"-I{GENERATED}"]
+    subprocess.run(["gcc", *flags, "-o", program, source], check=True)
+    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def write_module() -> None:
     ports, body = [], []
     for item in aggregates():

@@ -17,35 +17,86 @@ PREAMBLE = """
 extern "C" {
 #endif
 
-// `size` bytes hold one integer, little-endian, or big-endian where `big`; these read and write `width` (1 to 64) of its
-// bits from bit `at` on. With constant arguments a compiler makes plain loads, shifts and stores of them.
-static inline uint64_t sluice_bits_get(const uint8_t *bytes, unsigned size, int big, unsigned at, unsigned width) {
-    uint64_t value = 0;
-    for (unsigned done = 0; done < width;) {
-        unsigned byte = (at + done) / 8, shift = (at + done) % 8, take = 8 - shift;
-        uint64_t part = bytes[big ? size - 1 - byte : byte];
-        if (take > width - done)
-            take = width - done;
-        value |= ((part >> shift) & ((1U << take) - 1)) << done;
-        done += take;
+// Places of fields are constants once all of this is inlined; then a field is a load or a store or two.
+#define SLUICE_LAYOUT static inline __attribute__((always_inline))
+#define SLUICE_SWAPS(big) (((big) != 0) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__))
+
+// `count` bytes (1 to 8) hold one integer, little-endian, or big-endian where `big`.
+SLUICE_LAYOUT uint64_t sluice_load(const uint8_t *bytes, unsigned count, int big) {
+    uint64_t eight, value = 0;
+    uint32_t four;
+    uint16_t two;
+    unsigned done = 0;
+    if (count == 8) {
+        memcpy(&eight, bytes, 8);
+        return SLUICE_SWAPS(big) ? __builtin_bswap64(eight) : eight;
     }
+    if (count & 4) {
+        memcpy(&four, bytes, 4);
+        value = SLUICE_SWAPS(big) ? __builtin_bswap32(four) : four;
+        done = 4;
+    }
+    if (count & 2) {
+        memcpy(&two, bytes + done, 2);
+        two = SLUICE_SWAPS(big) ? __builtin_bswap16(two) : two;
+        value = big ? value << 16 | two : value | (uint64_t)two << 8 * done;
+        done += 2;
+    }
+    if (count & 1)
+        value = big ? value << 8 | bytes[done] : value | (uint64_t)bytes[done] << 8 * done;
     return value;
 }
 
-static inline void sluice_bits_put(uint8_t *bytes, unsigned size, int big, unsigned at, unsigned width, uint64_t value) {
-    for (unsigned done = 0; done < width;) {
-        unsigned byte = (at + done) / 8, shift = (at + done) % 8, take = 8 - shift;
-        uint8_t *place = &bytes[big ? size - 1 - byte : byte];
-        if (take > width - done)
-            take = width - done;
-        unsigned mask = ((1U << take) - 1) << shift;
-        *place = (uint8_t)((*place & ~mask) | (((unsigned)(value >> done) << shift) & mask));
-        done += take;
+SLUICE_LAYOUT void sluice_store(uint8_t *bytes, unsigned count, int big, uint64_t value) {
+    unsigned done = 0;
+    if (count == 8) {
+        uint64_t eight = SLUICE_SWAPS(big) ? __builtin_bswap64(value) : value;
+        memcpy(bytes, &eight, 8);
+        return;
+    }
+    if (count & 4) {
+        uint32_t four = (uint32_t)(value >> (big ? 8 * (count - 4) : 0));
+        four = SLUICE_SWAPS(big) ? __builtin_bswap32(four) : four;
+        memcpy(bytes, &four, 4);
+        done = 4;
+    }
+    if (count & 2) {
+        uint16_t two = (uint16_t)(value >> 8 * (big ? count - done - 2 : done));
+        two = SLUICE_SWAPS(big) ? __builtin_bswap16(two) : two;
+        memcpy(bytes + done, &two, 2);
+        done += 2;
+    }
+    if (count & 1)
+        bytes[done] = (uint8_t)(value >> (big ? 0 : 8 * done));
+}
+
+// `size` bytes hold one integer, little-endian, or big-endian where `big`; these read and write `width` (1 to 64) of its
+// bits from bit `at` on, and touch no byte that has none of them.
+SLUICE_LAYOUT uint64_t sluice_bits_get(const uint8_t *bytes, unsigned size, int big, unsigned at, unsigned width) {
+    unsigned shift = at % 8, count = (shift + width + 7) / 8, first = count < 8 ? count : 8;
+    const uint8_t *place = bytes + (big ? size - at / 8 - first : at / 8);
+    uint64_t value = sluice_load(place, first, big) >> shift;
+    if (count > 8)
+        value |= (uint64_t)*(big ? place - 1 : place + 8) << (64 - shift);
+    return width < 64 ? value & ((1ULL << width) - 1) : value;
+}
+
+SLUICE_LAYOUT void sluice_bits_put(uint8_t *bytes, unsigned size, int big, unsigned at, unsigned width, uint64_t value) {
+    unsigned shift = at % 8, count = (shift + width + 7) / 8, first = count < 8 ? count : 8;
+    uint8_t *place = bytes + (big ? size - at / 8 - first : at / 8);
+    uint64_t mask = width < 64 ? (1ULL << width) - 1 : ~0ULL, kept = 0;
+    value &= mask;
+    if (shift || width % 8)
+        kept = sluice_load(place, first, big) & ~(mask << shift);
+    sluice_store(place, first, big, kept | value << shift);
+    if (count > 8) {
+        uint8_t *last = big ? place - 1 : place + 8;
+        *last = (uint8_t)((*last & ~(mask >> (64 - shift))) | value >> (64 - shift));
     }
 }
 
 // The same of `count` whole bytes.
-static inline void sluice_bytes_get(const uint8_t *bytes, unsigned size, int big, unsigned at, unsigned count, uint8_t *value) {
+SLUICE_LAYOUT void sluice_bytes_get(const uint8_t *bytes, unsigned size, int big, unsigned at, unsigned count, uint8_t *value) {
     if (at % 8 == 0)
         memcpy(value, bytes + (big ? size - at / 8 - count : at / 8), count);
     else
@@ -53,7 +104,7 @@ static inline void sluice_bytes_get(const uint8_t *bytes, unsigned size, int big
             value[big ? count - 1 - b : b] = (uint8_t)sluice_bits_get(bytes, size, big, at + 8 * b, 8);
 }
 
-static inline void sluice_bytes_put(uint8_t *bytes, unsigned size, int big, unsigned at, unsigned count, const uint8_t *value) {
+SLUICE_LAYOUT void sluice_bytes_put(uint8_t *bytes, unsigned size, int big, unsigned at, unsigned count, const uint8_t *value) {
     if (at % 8 == 0)
         memcpy(bytes + (big ? size - at / 8 - count : at / 8), value, count);
     else
@@ -121,10 +172,10 @@ def _aggregate(item: AggregateType, kinds: dict[str, Item]) -> list[str]:
         f"struct {name} {{",
         *(_field(field, kinds) for field in item.fields),
         "};",
-        f"static inline void {name}_put_at(const struct {name} *value, {at}) {{",
+        f"SLUICE_LAYOUT void {name}_put_at(const struct {name} *value, {at}) {{",
         *(line for field, where in places for line in _move(field, where, kinds, True, big)),
         "}",
-        f"static inline void {name}_get_at(struct {name} *value, const {at}) {{",
+        f"SLUICE_LAYOUT void {name}_get_at(struct {name} *value, const {at}) {{",
         *(line for field, where in places for line in _move(field, where, kinds, False, big)),
         "}",
         f"static inline void {name}_pack(const struct {name} *value, uint8_t *bytes) {{",
