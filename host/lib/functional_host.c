@@ -115,6 +115,9 @@ void functional_host_describe(const struct functional *it, const uint8_t *packet
     meta->l4_offset = info->l4_offset;
     if (meta->ingress_port < it->size.lanes)
         hash(&it->lane[meta->ingress_port].spread, packet, info, meta);
+    unsigned chosen = meta->queue - SLUICE_CHOSEN_QUEUE; // by a rule
+    if (chosen < it->size.queues)
+        meta->receive_queue = (uint8_t)chosen;
     verify(packet, record, meta);
 }
 

@@ -99,7 +99,7 @@ class Both:
             for one in host:
                 times[one.ingress_port] = one.timestamp
             seen = [shown(one) for one in host]
-            assert all(one.info == describe(one.data, SPREAD.get(one.ingress_port)) for one in host)
+            assert all(one.info == describe(one.data, SPREAD.get(one.ingress_port), one.queue, FLOW["host_queues"]) for one in host)
             results.append((sorted(seen, key=lambda one: one[0]), {n: out[n] if len(sent) == 1 else sorted(out[n]) for n in out}))
         assert results[0][0] == results[1][0]
         assert results[0][1] == results[1][1]

@@ -18,7 +18,7 @@ struct actions {
     struct rte_flow_error *error;
     struct flow_rule *rule;
     uint8_t lanes; // of outputs
-    bool drops, to_host, checksums, encapsulates, has_output, marks;
+    bool drops, to_host, checksums, encapsulates, has_output, marks, chooses;
     unsigned tags, most_tags; // of the packet: surely, and at most
     // A tag that was pushed and is not complete.
     bool pushing, has_id, has_priority;
@@ -180,6 +180,14 @@ static int to_host(struct actions *it, const struct rte_flow_action *action) {
     return 0;
 }
 
+static int queue_of(struct actions *it, const struct rte_flow_action *action, uint16_t index) {
+    int result = to_host(it, action);
+    if (result || it->context->queue_count == 1)
+        return result;
+    it->chooses = true;
+    return add(it, SLUICE_ACTION_QUEUE, SLUICE_CHOSEN_QUEUE | index);
+}
+
 static int rss(struct actions *it, const struct rte_flow_action *action) {
     const struct rte_flow_action_rss *conf = action->conf;
     if (conf->level > 1 || conf->key_len || conf->func == RTE_ETH_HASH_FUNCTION_SIMPLE_XOR)
@@ -189,18 +197,19 @@ static int rss(struct actions *it, const struct rte_flow_action *action) {
     for (uint32_t i = 0; i < conf->queue_num; i++)
         if (conf->queue[i] >= it->context->queue_count)
             return invalid(it, action, "RSS over a queue that the port does not have");
+    if (conf->queue_num == 1)
+        return queue_of(it, action, conf->queue[0]);
     for (uint32_t i = 0; i < it->context->queue_count; i++)
         if (conf->queue_num != it->context->queue_count || conf->queue[i] != i)
-            return refuse(it, action, "RSS over some queues: the port's own table spreads packets over all, from 0 on");
+            return refuse(it, action, "RSS over some queues: one of them, or all from 0 on by the port's own table");
     return to_host(it, action);
 }
 
 static int queue(struct actions *it, const struct rte_flow_action *action) {
-    if (((const struct rte_flow_action_queue *)action->conf)->index >= it->context->queue_count)
+    uint16_t index = ((const struct rte_flow_action_queue *)action->conf)->index;
+    if (index >= it->context->queue_count)
         return invalid(it, action, "a queue that the port does not have");
-    if (it->context->queue_count > 1)
-        return refuse(it, action, "a queue of several: the port's RSS chooses it");
-    return to_host(it, action);
+    return queue_of(it, action, index);
 }
 
 static int mark(struct actions *it, const struct rte_flow_action *action) {
@@ -398,7 +407,7 @@ static int finish(struct actions *it) {
                           : "nothing says where the packet goes: DROP, QUEUE, RSS, PORT_ID or REPRESENTED_PORT does");
     if (it->marks && !it->to_host)
         return refuse(it, NULL, "a mark on packets that do not go to the host");
-    if (it->to_host && it->rule->action_count != it->marks)
+    if (it->to_host && it->rule->action_count != it->marks + it->chooses)
         return refuse(it, NULL, "a change of packets that go to the host");
     if (it->checksums && (result = add(it, SLUICE_ACTION_CHECKSUM, 0)))
         return result;

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import re
+import socket
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from scapy.layers.inet import IP, UDP
@@ -311,6 +313,36 @@ def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path, device
     for text in ("a rule with this match and priority 65535 is there already", "isolated mode"):
         assert text in said, text
     assert output.count("Flow rule #0 created") == 3  # of each port, and the last
+
+
+@pytest.mark.parametrize("device", ["sim", "functional"])
+def test_rules_choose_the_receive_queue(tmp_path: Path, device: str) -> None:
+    counts = {3: 30, 4: 20, 5: 10, 6: 5}  # of packets, by the number of their destination; what no rule takes has queue 0
+    to = "flow create 0 ingress pattern eth / ipv4 dst is 10.1.0.{} / end actions {} / end"
+    commands = [
+        "port start all",  # before it has no queues
+        to.format(3, "queue index 3"),
+        to.format(4, "mark id 5 / queue index 1"),
+        to.format(5, "rss queues 2 end"),
+        to.format(6, "rss queues 1 2 end"),
+        to.format(6, "queue index 4"),
+        "start",
+    ]
+    options = ["--rxq=4", "--txq=4", "--disable-rss"]
+    with (
+        TemporaryDirectory() as folder,  # its name is short
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender,
+        Testpmd(tmp_path, [f"net_sluice0,lanes=[unix:{folder}/lane0,none]"], (), options, device=device, begin=commands) as testpmd,
+    ):
+        testpmd.wait_link(1, "UP")
+        testpmd.wait_text("a queue that the port does not have")
+        for number, count in counts.items():
+            for n in range(count):
+                sender.sendto(flow(number, f"10.0.1.{n}"), f"{folder}/lane0")
+        testpmd.wait(1, "tx_good_packets", sum(counts.values()))
+        assert testpmd.ask("/ethdev/stats,0")["q_ipackets"][:4] == [5, 20, 10, 30]
+        said = "\n".join(errors_of(testpmd.quit()[1]))
+    assert "RSS over some queues" in said and "a queue that the port does not have" in said
 
 
 def test_a_full_table_refuses_and_is_free_again(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ record buffer_meta_t {
 static_assert bytes(buffer_meta_t) == BUFFER_META_SIZE;
 
 constexpr uint HOST_QUEUES = 8;         /// receive queues of a lane, at most
+constexpr uint CHOSEN_QUEUE = 8;        /// bit of the metadata's `queue`: a rule chose the receive queue, in the bits below
 constexpr uint RSS_ENTRIES = 128;       /// of a lane's redirection table
 constexpr uint RSS_KEY_BITS = 320;      /// of a lane's hash key
 
@@ -66,7 +67,7 @@ enum hash_kind_t : uint<8> {
 /// What the shell reads of a packet on its way to the host (HostQueues): its bytes as they come there, by the parser's rules without
 /// tunnels. Behind a parser fault as far as parsed.
 struct host_info_t {
-    uint<3>     receive_queue;  /// by the redirection table of its lane; 0 where there is no hash
+    uint<3>     receive_queue;  /// a rule's choice that the device has; or by the redirection table of its lane; 0 where there is no hash
     uint<2>     tags;
     l3_kind_t   l3_kind;
     l4_kind_t   l4_kind;

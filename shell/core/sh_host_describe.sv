@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // On the way to the host: reads the headers of each packet as it is delivered, verifies its checksums and spreads packets over the
-// receive queues of their lanes (host_info_t, docs/design/shell.md); one of no lane is for queue 0 of lane 0. Packets leave as they
-// came; one flit a cycle. A packet whose queue has no room is dropped whole and counted, so that a queue nobody reads does not stop
+// receive queues of their lanes by their hash, or as a rule chose (host_info_t, docs/design/shell.md); one of no lane is for lane 0,
+// and queue 0 where none is chosen. Packets leave as they came; one flit a cycle. A packet whose queue has no room is dropped whole and counted, so that a queue nobody reads does not stop
 // the others; in lossless mode it waits.
 module sh_host_describe
   import sluice_pkg::*;
@@ -252,9 +252,18 @@ module sh_host_describe
 
   assign result = late;
 
+  // A rule's choice stands in the first flit only.
+  logic [3:0] chosen, chosen_q;
+
+  assign chosen = late.sop ? late.meta.queue : chosen_q;
+
+  always_ff @(posedge clk_i) begin
+    if (result_valid) chosen_q <= chosen;
+  end
+
   always_comb begin
     info = '0;
-    info.receive_queue = queue_q[1];
+    info.receive_queue = chosen >= 4'(CHOSEN_QUEUE) && chosen < 4'(CHOSEN_QUEUE) + 4'(Queues) ? chosen[2:0] : queue_q[1];
     info.tags          = tags;
     info.l3_kind       = l3_kind;
     info.l4_kind       = l4_kind;

@@ -113,8 +113,13 @@ class Device(Registers):
 
 
 def cut(packets: Sequence[tuple[int, bytes]]) -> list[int]:
-    """Packets of lanes as flits."""
-    return [flit.to_int() for lane, packet in packets for flit in to_flits(packet, replace(meta_of(packet), ingress_port=lane))]
+    """Packets of lanes as flits; no rule has chosen their queue."""
+    return [flit for lane, packet in packets for flit in chosen(lane, packet, 0)]
+
+
+def chosen(lane: int, packet: bytes, queue: int) -> list[int]:
+    """A packet as flits with this `queue` in its metadata."""
+    return [flit.to_int() for flit in to_flits(packet, replace(meta_of(packet), ingress_port=lane, queue=queue))]
 
 
 def split(words: Sequence[int]) -> tuple[list[Flit], list[HostInfo]]:
@@ -136,13 +141,14 @@ async def check(dut, packets: list[bytes], stall: float = 0.3) -> None:
     device = Device(dut)
     source, sink = await device.begin(stall)
     await device.spread_all()
-    sent = [(random.choice([0, 1, 2, LANES, layouts.HOST_PORT]), packet) for packet in packets]
-    words = cut(sent)
+    lanes = [0, 1, 2, LANES, layouts.HOST_PORT]
+    sent = [(random.choice(lanes), packet, random.choice([0, random.randrange(16)])) for packet in packets]
+    words = [flit for one in sent for flit in chosen(*one)]
     source.send(*words)
     flits, infos = split(await sink.wait_for(len(words)))
     assert [flit.to_int() for flit in flits] == words, "packets leave as they came"
-    for (lane, packet), info in zip(sent, infos, strict=True):
-        expected = describe(packet, device.lanes[lane] if lane < LANES else None)
+    for (lane, packet, queue), info in zip(sent, infos, strict=True):
+        expected = describe(packet, device.lanes[lane] if lane < LANES else None, queue, QUEUES)
         assert info == expected, f"lane {lane} {packet.hex()}:\n{info}\n{expected}"
     for _ in range(3):
         await RisingEdge(dut.clk_i)

@@ -76,13 +76,13 @@ def _checksums(packet: bytes, record: PhvRecord) -> int:
     return found | (Checksum.CHECKSUM_L4_GOOD if good else Checksum.CHECKSUM_L4_BAD)
 
 
-def describe(packet: bytes, lane: Lane | None = None) -> HostInfo:
-    """What the host is told of a packet that came by a lane; None: by no lane."""
+def describe(packet: bytes, lane: Lane | None = None, queue: int = 0, queues: int = layout.HOST_QUEUES) -> HostInfo:
+    """What the host is told of a packet that came by a lane; None: by no lane. `queue` of its metadata; the device has `queues`."""
     record = parse(packet, Meta(length=len(packet)))
     kind, value = _hash(record, lane or Lane())
-    info = record.info
+    info, spread = record.info, (lane or Lane()).table[value % layout.RSS_ENTRIES] if kind else 0
     return HostInfo(
-        receive_queue=(lane or Lane()).table[value % layout.RSS_ENTRIES] if kind else 0,
+        receive_queue=queue - layout.CHOSEN_QUEUE if 0 <= queue - layout.CHOSEN_QUEUE < queues else spread,
         tags=info.tags,
         l3_kind=info.l3_kind,
         l4_kind=info.l4_kind,
