@@ -17,10 +17,14 @@ from bench.hostio import device
 @pytest.mark.skipif(shutil.which("dpdk-testpmd") is None, reason="DPDK is not installed: make dpdk")
 def test_packets_go_round_and_their_cost_is_told() -> None:
     small: dict[str, Any] = {"messages": (64, 2048), "slot_counts": (2,)}
-    found = hostio.measure(lambda text: None, True, sizes=(60,), count=20_000, runs=1, **small)
+    found = hostio.measure(lambda text: None, True, sizes=(60,), count=20_000, runs=1, pauses=(2000,), **small)
     assert [one["driver"] for one in found["rows"]] == ["sluice", "sluice, parsed", "buffers", "net_ring"]
     keys = ("send", "receive", "empty_poll", "parse", "packets_per_s")
     assert all(min(one[key] for key in keys) > 0 for one in found["rows"])
+    polls, sleeps = found["waits"]
+    assert (polls["way"], sleeps["way"]) == ("poll", "interrupt")
+    assert 0 < polls["latency_us"] <= polls["latency_99_us"] and 0 < sleeps["latency_us"] < sleeps["latency_99_us"]
+    assert 0 < sleeps["thread"] < polls["thread"] / 2 < 0.6 and sleeps["process"] > sleeps["thread"]
     by_software, by_device = found["rows"][:2]
     assert by_device["parse"] < by_software["parse"]
     parsed, bare = ([one for one in found["device"]["lanes"] if one["graph"] == graph] for graph in ("flow table", "none"))

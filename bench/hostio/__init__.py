@@ -3,8 +3,8 @@
 
 The host (`loop.c`): cycles of the polling thread in DPDK's transmit and receive calls, on the driver whose device is a cable in
 software (`functional:join`); the same in the device's buffers, without mbufs; beside both DPDK's net_ring, which hands over
-pointers. Behind receiving, what a packet is: by software, or as the device says it. The device (`device.py`): cycles of the RTL.
-All in one run.
+pointers. Behind receiving, what a packet is: by software, or as the device says it. How packets that come one by one are waited for
+(`wait.c`): by polling, or by receive interrupts. The device (`device.py`): cycles of the RTL. All in one run.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
@@ -27,18 +28,23 @@ from host.pmd.build import build_program
 
 SIZES, COUNT, RUNS, PATIENCE = (60, 256, 1514), 200_000, 3, 120
 KEYS = ("send", "receive", "empty_poll", "parse")
+PAUSES, WAITED = (100, 1000, 10_000), 1.0  # microseconds between two packets; seconds of a run, about
 
 
 def once(program: Path, driver: Path, ends: Sequence[str], size: int, count: int) -> dict[str, float]:
     """One run of the program between two ends (`loop.c`), the first word the DPDK device or none. Raises RuntimeError with its last
     words."""
+    return _run(program, driver, ends[0], [*ends[1:], str(size), str(count)])
+
+
+def _run(program: Path, driver: Path, vdev: str, words: Sequence[str]) -> dict[str, float]:
     cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
     eal = ["--no-huge", "--legacy-mem", "-m", "128", "--no-pci", "--file-prefix", f"hostio{os.getpid()}", "-d", str(driver)]
-    eal += ["--lcores", f"0@({cores})", *(["--vdev", ends[0]] if ends[0] else [])]
-    command = [str(program), *eal, "--", *ends[1:], str(size), str(count)]
+    eal += ["--lcores", f"0@({cores})", *(["--vdev", vdev] if vdev else [])]
+    command = [str(program), *eal, "--", *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(ends)}: status {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+        raise RuntimeError(f"{' '.join([vdev, *words])}: status {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 
@@ -76,6 +82,24 @@ def host_rows(log: Callable[[str], None], peers: bool, sizes: Sequence[int], cou
     return rows
 
 
+def waits(log: Callable[[str], None], pauses: Sequence[int], seconds: float, runs: int) -> list[dict[str, Any]]:
+    """Both ways to wait for packets that come one by one, the runs in turn; medians."""
+    program, driver = build_program(Path(__file__).with_name("wait.c")), build_driver()
+    rows = []
+    for pause in pauses:
+        log(f"packets every {pause} microseconds")
+        found: dict[str, list[dict[str, float]]] = {"poll": [], "interrupt": []}
+        for _ in range(runs):
+            for way, some in found.items():
+                with tempfile.TemporaryDirectory(prefix="sl-") as folder:  # a socket's name is short
+                    vdev = f"net_sluice0,device=functional,lanes=[unix:{folder}/lane]"
+                    count = max(40, round(seconds * 1e6 / pause))
+                    some.append(_run(program, driver, vdev, [way, f"{folder}/lane", str(pause), str(count)]))
+        for way, some in found.items():
+            rows.append({"way": way, "pause_us": pause, **{key: round(median(one[key] for one in some), 3) for key in some[0]}})
+    return rows
+
+
 def conversions(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What mbufs cost: the driver's calls without those of the library in them."""
     by_driver = {(one["driver"], one["size"]): one for one in rows}
@@ -93,11 +117,14 @@ def measure(
     sizes: tuple[int, ...] = SIZES,
     count: int = COUNT,
     runs: int = RUNS,
+    pauses: tuple[int, ...] = PAUSES,
     **device_sizes: Any,
 ) -> dict[str, Any]:
     """Both sides; `device_sizes` are further arguments of `device.measure`."""
     rows = host_rows(log, peers, sizes, count, runs)
-    return {"burst": 32, "rows": rows, "conversions": conversions(rows), "device": device.measure(log, sizes, **device_sizes)}
+    waited = waits(log, pauses, WAITED, runs)
+    host = {"burst": 32, "rows": rows, "conversions": conversions(rows), "waits": waited}
+    return {**host, "device": device.measure(log, sizes, **device_sizes)}
 
 
 def _print(console: Console, title: str, names: Mapping[str, str], rows: Sequence[dict[str, Any]]) -> None:
@@ -119,6 +146,9 @@ def show(result: dict[str, Any], console: Console) -> None:
     _print(console, "cycles of the time stamp counter a packet, bursts of 32", names, result["rows"])
     names = {"size": "bytes", "to_mbuf": "buffer to mbuf", "from_mbuf": "mbuf to buffer"}
     _print(console, "of it, the driver's over the buffers'", names, result["conversions"])
+    names = {"way": "way", "pause_us": "µs between packets", "latency_us": "latency, µs", "latency_99_us": "99 in 100"}
+    names |= {"thread": "s/s of the thread that waits", "process": "and with the device's"}
+    _print(console, "waiting for packets one by one: latency from program to program, processor time", names, result["waits"])
     figures = {"cycles": "cycles a packet", "latency_cycles": "latency, cycles", "gbps": "Gbit/s at 200 MHz"}
     names = {"graph": "graph", "way": "way", "size": "bytes", **figures}
     _print(console, "the device between lane and host, RTL", names, result["device"]["lanes"])

@@ -10,7 +10,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { STEP = 16, SLEEP_MILLISECONDS = 250 };
+enum { STEP = 16, SLEEP_MILLISECONDS = 250, WAITERS = SERVICE_LANES * SLUICE_HOST_QUEUES };
+_Static_assert(WAITERS <= 64, "a bit of `armed` each");
+
+// Who sleeps until a packet is in a ring.
+struct waiter {
+    _Atomic(const struct sluice_queue *) ring;
+    int event; // one more than the eventfd; 0: none
+};
 
 struct service {
     struct sluice_device *device;
@@ -18,6 +25,8 @@ struct service {
     int event;
     atomic_bool stop, sleeping;
     atomic_int status;
+    atomic_ullong armed; // bit: of a waiter that has not been woken since it asked for it
+    struct waiter waiters[WAITERS];
     pthread_mutex_t turn; // a caller's, or nobody's
     struct lane *lane[SERVICE_LANES];
     atomic_bool on[SERVICE_LANES];
@@ -55,11 +64,36 @@ int service_free(struct service *service) {
         int closed = lane_close(service->lane[lane]);
         result = closed ? closed : result;
     }
+    for (unsigned i = 0; i < WAITERS; i++)
+        if (service->waiters[i].event)
+            close(service->waiters[i].event - 1);
     if (service->event >= 0)
         close(service->event);
     pthread_mutex_destroy(&service->turn);
     free(service);
     return result;
+}
+
+static unsigned place_of(unsigned lane, unsigned queue) {
+    return lane * SLUICE_HOST_QUEUES + queue;
+}
+
+// The waiter is woken if a packet is there for it, once.
+static void wake_waiter(struct service *it, unsigned place) {
+    const struct sluice_queue *ring = atomic_load(&it->waiters[place].ring);
+    uint64_t bit = 1ULL << place, one = 1;
+    if (!atomic_load(&it->on[place / SLUICE_HOST_QUEUES]) || !sluice_queue_waits(ring))
+        return;
+    if (atomic_fetch_and(&it->armed, ~bit) & bit && write(it->waiters[place].event - 1, &one, sizeof one) < 0)
+        return; // it is full: awake already
+}
+
+// After packets may have come into rings. Whoever asks to be woken looks into its ring afterwards, so one of both sees
+// the other.
+static void wake_waiters(struct service *it) {
+    atomic_thread_fence(memory_order_seq_cst);
+    for (uint64_t left = atomic_load_explicit(&it->armed, memory_order_relaxed); left; left &= left - 1)
+        wake_waiter(it, (unsigned)__builtin_ctzll(left));
 }
 
 static int feed(struct service *it, unsigned lane) {
@@ -118,6 +152,7 @@ static int step(struct service *it) {
             return result;
         collected |= result;
     }
+    wake_waiters(it);
     return !idle || collected;
 }
 
@@ -139,6 +174,7 @@ static int sleep_until_work(struct service *it) {
         if (lane_fd(it->lane[lane]) >= 0 && !it->gone[lane])
             waits[count++] = (struct pollfd){.fd = lane_fd(it->lane[lane]), .events = POLLIN};
     atomic_store(&it->sleeping, true);
+    wake_waiters(it); // of a lane that was set on just now
     if (!has_work(it) && !atomic_load(&it->stop))
         woken = poll(waits, count, SLEEP_MILLISECONDS);
     atomic_store(&it->sleeping, false);
@@ -182,7 +218,33 @@ void service_begin(struct service *service) {
 }
 
 void service_end(struct service *service) {
+    wake_waiters(service); // time passes while a register is read or written
     pthread_mutex_unlock(&service->turn);
+}
+
+int service_event(struct service *service, unsigned lane, unsigned queue) {
+    if (lane >= service->lanes || queue >= SLUICE_HOST_QUEUES)
+        return -EINVAL;
+    struct waiter *waiter = &service->waiters[place_of(lane, queue)];
+    if (!waiter->event)
+        waiter->event = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC) + 1;
+    return waiter->event ? waiter->event - 1 : -errno;
+}
+
+void service_arm(struct service *service, unsigned lane, unsigned queue, const struct sluice_queue *ring) {
+    unsigned place = place_of(lane, queue);
+    atomic_store(&service->waiters[place].ring, ring);
+    atomic_fetch_or(&service->armed, 1ULL << place);
+    atomic_thread_fence(memory_order_seq_cst);
+    wake_waiter(service, place);
+}
+
+void service_disarm(struct service *service, unsigned lane, unsigned queue) {
+    atomic_fetch_and(&service->armed, ~(1ULL << place_of(lane, queue)));
+}
+
+bool service_is_armed(const struct service *service, unsigned lane, unsigned queue) {
+    return atomic_load(&service->armed) >> place_of(lane, queue) & 1;
 }
 
 void service_lane_set(struct service *service, unsigned lane, bool on) {

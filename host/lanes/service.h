@@ -30,6 +30,15 @@ void service_end(struct service *service);
 // A lane that is off loses what comes to it, but for a capture, which waits, and what leaves it.
 void service_lane_set(struct service *service, unsigned lane, bool on);
 
+// For who sleeps until a packet is there: the event (an eventfd, 8 bytes) of a lane's queue; made when it is asked for
+// first, there until service_free. A negative errno: there is none.
+int service_event(struct service *service, unsigned lane, unsigned queue);
+// The event comes once, when a packet is in the ring of the queue and the lane is on; at once where that is so now. Any
+// thread. An event that has come stays when the queue is disarmed: who wakes up may find nothing.
+void service_arm(struct service *service, unsigned lane, unsigned queue, const struct sluice_queue *ring);
+void service_disarm(struct service *service, unsigned lane, unsigned queue);
+bool service_is_armed(const struct service *service, unsigned lane, unsigned queue);
+
 // 0 while the device runs, or the negative errno with which it failed.
 int service_status(const struct service *service);
 uint64_t service_drops(struct service *service, unsigned lane, enum port_drop why);

@@ -83,6 +83,11 @@ unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *
     return found;
 }
 
+int sluice_queue_waits(const struct sluice_queue *queue) {
+    uint64_t index = __atomic_load_n(&queue->received, __ATOMIC_ACQUIRE);
+    return valid_word(buffer_at(queue->ring, index)) == generation(index);
+}
+
 void sluice_queue_release(struct sluice_queue *queue) {
     __atomic_store_n(&queue->received, queue->received + queue->held, __ATOMIC_RELEASE);
     queue->held = 0;

@@ -143,6 +143,15 @@ static struct rte_mbuf *take(struct pmd_rx_queue *queue, const struct sluice_pac
     return mbuf;
 }
 
+// A queue whose thread waits for the next packet has handled all that came so far: nothing is in its ring, and what was
+// taken out before that is sent or dropped. In this order: a packet that is out of the ring is in `taken`.
+static bool sleeps(const struct pmd_port *port, unsigned number) {
+    const struct pmd_rx_queue *queue = port->rx[number];
+    if (!service_is_armed(port->device->service, port->lane, number) || sluice_queue_waits(queue->ring))
+        return false;
+    return __atomic_load_n(&queue->taken, __ATOMIC_ACQUIRE) == __atomic_load_n(&queue->handled, __ATOMIC_ACQUIRE);
+}
+
 // For the order fence (docs/design/fence.md). Who polls a queue again has handled what it got before: sent it, or
 // dropped it. The lane is as far as the last of its queues.
 static void tell_handled(struct pmd_rx_queue *queue) {
@@ -151,7 +160,8 @@ static void tell_handled(struct pmd_rx_queue *queue) {
     __atomic_store_n(&queue->handled, queue->taken, __ATOMIC_RELEASE);
     for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++) {
         const struct pmd_rx_queue *one = port->rx[i];
-        uint64_t handled = one && one->pool ? __atomic_load_n(&one->handled, __ATOMIC_ACQUIRE) : UINT64_MAX;
+        bool counts = one && one->pool && (one == queue || !sleeps(port, i));
+        uint64_t handled = counts ? __atomic_load_n(&one->handled, __ATOMIC_ACQUIRE) : UINT64_MAX;
         all = handled < all ? handled : all;
     }
     sluice_poll_done(port->device->sluice, port->lane, all);
@@ -164,17 +174,21 @@ static void note_taken(struct pmd_rx_queue *queue, uint64_t newest, const struct
     uint64_t taken = last ? last->timestamp : newest;
     if (taken <= queue->taken)
         return;
-    queue->taken = taken;
+    __atomic_store_n(&queue->taken, taken, __ATOMIC_RELEASE);
     while (newest < taken && !__atomic_compare_exchange_n(&queue->port->newest, &newest, taken, false, __ATOMIC_RELEASE,
                                                           __ATOMIC_RELAXED))
         ;
 }
 
+void pmd_rx_handled(struct pmd_rx_queue *queue) {
+    if (queue->handled != queue->taken)
+        tell_handled(queue);
+}
+
 uint16_t pmd_rx_burst(void *polled, struct rte_mbuf **packets, uint16_t count) {
     struct pmd_rx_queue *queue = polled;
     struct sluice_packet batch[PMD_BATCH];
-    if (queue->handled != queue->taken)
-        tell_handled(queue);
+    pmd_rx_handled(queue);
     uint64_t newest = __atomic_load_n(&queue->port->newest, __ATOMIC_ACQUIRE);
     unsigned found = sluice_queue_receive(queue->ring, batch, count < PMD_BATCH ? count : PMD_BATCH);
     uint16_t own = 0;

@@ -96,8 +96,16 @@ int pmd_rss_get(struct rte_eth_dev *ethdev, struct rte_eth_rss_conf *conf);
 int pmd_reta_update(struct rte_eth_dev *ethdev, struct rte_eth_rss_reta_entry64 *entries, uint16_t count);
 int pmd_reta_query(struct rte_eth_dev *ethdev, struct rte_eth_rss_reta_entry64 *entries, uint16_t count);
 
+// interrupts.c: receive interrupts; 0 or a negative errno. Forgetting takes all who wait out of their epoll instances.
+int pmd_interrupts_configure(struct rte_eth_dev *ethdev);
+void pmd_interrupts_forget(struct rte_eth_dev *ethdev);
+int pmd_interrupt_enable(struct rte_eth_dev *ethdev, uint16_t queue);
+int pmd_interrupt_disable(struct rte_eth_dev *ethdev, uint16_t queue);
+
 // burst.c
 const uint32_t *pmd_packet_types(struct rte_eth_dev *ethdev);
+// What was polled is sent or dropped: for the order fence.
+void pmd_rx_handled(struct pmd_rx_queue *queue);
 uint16_t pmd_rx_burst(void *queue, struct rte_mbuf **packets, uint16_t count);
 uint16_t pmd_tx_burst(void *queue, struct rte_mbuf **packets, uint16_t count);
 

@@ -15,11 +15,14 @@ static struct pmd_port *port_of(const struct rte_eth_dev *ethdev) {
 
 static int pmd_configure(struct rte_eth_dev *ethdev) {
     const struct rte_eth_conf *wanted = &ethdev->data->dev_conf;
-    if (wanted->lpbk_mode || wanted->intr_conf.rxq || wanted->dcb_capability_en) {
-        PMD_LOG(ERR, "%s: loopback, receive interrupts and DCB are not there\n", ethdev->data->name);
+    if (wanted->lpbk_mode || wanted->dcb_capability_en) {
+        PMD_LOG(ERR, "%s: loopback and DCB are not there\n", ethdev->data->name);
         return -ENOTSUP;
     }
-    return service_status(port_of(ethdev)->device->service) ? -EIO : pmd_rss_configure(ethdev);
+    if (service_status(port_of(ethdev)->device->service))
+        return -EIO;
+    int result = pmd_rss_configure(ethdev);
+    return result ? result : pmd_interrupts_configure(ethdev);
 }
 
 static int pmd_link_update(struct rte_eth_dev *ethdev, int wait) {
@@ -242,6 +245,7 @@ int pmd_port_close(struct rte_eth_dev *ethdev) {
     if (rte_eal_process_type() != RTE_PROC_PRIMARY)
         return 0;
     pmd_stop(ethdev);
+    pmd_interrupts_forget(ethdev);
     pmd_flows_forget_port(device->flows, port->lane);
     device->ports[port->lane] = NULL;
     for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++)
@@ -269,6 +273,8 @@ const struct eth_dev_ops pmd_ops = {
     .rx_queue_release = pmd_rx_release,
     .tx_queue_setup = pmd_tx_setup,
     .tx_queue_release = pmd_tx_release,
+    .rx_queue_intr_enable = pmd_interrupt_enable,
+    .rx_queue_intr_disable = pmd_interrupt_disable,
     .rxq_info_get = pmd_rx_info,
     .reta_update = pmd_reta_update,
     .reta_query = pmd_reta_query,

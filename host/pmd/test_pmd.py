@@ -8,6 +8,7 @@ import random
 import signal
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -257,6 +258,14 @@ def test_hash_queue_type_and_checksums_are_what_dpdk_has(tmp_path: Path, device:
     ok, *counts = line.split()
     received, hashed, good, bad, *queues = map(int, counts)
     assert ok == "ok" and received > hashed > 0.7 * received and min(good, bad, *queues) > 5, line
+
+
+@pytest.mark.parametrize(("device", "rounds"), [("sim", 50), ("functional", 2000)])
+def test_a_packet_wakes_who_waits_for_it_and_nothing_else_does(tmp_path: Path, device: str, rounds: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="sl-") as folder:  # a socket's name is short
+        line = bare(tmp_path, f"{folder}/lane,{rounds}", f"unix:{folder}/lane", device=device, program="interrupts")
+    ok, wakes = line.split()
+    assert ok == "ok" and int(wakes) > rounds, line
 
 
 def test_the_features_file_says_what_the_code_does() -> None:

@@ -160,6 +160,8 @@ struct sluice_queue;
 int sluice_queue_open(struct sluice_device *device, unsigned lane, unsigned queue, struct sluice_queue **out);
 unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *packets, unsigned count);
 void sluice_queue_release(struct sluice_queue *queue);
+// Whether a packet is there that was not released; of any thread.
+int sluice_queue_waits(const struct sluice_queue *queue);
 
 // How the packets of a lane are spread: what is hashed (bits of enum sluice_hash_kind; 0 at first: all are for queue
 // 0), with which key (from its first bit on), and which queue the hashes that end in `entry` are for. Key and table are
