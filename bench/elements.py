@@ -45,7 +45,11 @@ EMPTY = """.element Empty (packet in -> packet out) {
 }
 """
 # What does not fit into the 208 memory blocks of the ECP5-5G 85k: a parameter as it is written, and the largest that fits.
-FITTING = {"CuckooHash": ("Entries = 32768", "Entries = 4096")}
+FITTING = {
+    "CuckooHash": ("Entries = 32768", "Entries = 4096"),
+    "HashTCAM": ("Groups = 16, Entries = 1024", "Groups = 8, Entries = 1024"),
+    "TCAM": ("Groups = 4, Entries = 512", "Groups = 3, Entries = 128"),  # 2 x 256 takes 212 block RAMs of 208
+}
 # Table 2 of ClickNP (SIGCOMM 2016): MHz, peak Gbps or Mpps, delay in cycles, percent of the chip's logic and block RAM.
 CLICKNP = {
     "L4Parser": {"mhz": 221.93, "gbps": 113.6, "delay_cycles": 11, "logic_percent": 0.8, "bram_percent": 0.2},
