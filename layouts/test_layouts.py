@@ -108,7 +108,9 @@ def test_c_reads_the_field_that_python_wrote(tmp_path):
 BITS = r"""#include "sluice_layouts.h"
     #include <stdio.h>
     enum { SIZE = 11 };
-    static unsigned bit(const uint8_t *bytes, int big, unsigned at) { return bytes[big ? SIZE - 1 - at / 8 : at / 8] >> at % 8 & 1; }
+    static unsigned bit(const uint8_t *bytes, int big, unsigned at) {
+        return bytes[big ? SIZE - 1 - at / 8 : at / 8] >> at % 8 & 1;
+    }
     int main(void) {
         for (int big = 0; big < 2; big++)
             for (unsigned width = 1; width <= 64; width++)
