@@ -162,9 +162,40 @@ def _move(field: FieldType, at: int, kinds: dict[str, Item], put: bool, big: boo
     return [*head, *body, *tail]
 
 
+def _is_number(field: FieldType, kinds: dict[str, Item]) -> bool:
+    return not field.is_array and field.width <= 64 and not isinstance(kinds.get(field.type), AggregateType)
+
+
+def _runs(places: list[tuple[FieldType, int]], kinds: dict[str, Item]) -> list[list[tuple[FieldType, int]]]:
+    """The fields from the lowest on; neighbours that are numbers, up to 64 bits of them, together."""
+    runs: list[list[tuple[FieldType, int]]] = []
+    for field, at in sorted(places, key=lambda place: place[1]):
+        follows = bool(runs) and _is_number(field, kinds) and _is_number(runs[-1][0][0], kinds)
+        if follows and at + field.width - runs[-1][0][1] <= 64:
+            runs[-1].append((field, at))
+        else:
+            runs.append([(field, at)])
+    return runs
+
+
+def _move_run(run: list[tuple[FieldType, int]], kinds: dict[str, Item], put: bool, big: bool) -> list[str]:
+    """The statements that write or read such fields: as one number, with one access to memory. Memory that was written in smaller
+    pieces than it is read in is waited for."""
+    (field, at), first = run[-1], run[0][1]
+    if len(run) == 1:
+        return _move(field, at, kinds, put, big)
+    place, indent = f"bytes, size, big, base + {first}U, {at + field.width - first}U", "\n        "
+    masks = [(one, where - first, f"{(1 << one.width) - 1:#x}ULL") for one, where in run]
+    if put:
+        parts = [f"((uint64_t)value->{one.name} & {mask}) << {shift}" for one, shift, mask in masks]
+        return [f"    sluice_bits_put({place},{indent}{f' |{indent}'.join(parts)});"]
+    parts = [f"value->{one.name} = ({_integer(one.width)})(bits >> {shift} & {mask});" for one, shift, mask in masks]
+    return [f"    {{{indent}const uint64_t bits = sluice_bits_get({place});{indent}{indent.join(parts)}", "    }"]
+
+
 def _aggregate(item: AggregateType, kinds: dict[str, Item]) -> list[str]:
     name, size, big = f"sluice_{base(item.name)}", (item.bits + 7) // 8, item.kind == "header"
-    places = placed(item)
+    runs = _runs(placed(item), kinds)
     at = "uint8_t *bytes, unsigned size, int big, unsigned base"
     return [
         f"#define SLUICE_{upper(item.name)}_BITS {item.bits}U",
@@ -173,10 +204,10 @@ def _aggregate(item: AggregateType, kinds: dict[str, Item]) -> list[str]:
         *(_field(field, kinds) for field in item.fields),
         "};",
         f"SLUICE_LAYOUT void {name}_put_at(const struct {name} *value, {at}) {{",
-        *(line for field, where in places for line in _move(field, where, kinds, True, big)),
+        *(line for run in runs for line in _move_run(run, kinds, True, big)),
         "}",
         f"SLUICE_LAYOUT void {name}_get_at(struct {name} *value, const {at}) {{",
-        *(line for field, where in places for line in _move(field, where, kinds, False, big)),
+        *(line for run in runs for line in _move_run(run, kinds, False, big)),
         "}",
         f"static inline void {name}_pack(const struct {name} *value, uint8_t *bytes) {{",
         f"    memset(bytes, 0, {size});",
