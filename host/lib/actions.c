@@ -29,6 +29,8 @@ int sluice_actions_check(const struct sluice_device *device, const struct sluice
     }
     for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++) {
         const struct sluice_action *action = &actions->slots[i];
+        if (action->opcode == SLUICE_ACTION_NONE && action->operand == 0)
+            continue;
         bool sets = action->opcode == SLUICE_ACTION_SET || action->opcode == SLUICE_ACTION_SET_LONG;
         if (action->opcode > SLUICE_ACTION_INSERT_RAW || action->operand >> 24)
             return sluice_fail(-EINVAL, "slot %u: opcode %u, operand %#x", i, action->opcode, action->operand);
@@ -63,6 +65,10 @@ static void release_edit(struct sluice_device *device, struct sluice_edit_table 
 
 void sluice_edits_release(struct sluice_device *device, struct sluice_edit_table *table,
                           const uint16_t held[SLUICE_ACTION_SLOTS]) {
+    static const uint16_t none[SLUICE_ACTION_SLOTS] = {NO_EDIT, NO_EDIT, NO_EDIT, NO_EDIT,
+                                                       NO_EDIT, NO_EDIT, NO_EDIT, NO_EDIT};
+    if (memcmp(held, none, sizeof none) == 0)
+        return;
     for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++)
         release_edit(device, table, held[i]);
 }

@@ -48,6 +48,24 @@ int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t
     return explain(result, "write", address);
 }
 
+static int one_by_one(struct sluice_device *device, struct sluice_access *accesses, unsigned count) {
+    int result = 0;
+    for (unsigned i = 0; i < count && result == 0; i++)
+        result = accesses[i].is_read ? sluice_read_locked(device, accesses[i].address, &accesses[i].value)
+                                     : sluice_write_locked(device, accesses[i].address, accesses[i].value);
+    return result;
+}
+
+int sluice_batch_locked(struct sluice_device *device, struct sluice_access *accesses, unsigned count) {
+    unsigned done = 0;
+    if (!device->transport->reg_batch)
+        return one_by_one(device, accesses, count);
+    int result = sluice_tell_rings_locked(device);
+    result = result ? result : device->transport->reg_batch(device->transport, accesses, count, &done);
+    sluice_hear_rings_locked(device);
+    return result ? explain(result, accesses[done].is_read ? "read" : "write", accesses[done].address) : 0;
+}
+
 int sluice_register_read(struct sluice_device *device, uint32_t address, uint32_t *value) {
     pthread_mutex_lock(&device->lock);
     int result = sluice_read_locked(device, address, value);

@@ -66,6 +66,8 @@ struct sluice_device {
 
 int sluice_read_locked(struct sluice_device *device, uint32_t address, uint32_t *value);
 int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t value);
+// Accesses one after the other, up to the first that fails.
+int sluice_batch_locked(struct sluice_device *device, struct sluice_access *accesses, unsigned count);
 // Memory of a ring to the host. 0, -ENOMEM, or -ENOENT where the device has no such queue.
 int sluice_queue_attach(struct sluice_device *device, struct sluice_queue *queue, unsigned number);
 // Before time passes: what pollers have released and submitted becomes known to the device. After: what it has taken.

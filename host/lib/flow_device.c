@@ -4,26 +4,37 @@
 // the element holds already are not written again: rules of one mask differ in few.
 #include "flow_table.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sluice/sluice.h"
+#include "transport.h"
 
-enum { WORD = 4, PAIR = 2 * WORD, POLLS = 100000 };
+enum { WORD = 4, BLOCK = 4 * WORD, POLLS = 100000 };
+enum { HALF = SLUICE_FLOW_OPERAND_BYTES / 2 }; // of an operand
+_Static_assert(HALF == SLUICE_FLOW_WORDS * 8 && HALF % BLOCK == 0 && SLUICE_INSTRUCTION_BYTES % WORD == 0,
+               "whole blocks and words");
+enum { BLOCKS = (SLUICE_INSTRUCTION_BYTES + BLOCK - 1) / BLOCK };
+enum { HEAD = BLOCK }; // bytes of an instruction that name kind, rule and target
+enum { RESPONSE_WORDS = SLUICE_RESPONSE_BYTES / WORD };
+enum { MOST = 4 + (SLUICE_FLOW_OPERAND_BYTES + SLUICE_INSTRUCTION_BYTES) / WORD }; // accesses of an operation
 enum { STATUS_READY = 1, WORD_CYCLES = 2 }; // a register access takes that many cycles or more
 
 struct sluice_flow_device {
     struct sluice_flow_bus bus;
     uint32_t groups, group_entries, ternary_entries, latency;
-    uint8_t operand[SLUICE_FLOW_OPERAND_BYTES], instruction[SLUICE_INSTRUCTION_BYTES]; // what the element holds
-    struct sluice_action_set actions;                                                  // of that instruction
-    bool is_known;
+    uint8_t operand[SLUICE_FLOW_OPERAND_BYTES], instruction[BLOCKS * BLOCK]; // what the element holds
+    struct sluice_action_set actions;                                        // of that instruction
+    bool is_known, is_operand_known;
     bool has_deleted; // since the last pause: packets of the rule may be under way
 };
 
 static uint32_t word_of(const uint8_t *bytes) {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    uint32_t word;
+    memcpy(&word, bytes, sizeof word);
+    return le32toh(word);
 }
 
 static int read_word(const struct sluice_flow_device *device, uint32_t address, uint32_t *value) {
@@ -34,74 +45,115 @@ static int write_word(const struct sluice_flow_device *device, uint32_t address,
     return device->bus.write(device->bus.context, address, value);
 }
 
-// Bytes into registers from `address` on, the words that differ from `held`; most do not, so two are compared at once.
-static int write_words(const struct sluice_flow_device *device, uint32_t address, const uint8_t *bytes, uint8_t *held,
-                       unsigned size) {
-    for (unsigned pair = 0; pair < size; pair += PAIR) {
-        if (device->is_known && memcmp(held + pair, bytes + pair, PAIR) == 0)
-            continue;
-        for (unsigned at = pair; at < pair + PAIR; at += WORD) {
-            if (device->is_known && memcmp(held + at, bytes + at, WORD) == 0)
-                continue;
-            int result = write_word(device, address + at, word_of(bytes + at));
-            if (result)
-                return result;
-            memcpy(held + at, bytes + at, WORD);
-        }
-    }
-    return 0;
+// Accesses that are done at once, where the bus can.
+struct batch {
+    struct sluice_access accesses[MOST];
+    unsigned count;
+};
+
+static void add_access(struct batch *batch, uint32_t address, uint32_t value, bool is_read) {
+    batch->accesses[batch->count++] = (struct sluice_access){address, value, is_read};
 }
-_Static_assert(SLUICE_FLOW_OPERAND_BYTES % PAIR == 0 && SLUICE_INSTRUCTION_BYTES % PAIR == 0, "whole pairs of words");
+
+static int run_batch(const struct sluice_flow_device *device, struct batch *batch) {
+    int result = 0;
+    if (device->bus.batch)
+        return device->bus.batch(device->bus.context, batch->accesses, batch->count);
+    for (unsigned i = 0; i < batch->count && result == 0; i++) {
+        struct sluice_access *one = &batch->accesses[i];
+        result =
+            one->is_read ? read_word(device, one->address, &one->value) : write_word(device, one->address, one->value);
+    }
+    return result;
+}
+
+// Bytes into registers from `address` on, the words that differ from `held`. Most do not: blocks, as large as
+// compilers compare without a loop, come first. Both
+// are of whole blocks; behind `size` they are equal.
+static void add_words(struct batch *batch, uint32_t address, const uint8_t *bytes, uint8_t *held, unsigned size,
+                      bool is_known) {
+    for (unsigned block = 0; block < size; block += BLOCK) {
+        if (is_known && memcmp(held + block, bytes + block, BLOCK) == 0)
+            continue;
+        for (unsigned at = block; at < block + BLOCK && at < size; at += WORD)
+            if (!is_known || memcmp(held + at, bytes + at, WORD))
+                add_access(batch, address + at, word_of(bytes + at), false);
+        memcpy(held + block, bytes + block, BLOCK);
+    }
+}
+
+static bool has_operand(const struct sluice_flow_operation *op) {
+    return op->kind == SLUICE_INSTRUCTION_POPULATE || op->kind == SLUICE_INSTRUCTION_UPDATE;
+}
 
 // A deletion names the rule only; what it leaves open stays as it is in the element.
-static int write_instruction(struct sluice_flow_device *device, const struct sluice_flow_operation *op) {
+static void add_instruction(struct sluice_flow_device *device, struct batch *batch,
+                            const struct sluice_flow_operation *op) {
     struct sluice_instruction instruction = {
         .rule_id = op->rule_id, .rule_priority = op->rule_priority, .table_id = op->table_id, .kind = op->kind};
     const struct sluice_flow_target target = {.group = op->group, .operand = 0};
-    uint8_t bytes[SLUICE_INSTRUCTION_BYTES];
-    if (op->kind == SLUICE_INSTRUCTION_POPULATE || op->kind == SLUICE_INSTRUCTION_UPDATE)
+    uint8_t bytes[BLOCKS * BLOCK] = {0};
+    if (has_operand(op))
         device->actions = op->actions;
     instruction.actions = device->actions;
     sluice_flow_target_pack(&target, instruction.value);
     sluice_instruction_pack(&instruction, bytes);
-    return write_words(device, SLUICE_OFU_REGISTERS_INSTRUCTION, bytes, device->instruction, sizeof bytes);
+    add_words(batch, SLUICE_OFU_REGISTERS_INSTRUCTION, bytes, device->instruction,
+              !device->is_known || has_operand(op) ? SLUICE_INSTRUCTION_BYTES : HEAD, device->is_known);
 }
 
-static int write_operation(struct sluice_flow_device *device, const struct sluice_flow_operation *op) {
-    struct sluice_flow_operand operand = {0};
-    uint8_t bytes[SLUICE_FLOW_OPERAND_BYTES];
-    int result = 0;
+static void add_operation(struct sluice_flow_device *device, struct batch *batch,
+                          const struct sluice_flow_operation *op) {
     if (!device->is_known)
-        result = write_word(device, SLUICE_FLOW_REGISTERS_OPERAND_INDEX, 0);
-    if (result == 0 && (op->kind != SLUICE_INSTRUCTION_DELETE || !device->is_known)) {
-        memcpy(operand.value, op->value, sizeof operand.value);
-        memcpy(operand.mask, op->mask, sizeof operand.mask);
-        sluice_flow_operand_pack(&operand, bytes);
-        result = write_words(device, SLUICE_FLOW_REGISTERS_OPERAND, bytes, device->operand, sizeof bytes);
+        add_access(batch, SLUICE_FLOW_REGISTERS_OPERAND_INDEX, 0, false);
+    if (has_operand(op)) {
+        // flow_operand_t: the value in the lower half, the mask in the upper.
+        add_words(batch, SLUICE_FLOW_REGISTERS_OPERAND, (const uint8_t *)op->value, device->operand, HALF,
+                  device->is_operand_known);
+        add_words(batch, SLUICE_FLOW_REGISTERS_OPERAND + HALF, (const uint8_t *)op->mask, device->operand + HALF, HALF,
+                  device->is_operand_known);
     }
-    if (result == 0)
-        result = write_instruction(device, op);
-    device->is_known = result == 0;
-    return result ? result : write_word(device, SLUICE_OFU_REGISTERS_PUSH, 0);
+    add_instruction(device, batch, op);
+    add_access(batch, SLUICE_OFU_REGISTERS_PUSH, 0, false);
+}
+
+static void add_response(struct batch *batch) {
+    for (unsigned i = 0; i < RESPONSE_WORDS; i++)
+        add_access(batch, SLUICE_OFU_REGISTERS_RESPONSE + WORD * i, 0, true);
+}
+
+// The response that was read last; its kind is 0 where there was none yet.
+static struct sluice_response response_of(const struct batch *batch) {
+    struct sluice_response response;
+    const struct sluice_access *words = &batch->accesses[batch->count - RESPONSE_WORDS];
+    uint32_t bytes[RESPONSE_WORDS];
+    for (unsigned i = 0; i < RESPONSE_WORDS; i++)
+        bytes[i] = htole32(words[i].value);
+    sluice_response_unpack(&response, (const uint8_t *)bytes);
+    return response;
 }
 
 static int execute(void *context, const struct sluice_flow_operation *op) {
     struct sluice_flow_device *device = context;
-    int result = write_operation(device, op);
+    struct batch batch;
+    batch.count = 0;
+    device->is_operand_known &= device->is_known;
+    add_operation(device, &batch, op);
     device->has_deleted |= op->kind == SLUICE_INSTRUCTION_DELETE;
-    for (unsigned i = 0; result == 0 && i < POLLS; i++) {
-        uint32_t words[2] = {0};
-        struct sluice_response response;
-        uint8_t bytes[SLUICE_RESPONSE_BYTES];
-        for (unsigned n = 0; n < 2 && result == 0; n++)
-            result = read_word(device, SLUICE_OFU_REGISTERS_RESPONSE + 4 * n, &words[n]);
-        for (unsigned b = 0; b < sizeof bytes; b++)
-            bytes[b] = (uint8_t)(words[b / 4] >> 8 * (b % 4));
-        sluice_response_unpack(&response, bytes);
-        if (result == 0 && response.kind)
+    device->is_known = false; // until all is written
+    for (unsigned i = 0; i < POLLS; i++) {
+        add_response(&batch);
+        int result = run_batch(device, &batch);
+        if (result)
+            return result;
+        device->is_known = true;
+        device->is_operand_known |= has_operand(op);
+        struct sluice_response response = response_of(&batch);
+        if (response.kind)
             return -(int)response.status;
+        batch.count = 0;
     }
-    return result ? result : -ENODEV;
+    return -ENODEV;
 }
 
 static int counters(void *context, uint8_t table_id, uint32_t rule_id, struct sluice_rule_counters *out) {

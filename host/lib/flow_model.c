@@ -10,7 +10,7 @@
 
 #include "flow_hash.h"
 
-enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS, LINE = 64 };
+enum { NONE = -1, WORDS = SLUICE_FLOW_WORDS, LINE = 64 };
 
 // Two cache lines.
 struct model_rule {
@@ -55,22 +55,20 @@ static bool is_hashed(const struct sluice_flow_model *model, const struct model_
 static struct model_rule *next_of(const struct sluice_flow_model *model, uint32_t hash, uint32_t mask,
                                   const uint64_t *key, uint32_t *at) {
     for (int32_t id; (id = sluice_flow_index_next(&model->index, hash, at)) != NONE;)
-        if (model->rules[id].mask == mask && memcmp(model->rules[id].key, key, sizeof model->rules[id].key) == 0)
+        if (model->rules[id].mask == mask && sluice_flow_same(model->rules[id].key, key))
             return &model->rules[id];
     return NULL;
 }
 
 // The number of a mask, a fresh one where no rule has it: there are as many numbers as groups and ternary rules.
-static uint32_t number_of(struct sluice_flow_model *model, const uint8_t *mask) {
-    uint64_t bits[WORDS];
+static uint32_t number_of(struct sluice_flow_model *model, const uint64_t bits[WORDS]) {
     uint32_t number = 0;
-    sluice_flow_words(bits, mask);
     for (uint32_t i = 0; i < model->used_count; i++)
-        if (memcmp(model->mask[model->masks_used[i]].bits, bits, sizeof bits) == 0)
+        if (sluice_flow_same(model->mask[model->masks_used[i]].bits, bits))
             return model->masks_used[i];
     while (model->mask[number].rules)
         number++;
-    memcpy(model->mask[number].bits, bits, sizeof bits);
+    memcpy(model->mask[number].bits, bits, sizeof model->mask[number].bits);
     return number;
 }
 
@@ -99,9 +97,8 @@ static struct model_rule rule_from(const struct sluice_flow_model *model, const 
     struct model_rule rule = {
         .mask = (uint16_t)number, .rule_priority = op->rule_priority, .group = op->group, .used = true};
     sluice_flow_fold(rule.actions, &op->actions);
-    sluice_flow_words(rule.key, op->value);
     for (unsigned i = 0; i < WORDS; i++)
-        rule.key[i] &= model->mask[number].bits[i];
+        rule.key[i] = op->value[i] & model->mask[number].bits[i];
     rule.hash = sluice_flow_hash(rule.key, rule.mask);
     return rule;
 }
@@ -114,8 +111,8 @@ static bool is_in_group(const struct sluice_flow_model *model, const struct mode
     return false;
 }
 
-static bool has_mask(const struct sluice_flow_model *model, uint32_t number, const uint8_t *mask) {
-    return memcmp(model->mask[number].bits, mask, KEY) == 0;
+static bool has_mask(const struct sluice_flow_model *model, uint32_t number, const uint64_t bits[WORDS]) {
+    return sluice_flow_same(model->mask[number].bits, bits);
 }
 
 static void clear(struct sluice_flow_model *model, uint8_t table_id) {
@@ -167,8 +164,7 @@ static int update(struct sluice_flow_model *model, struct model_rule *rule, cons
         return 0;
     }
     struct model_rule next = rule_from(model, op, rule->mask);
-    if (op->group != rule->group || !has_mask(model, rule->mask, op->mask) ||
-        memcmp(next.key, rule->key, sizeof next.key))
+    if (op->group != rule->group || !has_mask(model, rule->mask, op->mask) || !sluice_flow_same(next.key, rule->key))
         return -EINVAL;
     sluice_flow_fold(rule->actions, &op->actions);
     rule->rule_priority = op->rule_priority;

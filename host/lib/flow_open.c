@@ -27,8 +27,15 @@ static int write_register(void *context, uint32_t address, uint32_t value) {
     return sluice_write_locked(flows->device, flows->edits.window + address, value);
 }
 
+static int run_batch(void *context, struct sluice_access *accesses, unsigned count) {
+    struct sluice_flows *flows = context;
+    for (unsigned i = 0; i < count; i++)
+        accesses[i].address += flows->edits.window;
+    return sluice_batch_locked(flows->device, accesses, count);
+}
+
 static int open_table(struct sluice_flows *flows) {
-    const struct sluice_flow_bus bus = {flows, read_register, write_register};
+    const struct sluice_flow_bus bus = {flows, read_register, write_register, run_batch};
     struct sluice_flow_table table;
     int result = sluice_flow_device_new(&bus, &flows->table);
     if (result)
@@ -36,9 +43,10 @@ static int open_table(struct sluice_flows *flows) {
     sluice_flow_device_table(flows->table, &table);
     flows->rules = sluice_flow_rules_new(&table);
     flows->limit = table.groups * table.group_entries + table.ternary_entries;
-    flows->held = calloc(flows->limit, sizeof *flows->held);
+    flows->held = malloc(flows->limit * sizeof *flows->held);
     if (!flows->rules || !flows->held)
         return sluice_fail(-ENOMEM, "out of memory");
+    memset(flows->held, 0xff, flows->limit * sizeof *flows->held); // now, not when rules come, is memory fetched
     return sluice_flow_rules_flush(flows->rules);
 }
 

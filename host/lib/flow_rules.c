@@ -86,8 +86,8 @@ static struct sluice_flow_operation operation_of(const struct sluice_flow_rules 
                                        .group = rule->group,
                                        .rule_priority = rule->rule_priority,
                                        .rule_id = rule->rule_id};
-    memcpy(op.value, rule->value, KEY);
-    memcpy(op.mask, rules->mask[rule->mask].bits, KEY);
+    memcpy(op.value, rule->value, sizeof op.value);
+    memcpy(op.mask, rules->mask[rule->mask].bits, sizeof op.mask);
     sluice_flow_unfold(&op.actions, rule->actions);
     return op;
 }
@@ -95,8 +95,7 @@ static struct sluice_flow_operation operation_of(const struct sluice_flow_rules 
 // The mask's number, or NONE.
 static int32_t find_mask(const struct sluice_flow_rules *rules, const uint64_t bits[WORDS], uint32_t hash) {
     for (uint32_t i = 0; i < rules->masks; i++)
-        if (rules->mask[i].hash == hash && rules->mask[i].rules &&
-            memcmp(rules->mask[i].bits, bits, sizeof rules->mask[i].bits) == 0)
+        if (rules->mask[i].hash == hash && rules->mask[i].rules && sluice_flow_same(rules->mask[i].bits, bits))
             return (int32_t)i;
     return NONE;
 }
@@ -281,7 +280,7 @@ static int check(const struct sluice_flow_rules *rules, const struct rule *rule,
     for (int32_t id; (id = sluice_flow_index_next(&rules->index, rule->hash, &at)) != NONE;) {
         const struct rule *other = &rules->rules[id];
         if (other->mask == rule->mask && other->rule_priority == rule->rule_priority &&
-            memcmp(other->value, rule->value, sizeof rule->value) == 0)
+            sluice_flow_same(other->value, rule->value))
             return sluice_fail(-EEXIST, "a rule with this match and priority %u is there already", rule->rule_priority);
     }
     return 0;
@@ -312,6 +311,15 @@ static void keep(struct sluice_flow_rules *rules, int handle, struct rule *rule,
     link_place(rules, handle);
 }
 
+// The next rule's memory, for which it need not wait then.
+static void fetch_next(const struct sluice_flow_rules *rules) {
+    if (rules->handles.count == 0)
+        return;
+    const struct rule *next = &rules->rules[rules->handles.free[rules->handles.count - 1]];
+    __builtin_prefetch(next, 1);
+    __builtin_prefetch(next->actions, 1);
+}
+
 int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, const uint8_t *mask,
                          uint16_t rule_priority, const struct sluice_action_set *actions) {
     struct sluice_flow_operation op = {.rule_priority = rule_priority, .actions = *actions};
@@ -323,9 +331,8 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
         rule.value[i] &= bits[i];
     uint32_t mask_hash = sluice_flow_hash(bits, 0);
     rule.hash = sluice_flow_hash(rule.value, mask_hash);
-    sluice_flow_index_fetch(&rules->index, rule.hash);
-    memcpy(op.value, rule.value, KEY);
-    memcpy(op.mask, bits, KEY);
+    memcpy(op.value, rule.value, sizeof op.value);
+    memcpy(op.mask, bits, sizeof op.mask);
     rule.mask = find_mask(rules, bits, mask_hash);
     int result = check(rules, &rule, bits);
     if (result)
@@ -343,6 +350,7 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
     }
     int handle = take(&rules->handles); // there are as many as rule ids
     keep(rules, handle, &rule, &op);
+    fetch_next(rules);
     if (op.table_id == SLUICE_TABLE_TERNARY)
         grow(rules);
     return handle;
@@ -372,8 +380,11 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return -ENOENT;
-    struct sluice_flow_operation op = {.table_id = rule->table_id, .group = rule->group, .rule_id = rule->rule_id};
-    sluice_flow_index_fetch(&rules->index, rule->hash); // for afterwards
+    struct sluice_flow_operation op; // a deletion reads no more of it, and all of it is large
+    op.table_id = rule->table_id;
+    op.group = rule->group;
+    op.rule_priority = rule->rule_priority;
+    op.rule_id = rule->rule_id;
     int result = run(rules, SLUICE_INSTRUCTION_DELETE, &op);
     if (result)
         return sluice_fail(result, "the flow table refused the deletion of rule %d", handle);

@@ -14,6 +14,8 @@
 extern "C" {
 #endif
 
+enum { SLUICE_FLOW_WORDS = (SLUICE_FLOW_KEY_BYTES + 7) / 8 };
+
 // One operation on one of the table's two tables (SLUICE_TABLE_HASHED, SLUICE_TABLE_TERNARY).
 struct sluice_flow_operation {
     uint8_t kind; // enum sluice_instruction_kind
@@ -21,7 +23,9 @@ struct sluice_flow_operation {
     uint8_t group;          // SLUICE_TABLE_HASHED
     uint16_t rule_priority; // the higher wins
     uint32_t rule_id;
-    uint8_t value[SLUICE_FLOW_KEY_BYTES], mask[SLUICE_FLOW_KEY_BYTES];
+    // Nobody reads these of SLUICE_INSTRUCTION_DELETE and SLUICE_INSTRUCTION_INITIALIZE. Bytes of sluice_flow_key_pack,
+    // those behind the key 0.
+    uint64_t value[SLUICE_FLOW_WORDS], mask[SLUICE_FLOW_WORDS];
     struct sluice_action_set actions;
 };
 
@@ -85,11 +89,15 @@ bool sluice_flow_model_has(const struct sluice_flow_model *model, uint8_t table_
 // The table of a device, behind its window.
 struct sluice_flow_device;
 
+struct sluice_access; // transport.h
+
 // Register accesses; addresses are offsets in the window of the flow table. Both return 0 or a negative errno.
 struct sluice_flow_bus {
     void *context;
     int (*read)(void *context, uint32_t address, uint32_t *value);
     int (*write)(void *context, uint32_t address, uint32_t value);
+    // One after the other, up to the first that fails. NULL: there is only one at a time.
+    int (*batch)(void *context, struct sluice_access *accesses, unsigned count);
 };
 
 // Waits until the element is ready and switches it on. -ENODEV: the window is not of a flow table.

@@ -163,11 +163,14 @@ struct functional {
 
 // A cycle: one packet of each lane and one of the host. Whether any moved.
 bool functional_cycle(struct functional *it);
+void functional_advance(struct functional *it, uint32_t cycles);
 // A packet before a lane. 0, or -EAGAIN: enough are waiting.
 int functional_lane_send(struct functional *it, unsigned lane, const uint8_t *bytes, uint32_t size, bool is_bad);
 
 // functional_registers.c: the register bus. 0, or -EFAULT where nothing answers.
 int functional_register_read(struct functional *it, uint32_t address, uint32_t *value);
 int functional_register_write(struct functional *it, uint32_t address, uint32_t value);
+// One after the other up to the first that fails, and how many were done; what is under way moves before.
+int functional_register_batch(struct functional *it, struct sluice_access *accesses, unsigned count, unsigned *done);
 
 #endif

@@ -163,7 +163,7 @@ static void process(struct functional *it, unsigned lane, const struct functiona
 
 static bool take_lane(struct functional *it, unsigned lane) {
     struct functional_store *waiting = &it->lane[lane].waiting;
-    const struct functional_packet *packet = functional_store_first(waiting);
+    const struct functional_packet *packet = waiting->count ? functional_store_first(waiting) : NULL;
     if (!packet || (it->control & FUNCTIONAL_PAUSE) || ((it->control & FUNCTIONAL_LOSSLESS) && !has_room(it, false)))
         return false;
     process(it, lane, packet);
@@ -249,4 +249,14 @@ bool functional_cycle(struct functional *it) {
     for (unsigned lane = 0; lane < it->size.lanes && it->is_joined; lane++)
         moved |= carry(it, lane);
     return moved;
+}
+
+void functional_advance(struct functional *it, uint32_t cycles) {
+    while (cycles > 0) {
+        cycles--;
+        if (!functional_cycle(it)) { // the rest is as empty as this one
+            it->cycles += cycles;
+            return;
+        }
+    }
 }

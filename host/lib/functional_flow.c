@@ -47,8 +47,9 @@ static void read_operation(const struct functional_flow *flow, const struct slui
     op->rule_priority = from->rule_priority;
     op->rule_id = from->rule_id;
     op->actions = from->actions;
-    memcpy(op->value, operand, sizeof op->value); // flow_operand_t: the value in the lower half, the mask in the upper
-    memcpy(op->mask, operand + SLUICE_FLOW_OPERAND_BYTES / 2, sizeof op->mask);
+    // flow_operand_t: the value in the lower half, the mask in the upper.
+    sluice_flow_words(op->value, operand);
+    sluice_flow_words(op->mask, operand + SLUICE_FLOW_OPERAND_BYTES / 2);
 }
 
 // The status of an instruction: sl_rule_fsm first, then the table.
@@ -172,6 +173,11 @@ static int read_own(struct functional_flow *flow, uint32_t address, uint32_t *va
 }
 
 int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_t *value) {
+    uint32_t response = address - SLUICE_OFU_REGISTERS_RESPONSE;
+    if (response < SLUICE_RESPONSE_BYTES) { // first: most reads are of these
+        *value = read_response(flow, response / 4);
+        return 0;
+    }
     const uint8_t *bytes = bytes_at(flow, address);
     uint32_t counter = address - SLUICE_OFU_REGISTERS_COUNTER_DATA;
     unsigned table_id = address / 4 % 2; // where there is a word for each table
@@ -205,10 +211,6 @@ int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_
         return 0;
     case SLUICE_OFU_REGISTERS_LATENCY: // no packet is ever on its way
         *value = 0;
-        return 0;
-    case SLUICE_OFU_REGISTERS_RESPONSE:
-    case SLUICE_OFU_REGISTERS_RESPONSE + 4:
-        *value = read_response(flow, address == SLUICE_OFU_REGISTERS_RESPONSE + 4);
         return 0;
     case SLUICE_OFU_REGISTERS_EDIT_INDEX:
         *value = flow->edit_index;

@@ -113,9 +113,8 @@ static int write_shell(struct functional *it, uint32_t address, uint32_t value) 
     }
 }
 
-int functional_register_read(struct functional *it, uint32_t address, uint32_t *value) {
+static int read_register(struct functional *it, uint32_t address, uint32_t *value) {
     uint32_t window = address / SLUICE_WINDOW_SIZE, offset = address % SLUICE_WINDOW_SIZE;
-    functional_cycle(it); // time passes
     if (address % 4)
         return -EFAULT;
     switch (window) {
@@ -132,9 +131,8 @@ int functional_register_read(struct functional *it, uint32_t address, uint32_t *
     }
 }
 
-int functional_register_write(struct functional *it, uint32_t address, uint32_t value) {
+static int write_register(struct functional *it, uint32_t address, uint32_t value) {
     uint32_t window = address / SLUICE_WINDOW_SIZE, offset = address % SLUICE_WINDOW_SIZE;
-    functional_cycle(it);
     if (address % 4)
         return -EFAULT;
     switch (window) {
@@ -149,4 +147,27 @@ int functional_register_write(struct functional *it, uint32_t address, uint32_t 
     default:
         return -EFAULT;
     }
+}
+
+int functional_register_read(struct functional *it, uint32_t address, uint32_t *value) {
+    functional_cycle(it); // time passes
+    return read_register(it, address, value);
+}
+
+int functional_register_write(struct functional *it, uint32_t address, uint32_t value) {
+    functional_cycle(it);
+    return write_register(it, address, value);
+}
+
+int functional_register_batch(struct functional *it, struct sluice_access *accesses, unsigned count, unsigned *done) {
+    int result = 0;
+    functional_advance(it, count);
+    for (*done = 0; *done < count; ++*done) {
+        struct sluice_access *one = &accesses[*done];
+        result =
+            one->is_read ? read_register(it, one->address, &one->value) : write_register(it, one->address, one->value);
+        if (result)
+            break;
+    }
+    return result;
 }

@@ -8,7 +8,7 @@ from collections import Counter
 import sluice_layouts as L
 
 from host.lib.test_flow_rules import Manager, marked
-from host.python.flow_table import Operation, key_bytes
+from host.python.flow_table import Operation, key_words
 from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 
 GROUPS, ENTRIES, TERNARY = 3, 6, 5
@@ -41,7 +41,7 @@ def test_model_agrees_with_the_model_of_the_rtl() -> None:
         if table == L.TABLE_HASHED and kind == POPULATE and expected == 0 and len(there) == ENTRIES:
             expected = L.Status.STATUS_ENOSPC
         operation = Operation(kind, table, rule.group, rule.rule_priority, rule.rule_id, actions=marked(step))
-        operation.value, operation.mask = key_bytes(rule.value), key_bytes(rule.mask)
+        operation.value, operation.mask = key_words(rule.value), key_words(rule.mask)
         assert manager.table.execute(manager.table.context, c.byref(operation)) == -expected, rule
         statuses[table, kind, expected] += 1
         if expected == L.Status.STATUS_OK:

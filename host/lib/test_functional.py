@@ -180,6 +180,12 @@ def test_counters_of_a_rule_are_read_through_the_window(device: Device) -> None:
     flows.close()
 
 
+class Access(c.Structure):
+    """struct sluice_access."""
+
+    _fields_ = (("address", c.c_uint32), ("value", c.c_uint32), ("is_read", c.c_bool))
+
+
 class Transport(c.Structure):
     """struct sluice_transport: below the library, where a host can write what it likes."""
 
@@ -196,7 +202,22 @@ class Transport(c.Structure):
         ("idle", c.CFUNCTYPE(c.c_int, c.c_void_p)),
         ("lane_send", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_char_p, c.c_uint32, c.c_uint)),
         ("lane_receive", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_char_p, c.c_uint32, c.c_void_p)),
+        ("reg_batch", c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Access), c.c_uint, c.POINTER(c.c_uint))),
     )
+
+
+def test_a_batch_of_accesses_ends_at_the_first_that_fails_and_takes_as_long_as_one_by_one() -> None:
+    library = load()
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(b"lanes=2,groups=1,entries=8,ternary=4")
+    it, done, index = handle.contents, c.c_uint(), FLOW + L.FLOW_REGISTERS_OPERAND_INDEX
+    batch = (Access * 4)((index, 3, False), (index, 0, True), (index, L.FLOW_OPERANDS, False), (index, 5, False))
+    assert it.reg_batch(handle, batch, 4, c.byref(done)) == -errno.EFAULT and done.value == 2
+    assert batch[1].value == 3 and it.cycles(handle) == 4
+    assert it.reg_batch(handle, batch, 2, c.byref(done)) == 0 and done.value == 2 and it.cycles(handle) == 6
+    value = c.c_uint32()
+    assert it.reg_read(handle, index, c.byref(value)) == 0 and value.value == 3, "what stands behind the failure is not done"
+    it.close(handle)
 
 
 BUFFERS = 8

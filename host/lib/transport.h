@@ -4,6 +4,7 @@
 #ifndef SLUICE_TRANSPORT_H
 #define SLUICE_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sluice/sluice.h"
@@ -11,6 +12,12 @@
 // SLUICE_RING_QUEUE + SLUICE_HOST_QUEUES * n + q: to the host, queue q of lane n. Once one of these is there,
 // SLUICE_RING_TO_HOST gets nothing, and packets for a queue without a ring are dropped.
 enum sluice_ring { SLUICE_RING_TO_HOST = 0, SLUICE_RING_FROM_HOST = 1, SLUICE_RING_QUEUE = 2 };
+
+// A register access; a read leaves the value.
+struct sluice_access {
+    uint32_t address, value;
+    bool is_read;
+};
 
 struct sluice_transport {
     // 0, -EFAULT (the device answered with an error), -ETIMEDOUT.
@@ -31,6 +38,10 @@ struct sluice_transport {
                      unsigned flags);
     int (*lane_receive)(struct sluice_transport *transport, unsigned lane, uint8_t *bytes, uint32_t capacity,
                         struct sluice_lane_info *info);
+    // Any device: accesses one after the other up to the first that fails, and how many were done. NULL: there is only
+    // one at a time.
+    int (*reg_batch)(struct sluice_transport *transport, struct sluice_access *accesses, unsigned count,
+                     unsigned *done);
 };
 
 // `options` is the URI behind "sim:", "sim-process:", "functional:". NULL with the error text set where there is no

@@ -23,6 +23,11 @@ static int reg_write(struct sluice_transport *transport, uint32_t address, uint3
     return functional_register_write(device_of(transport), address, value);
 }
 
+static int reg_batch(struct sluice_transport *transport, struct sluice_access *accesses, unsigned count,
+                     unsigned *done) {
+    return functional_register_batch(device_of(transport), accesses, count, done);
+}
+
 static uint8_t *ring_attach(struct sluice_transport *transport, unsigned which, uint32_t buffers) {
     struct functional *it = device_of(transport);
     uint32_t queue = which - SLUICE_RING_QUEUE;
@@ -67,14 +72,7 @@ static uint64_t cycles(struct sluice_transport *transport) {
 }
 
 static void advance(struct sluice_transport *transport, uint32_t count) {
-    struct functional *it = device_of(transport);
-    while (count > 0) {
-        count--;
-        if (!functional_cycle(it)) { // the rest is as empty as this one
-            it->cycles += count;
-            return;
-        }
-    }
+    functional_advance(device_of(transport), count);
 }
 
 static int idle(struct sluice_transport *transport) {
@@ -201,7 +199,8 @@ struct sluice_transport *sluice_transport_functional(const char *options) {
                                          .advance = advance,
                                          .idle = idle,
                                          .lane_send = lane_send,
-                                         .lane_receive = lane_receive};
+                                         .lane_receive = lane_receive,
+                                         .reg_batch = reg_batch};
     if (make(it, options)) {
         close_functional(&it->base);
         return NULL;

@@ -3,6 +3,7 @@
 
 #include <rte_errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +21,7 @@ int flow_error(struct rte_flow_error *error, int result, enum rte_flow_error_typ
 int flow_parse(const struct flow_context *context, const struct rte_flow_attr *attributes,
                const struct rte_flow_item *pattern, const struct rte_flow_action *actions, struct flow_rule *rule,
                struct rte_flow_error *error) {
-    memset(rule, 0, sizeof *rule);
+    memset(rule, 0, offsetof(struct flow_rule, edits));
     int result = flow_parse_pattern(context, attributes, pattern, rule, error);
     return result ? result : flow_parse_actions(context, attributes, actions, rule, error);
 }

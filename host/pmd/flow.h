@@ -15,10 +15,10 @@ struct flow_rule {
     struct sluice_flow_key value, mask; // a value has no bit outside the mask
     uint32_t rule_priority;             // rte_flow's: 0 is the highest
     struct sluice_action_set actions;
-    uint8_t action_count, edit_count;
-    struct sluice_edit edits[SLUICE_ACTION_SLOTS];
     uint32_t mark; // one more than the application's; 0: none
-    uint8_t template_size;
+    uint8_t action_count, edit_count, template_size;
+    // As many as are counted.
+    struct sluice_edit edits[SLUICE_ACTION_SLOTS];
     uint8_t template[SLUICE_TEMPLATE_BYTES];
 };
 

@@ -128,8 +128,8 @@ static void read_rule(const struct flow_tables *it, const struct flow_place *pla
                       const struct sluice_flow_operation *at, const struct sluice_edit edits[SLUICE_ACTION_SLOTS],
                       struct flow_rule *rule) {
     *rule = (struct flow_rule){.rule_priority = (uint32_t)(UINT16_MAX - at->rule_priority), .actions = at->actions};
-    sluice_flow_key_unpack(&rule->value, at->value);
-    sluice_flow_key_unpack(&rule->mask, at->mask);
+    sluice_flow_key_unpack(&rule->value, (const uint8_t *)at->value);
+    sluice_flow_key_unpack(&rule->mask, (const uint8_t *)at->mask);
     for (uint8_t slot = 0; slot < SLUICE_ACTION_SLOTS; slot++) {
         if (at->actions.slots[slot].opcode != SLUICE_ACTION_NONE)
             rule->action_count = (uint8_t)(slot + 1);

@@ -14,6 +14,7 @@ from sluice_layouts import FlowKey
 from host.python.device import Action, CActionSet, Device, instruction, load
 
 KEY_BYTES = len(FlowKey().pack())
+KEY_WORDS = (KEY_BYTES + 7) // 8
 
 
 class Counters(c.Structure):
@@ -27,8 +28,8 @@ class Operation(c.Structure):
         ("group", c.c_uint8),
         ("rule_priority", c.c_uint16),
         ("rule_id", c.c_uint32),
-        ("value", c.c_uint8 * KEY_BYTES),
-        ("mask", c.c_uint8 * KEY_BYTES),
+        ("value", c.c_uint64 * KEY_WORDS),
+        ("mask", c.c_uint64 * KEY_WORDS),
         ("actions", CActionSet),
     ]
 
@@ -57,7 +58,7 @@ class Table(c.Structure):
 
 
 class _Bus(c.Structure):
-    _fields_ = [("context", c.c_void_p), ("read", READ), ("write", WRITE)]
+    _fields_ = [("context", c.c_void_p), ("read", READ), ("write", WRITE), ("batch", c.c_void_p)]
 
 
 @cache
@@ -73,6 +74,11 @@ def library() -> c.CDLL:
 def key_bytes(key: int) -> c.Array[c.c_uint8]:
     """A key or mask as C has it."""
     return (c.c_uint8 * KEY_BYTES)(*key.to_bytes(KEY_BYTES, "little"))
+
+
+def key_words(key: int) -> c.Array[c.c_uint64]:
+    """A key or mask as it stands in an operation."""
+    return (c.c_uint64 * KEY_WORDS)(*(key >> 64 * n & (1 << 64) - 1 for n in range(KEY_WORDS)))
 
 
 class Model:
