@@ -27,7 +27,7 @@ module cfg_hostio #(
   logic [63:0] cycles_q;
   flit_t       rx_data, tx_data;
   logic        rx_valid, rx_ready, tx_valid, tx_ready;
-  logic [8:0]  unused_flags;
+  logic [9:0]  unused_flags;
   logic [15:0] unused_to_length, unused_from_length;
 
   always_ff @(posedge clk_i) cycles_q <= rst_i ? '0 : cycles_q + 1'b1;
@@ -50,7 +50,7 @@ module cfg_hostio #(
     .clk_i, .rst_i, .takes_host_i(1'b0),
     .in_data_i(from_host_data_i), .in_valid_i(from_host_valid_i), .in_ready_o(from_host_ready_o),
     .out_data_o(tx_data), .out_valid_o(tx_valid), .out_ready_i(tx_ready), .idle_o(unused_flags[6]),
-    .packet_o(unused_flags[7]), .packet_length_o(unused_from_length), .invalid_o(unused_flags[8])
+    .packet_o(unused_flags[7]), .packet_length_o(unused_from_length), .invalid_o(unused_flags[8]), .unfilled_o(unused_flags[9])
   );
 
   logic unused;

@@ -127,6 +127,9 @@ struct functional;
 void functional_host_describe(const struct functional *it, const uint8_t *packet,
                               const struct sluice_phv_record *record, struct sluice_buffer_meta *meta);
 // Addresses are offsets in the window. 0, or -EFAULT where it answers an error.
+// Checksums of a packet from the host, as its `mark` asks for (transmit_checksum_t). 0, or -EINVAL: nothing was filled
+// in.
+int functional_host_fill(uint8_t *packet, uint32_t size, uint32_t mark);
 int functional_host_read(const struct functional *it, uint32_t address, uint32_t *value);
 int functional_host_write(struct functional *it, uint32_t address, uint32_t value);
 

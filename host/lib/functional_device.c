@@ -223,6 +223,8 @@ static bool take_host(struct functional *it) {
     it->host.from_host_packets++;
     it->host.from_host_merged++;
     it->host.from_host_bytes += meta.length;
+    if (it->size.queues)
+        it->host.from_host_unfilled += functional_host_fill(it->out, meta.length, meta.mark) != 0;
     to_lanes(it, mask, it->out, meta.length, 0);
     return true;
 }

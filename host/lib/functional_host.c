@@ -5,7 +5,7 @@
 
 #include "functional.h"
 
-enum { NIBBLES = (SLUICE_RSS_KEY_BITS - 32) / 4, UDP_LENGTH_PLACE = 4, NO_SUM = 0xffff };
+enum { NIBBLES = (SLUICE_RSS_KEY_BITS - 32) / 4, UDP_LENGTH_PLACE = 4, NO_SUM = 0xffff, IPV4_LEAST = 20 };
 
 static uint16_t be16(const uint8_t *bytes) {
     return (uint16_t)(bytes[0] << 8 | bytes[1]);
@@ -119,6 +119,32 @@ void functional_host_describe(const struct functional *it, const uint8_t *packet
     if (chosen < it->size.queues)
         meta->receive_queue = (uint8_t)chosen;
     verify(packet, record, meta);
+}
+
+// ---- Checksums of packets from the host
+
+static void put16(uint8_t *bytes, uint32_t value) {
+    bytes[0] = (uint8_t)(value >> 8);
+    bytes[1] = (uint8_t)value;
+}
+
+int functional_host_fill(uint8_t *packet, uint32_t size, uint32_t mark) {
+    struct sluice_transmit_checksum asked;
+    uint32_t low = htole32(mark);
+    sluice_transmit_checksum_unpack(&asked, (const uint8_t *)&low);
+    uint32_t l3 = asked.l3_offset, l4 = asked.l4_offset, field = l4 + (asked.l4 == SLUICE_TRANSMIT_L4_UDP ? 6 : 16);
+    if (!asked.ipv4 && asked.l4 == SLUICE_TRANSMIT_L4_NONE)
+        return 0;
+    if (l4 % 2 || (asked.ipv4 && (l3 % 2 || l4 < l3 + IPV4_LEAST || l4 > size)) ||
+        (asked.l4 != SLUICE_TRANSMIT_L4_NONE && (asked.l4 > SLUICE_TRANSMIT_L4_UDP || field + 2 > size)))
+        return -EINVAL;
+    if (asked.ipv4)
+        put16(packet + l3 + 10, NO_SUM - sum(packet + l3, l4 - l3, 0));
+    if (asked.l4 != SLUICE_TRANSMIT_L4_NONE) {
+        uint32_t checksum = NO_SUM - sum(packet + l4, size - l4, 0);
+        put16(packet + field, checksum || asked.l4 != SLUICE_TRANSMIT_L4_UDP ? checksum : NO_SUM);
+    }
+    return 0;
 }
 
 // ---- Window

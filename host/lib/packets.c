@@ -223,6 +223,14 @@ int sluice_poll_send(struct sluice_device *device, const uint8_t *bytes, uint32_
     return post(device, bytes, &meta);
 }
 
+// What the device is to fill in, as `mark` says it.
+static uint32_t mark_of(const struct sluice_transmit_checksum *checksum) {
+    uint32_t mark = 0;
+    if (checksum->ipv4 || checksum->l4 != SLUICE_TRANSMIT_L4_NONE)
+        sluice_transmit_checksum_pack(checksum, (uint8_t *)&mark);
+    return le32toh(mark);
+}
+
 unsigned sluice_poll_send_many(struct sluice_device *device, const struct sluice_outgoing *packets, unsigned count,
                                uint8_t egress_mask, uint8_t queue) {
     unsigned done = 0;
@@ -231,6 +239,7 @@ unsigned sluice_poll_send_many(struct sluice_device *device, const struct sluice
     pthread_mutex_lock(&device->send_lock);
     for (; done < count && is_size(packets[done].size); done++) {
         struct sluice_buffer_meta meta = meta_of(packets[done].size, egress_mask, queue);
+        meta.mark = mark_of(&packets[done].checksum);
         if (post_locked(device, packets[done].bytes, &meta))
             break;
     }

@@ -23,8 +23,9 @@ from host.python.device import Action, Device, Received, SluiceError
 from host.python.flow_table import Flows, error_text
 from shell.sim.test_flow import ALWAYS, CAPTURES, ENDS, PORTS, SHAPES, capture, full, key_of
 from testing.device import FLOW, run, udp
-from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe
+from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, fill
 from testing.models.traffic import mutated, well_formed
+from testing.models.transmit import asked_packet, hostile
 
 SEED = 20261122
 LANES = FLOW["lanes"]
@@ -216,6 +217,34 @@ def test_packets_are_spread_over_queues_alike_and_those_of_none_are_counted(both
         assert host.ring_overflow == lost > 20 and sum(map(len, first.values())) == host.to_host_packets - lost
         with pytest.raises(SluiceError):
             device.queue(0, 4)
+
+
+class Outgoing(c.Structure):
+    """sluice_outgoing."""
+
+    class Checksum(c.Structure):
+        """sluice_transmit_checksum."""
+
+        _fields_ = (("l3_offset", c.c_uint8), ("l4_offset", c.c_uint16), ("ipv4", c.c_uint8), ("l4", c.c_uint8))
+
+    _fields_ = (("bytes", c.c_char_p), ("size", c.c_uint32), ("checksum", Checksum))
+
+
+def test_checksums_that_the_host_asks_for_are_filled_in_alike(both: Both) -> None:
+    draw = random.Random(SEED)
+    cases = [asked_packet(draw, draw.choice([0, 1, 30, 1400, 2000, 9000])) for _ in range(60)]
+    cases += [case for case in (hostile(draw) for _ in range(300)) if case.verdict == L.VERDICT_FORWARD]
+    draw.shuffle(cases)
+    for device in both.pair:
+        left: list[bytes] = []
+        for case in cases:
+            checksum = Outgoing.Checksum(case.asked.l3_offset, case.asked.l4_offset, case.asked.ipv4, case.asked.l4)
+            one = Outgoing(case.packet, len(case.packet), checksum)
+            assert device.library.sluice_poll_send_many(device.handle, c.byref(one), 1, c.c_uint8(2), c.c_uint8(0)) == 1
+            left += run(device, {})[1][1]
+        assert left == [case.expected for case in cases]
+        assert device.counters("host").from_host_unfilled == sum(fill(case.packet, case.asked)[1] for case in cases) > 50
+    both.compare_counters()
 
 
 def test_a_queue_that_nobody_polls_does_not_stop_the_others(both: Both) -> None:

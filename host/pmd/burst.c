@@ -4,6 +4,8 @@
 #include "pmd.h"
 
 #include <errno.h>
+#include <rte_errno.h>
+#include <rte_net.h>
 #include <string.h>
 
 static bool is_known_group(struct pmd_port *port, const struct rte_ether_addr *address) {
@@ -204,6 +206,49 @@ uint16_t pmd_rx_burst(void *polled, struct rte_mbuf **packets, uint16_t count) {
     return own;
 }
 
+// What the device is to fill in.
+static struct sluice_transmit_checksum checksum_of(const struct rte_mbuf *mbuf) {
+    uint64_t flags = mbuf->ol_flags, l4 = flags & RTE_MBUF_F_TX_L4_MASK;
+    if (!(flags & RTE_MBUF_F_TX_IP_CKSUM) && l4 == RTE_MBUF_F_TX_L4_NO_CKSUM)
+        return (struct sluice_transmit_checksum){.l4 = SLUICE_TRANSMIT_L4_NONE};
+    return (struct sluice_transmit_checksum){.l3_offset = mbuf->l2_len,
+                                             .l4_offset = (uint16_t)(mbuf->l2_len + mbuf->l3_len),
+                                             .ipv4 = (flags & RTE_MBUF_F_TX_IP_CKSUM) != 0,
+                                             .l4 = l4 == RTE_MBUF_F_TX_TCP_CKSUM   ? SLUICE_TRANSMIT_L4_TCP
+                                                   : l4 == RTE_MBUF_F_TX_UDP_CKSUM ? SLUICE_TRANSMIT_L4_UDP
+                                                                                   : SLUICE_TRANSMIT_L4_NONE};
+}
+
+// 0, or the errno why a packet cannot be sent as it is asked for; headers and pseudo header's sum are made ready.
+static int prepare(struct rte_mbuf *mbuf) {
+    const uint64_t known = RTE_MBUF_F_TX_IP_CKSUM | RTE_MBUF_F_TX_TCP_CKSUM | RTE_MBUF_F_TX_UDP_CKSUM |
+                           RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IPV6;
+    struct sluice_transmit_checksum asked = checksum_of(mbuf);
+    if (mbuf->pkt_len < RTE_ETHER_HDR_LEN || mbuf->pkt_len > SLUICE_MTU_BYTES)
+        return EINVAL;
+    if (mbuf->ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK & ~known ||
+        (mbuf->ol_flags & RTE_MBUF_F_TX_L4_MASK) == RTE_MBUF_F_TX_SCTP_CKSUM)
+        return ENOTSUP;
+    if (!asked.ipv4 && asked.l4 == SLUICE_TRANSMIT_L4_NONE)
+        return 0;
+    uint32_t least = asked.l4 == SLUICE_TRANSMIT_L4_TCP ? sizeof(struct rte_tcp_hdr) : sizeof(struct rte_udp_hdr);
+    if (asked.l3_offset % 2 || asked.l4_offset % 2 ||
+        asked.l4_offset + (asked.l4 ? least : 0) > rte_pktmbuf_data_len(mbuf))
+        return EINVAL;
+    return -rte_net_intel_cksum_prepare(mbuf);
+}
+
+uint16_t pmd_tx_prepare(void *queue, struct rte_mbuf **packets, uint16_t count) {
+    uint16_t ready = 0;
+    (void)queue;
+    for (int error; ready < count; ready++)
+        if ((error = prepare(packets[ready]))) {
+            rte_errno = error;
+            break;
+        }
+    return ready;
+}
+
 // 0: it is gone, sent or counted; -EAGAIN: there is no room.
 static int send_one(struct pmd_tx_queue *queue, struct rte_mbuf *mbuf) {
     struct pmd_port *port = queue->port;
@@ -212,7 +257,11 @@ static int send_one(struct pmd_tx_queue *queue, struct rte_mbuf *mbuf) {
     if (size >= RTE_ETHER_HDR_LEN && size <= SLUICE_MTU_BYTES) {
         const void *bytes = rte_pktmbuf_read(mbuf, 0, size, queue->whole);
         if (bytes)
-            result = sluice_poll_send(port->device->sluice, bytes, size, (uint8_t)(1U << port->lane), 0);
+            result =
+                sluice_poll_send_many(port->device->sluice, &(struct sluice_outgoing){bytes, size, checksum_of(mbuf)},
+                                      1, (uint8_t)(1U << port->lane), 0)
+                    ? 0
+                    : -EAGAIN;
         if (result == -EAGAIN && !service_status(port->device->service))
             return result;
     }
@@ -230,7 +279,8 @@ static uint16_t gather(struct rte_mbuf **packets, uint16_t count, struct sluice_
         const struct rte_mbuf *mbuf = packets[found];
         if (mbuf->pkt_len < RTE_ETHER_HDR_LEN || mbuf->pkt_len > SLUICE_MTU_BYTES)
             break;
-        outgoing[found] = (struct sluice_outgoing){rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len};
+        outgoing[found] =
+            (struct sluice_outgoing){rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->pkt_len, checksum_of(mbuf)};
     }
     return found;
 }

@@ -107,6 +107,7 @@ const uint32_t *pmd_packet_types(struct rte_eth_dev *ethdev);
 // What was polled is sent or dropped: for the order fence.
 void pmd_rx_handled(struct pmd_rx_queue *queue);
 uint16_t pmd_rx_burst(void *queue, struct rte_mbuf **packets, uint16_t count);
+uint16_t pmd_tx_prepare(void *queue, struct rte_mbuf **packets, uint16_t count);
 uint16_t pmd_tx_burst(void *queue, struct rte_mbuf **packets, uint16_t count);
 
 // statistics.c

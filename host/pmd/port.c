@@ -116,7 +116,8 @@ static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
     info->max_mac_addrs = PMD_MACS;
     info->rx_offload_capa = RTE_ETH_RX_OFFLOAD_SCATTER | RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_IPV4_CKSUM |
                             RTE_ETH_RX_OFFLOAD_UDP_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM;
-    info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    info->tx_offload_capa = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_IPV4_CKSUM |
+                            RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
     info->flow_type_rss_offloads = pmd_rss_types;
     info->reta_size = SLUICE_RSS_ENTRIES;
     info->hash_key_size = PMD_KEY_BYTES;

@@ -198,6 +198,7 @@ static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, co
     ethdev->dev_ops = &pmd_ops;
     ethdev->rx_pkt_burst = pmd_rx_burst;
     ethdev->tx_pkt_burst = pmd_tx_burst;
+    ethdev->tx_pkt_prepare = pmd_tx_prepare;
     device->ports[lane] = port;
     device->open_ports++;
     return 0;

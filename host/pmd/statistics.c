@@ -35,6 +35,7 @@
     X(TO_HOST_ERROR, "device_to_host_errors", 32)                                                                      \
     X(RING_OVERFLOW, "device_not_polled_dropped", 32)                                                                  \
     X(FROM_HOST_INVALID, "device_from_host_errors", 32)                                                                \
+    X(FROM_HOST_UNFILLED, "device_from_host_unfilled", 32)                                                             \
     X(FORWARDED, "device_forwarded_packets", 64)                                                                       \
     X(DROP_RULE, "device_drop_rule_packets", 32)                                                                       \
     X(DROP_TTL, "device_drop_ttl_packets", 32)                                                                         \
@@ -82,6 +83,7 @@ static int read_device(struct pmd_port *port, uint64_t *values) {
                              [TO_HOST_ERROR] = host.to_host_error,
                              [RING_OVERFLOW] = host.ring_overflow,
                              [FROM_HOST_INVALID] = host.from_host_invalid,
+                             [FROM_HOST_UNFILLED] = host.from_host_unfilled,
                              [FORWARDED] = graph.forwarded_packets,
                              [DROP_RULE] = graph.drop_rule,
                              [DROP_TTL] = graph.drop_ttl,

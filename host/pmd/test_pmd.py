@@ -268,5 +268,44 @@ def test_a_packet_wakes_who_waits_for_it_and_nothing_else_does(tmp_path: Path, d
     assert ok == "ok" and int(wakes) > rounds, line
 
 
+def unsummed(packet: bytes) -> bytes:
+    """Without checksums, and without the addresses that testpmd puts in."""
+    made = Ether(packet)
+    for layer in (IP, TCP, UDP):
+        if layer in made:
+            made[layer].chksum = 0
+    return bytes(made)[12:]
+
+
+@pytest.mark.parametrize("device", ["sim", "functional"])
+def test_testpmd_leaves_checksums_of_what_it_sends_to_the_device(tmp_path: Path, device: str) -> None:
+    sent = [packet for packet in flows(60) if len(packet) > 60 and (TCP in Ether(packet) or UDP in Ether(packet))]
+    sent = [packet for packet in sent if IP not in Ether(packet) or Ether(packet)[IP].flags == 0]
+    sent.append(
+        bytes(Ether(src=HOST, dst=ROUTER) / IP(src="10.0.0.1", dst="10.1.0.1") / UDP(chksum=7) / random.Random(3).randbytes(4001))
+    )
+    wrpcap(str(tmp_path / "in"), sent, linktype=1)
+    commands = ["set fwd csum", *(f"csum set {what} hw 1" for what in ("ip", "tcp", "udp"))]
+    vdev = f"net_sluice0,lanes=[pcap:{tmp_path}/in:,pcap::{tmp_path}/out],lossless=1"
+    with Testpmd(tmp_path, [vdev], commands, JUMBO, device=device) as testpmd:
+        testpmd.wait(1, "tx_good_lane_packets", len(sent))
+        assert testpmd.ask("/ethdev/xstats,1")["device_from_host_unfilled"] == 0
+        testpmd.quit()
+    left = read(tmp_path / "out")
+    assert [unsummed(packet) for packet in left] == [unsummed(packet) for packet in sent]
+    for packet in left:
+        again = Ether(packet)
+        for layer in (IP, TCP, UDP):
+            if layer in again:
+                del again[layer].chksum
+        assert bytes(again) == packet
+    assert any(one[12:] != other[12:] for one, other in zip(left, sent, strict=True)), "wrong checksums are made right"
+
+
+@pytest.mark.parametrize("device", ["sim", "functional"])
+def test_refuses_checksums_that_cannot_be_and_counts_what_is_sent_all_the_same(tmp_path: Path, device: str) -> None:
+    assert bare(tmp_path, "prepare", "none,none", device=device) == "ok"
+
+
 def test_the_features_file_says_what_the_code_does() -> None:
     assert differences() == []

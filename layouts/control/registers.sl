@@ -83,7 +83,8 @@ record host_counters_t {
     uint<32> to_host_error;     /// dropped: marked bad by an element
     uint<32> ring_overflow;     /// dropped: the ring of the packet's receive queue was full, or there was none
     uint<32> from_host_merged;  /// of from_host_packets, those that are past the merge with the device's own
-    uint<32> reserved[3];
+    uint<32> from_host_unfilled; /// sent as they came: a checksum was to be filled in where none can be, see transmit_checksum_t
+    uint<32> reserved[2];
 }
 
 /// Counters of the graph; they wrap. 16 words.

@@ -23,7 +23,7 @@ record buffer_meta_t {
     uint<8>  l3_kind;
     uint<8>  l4_kind;
     uint<8>  checksum_verified; /// see checksum_t
-    uint<32> mark;
+    uint<32> mark;              /// from the host to a lane: see transmit_checksum_t
     uint<32> slot;              /// the ring pair
     uint<64> timestamp;         /// core cycles at lane receive
     uint<8>  is_soft;           /// 1: made by software; never recycled into a receive ring
@@ -49,6 +49,22 @@ enum checksum_t : uint<4> {
     CHECKSUM_L4_GOOD = 2,       /// that of TCP or UDP; not looked at in fragments and behind IPv6 extension headers
     CHECKSUM_IP_BAD  = 4,
     CHECKSUM_L4_BAD  = 8
+}
+
+/// From the host, in the low bits of `mark`: checksums that the device fills in before the packet goes to its lanes (HostQueues).
+/// Both are over what stands there, their own field included: of IPv4 that is 0, of TCP and UDP the pseudo header's sum.
+/// What lies outside of the packet or at an odd offset is not filled in, and counted (`from_host_unfilled`).
+struct transmit_checksum_t {
+    uint<8>       l3_offset;    /// bytes; of the IPv4 header, which ends at l4_offset
+    uint<10>      l4_offset;    /// bytes; from here to the end of the packet
+    uint<1>       ipv4;         /// 1: that of the IPv4 header
+    transmit_l4_t l4;
+}
+
+enum transmit_l4_t : uint<2> {
+    TRANSMIT_L4_NONE = 0,
+    TRANSMIT_L4_TCP  = 1,
+    TRANSMIT_L4_UDP  = 2        /// 0 is written as 0xffff
 }
 
 /// What of a packet its hash was made of; bits of `host_registers.hash_kinds` too. Of a fragment the addresses alone.

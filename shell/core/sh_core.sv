@@ -174,7 +174,7 @@ module sh_core #(
   // The host: a ring, or lanes to a NIC.
   logic [Ports-1:0]       tx_packet, tx_error, tx_overflow;
   logic [Ports-1:0][15:0] tx_length;
-  logic                   from_host_idle, from_host_packet, from_host_invalid;
+  logic                   from_host_idle, from_host_packet, from_host_invalid, from_host_unfilled;
   logic [15:0]            from_host_length;
 
   logic                   describe_idle, ring_overflow;
@@ -204,11 +204,11 @@ module sh_core #(
       assign stored_ready    = to_host_ready_i;
     end
 
-    sh_host_tx #(.Lanes(Lanes), .Flits(LaneFlits)) u_from_host (
+    sh_host_tx #(.Lanes(Lanes), .Checksums(HostQueues != 0), .Flits(LaneFlits)) u_from_host (
       .clk_i, .rst_i, .takes_host_i(takes_host),
       .in_data_i(from_host_data_i), .in_valid_i(from_host_valid_i), .in_ready_o(from_host_ready_o),
       .out_data_o(host_data), .out_valid_o(host_valid), .out_ready_i(host_ready), .idle_o(from_host_idle),
-      .packet_o(from_host_packet), .packet_length_o(from_host_length), .invalid_o(from_host_invalid)
+      .packet_o(from_host_packet), .packet_length_o(from_host_length), .invalid_o(from_host_invalid), .unfilled_o(from_host_unfilled)
     );
   end else begin : gen_wire
     logic unused_ring;
@@ -219,6 +219,7 @@ module sh_core #(
     assign from_host_packet  = host_valid && host_ready && host_data.sop;
     assign from_host_length  = host_data.meta.length;
     assign from_host_invalid = 1'b0;
+    assign from_host_unfilled = 1'b0;
     assign unused_ring       = &{1'b0, to_host_ready_i, from_host_data_i, from_host_valid_i};
 
     sh_host_lanes #(.Lanes(Lanes), .Flits(LaneFlits), .OwnClock(LaneClocks)) u_host_lanes (
@@ -336,7 +337,7 @@ module sh_core #(
   sh_host_counters u_counters (
     .clk_i, .rst_i, .to_host_i(to_host_stored), .to_host_length_i(to_host_length), .to_host_overflow_i(to_host_overflow),
     .to_host_error_i(to_host_error), .ring_overflow_i(ring_overflow), .from_host_i(from_host_packet), .from_host_length_i(from_host_length),
-    .from_host_invalid_i(from_host_invalid),
+    .from_host_invalid_i(from_host_invalid), .from_host_unfilled_i(from_host_unfilled),
     .from_host_merged_i(host_valid && host_ready && host_data.eop[0]), .graph_i(graph_event), .word_i(counter_word),
     .host_word_o(host_word), .graph_word_o(graph_word)
   );

@@ -12,6 +12,7 @@ module sh_host_counters (
   input  logic [15:0]                   from_host_length_i,
   input  logic                          from_host_invalid_i,
   input  logic                          from_host_merged_i,
+  input  logic                          from_host_unfilled_i,
   input  sl_packet_pkg::deparse_event_t graph_i,
   input  logic [3:0]                    word_i,
   output logic [31:0]                   host_word_o,        // combinational from word_i
@@ -40,6 +41,7 @@ module sh_host_counters (
     if (ring_overflow_i)     host_q.ring_overflow     <= host_q.ring_overflow + 1'b1;
     if (from_host_invalid_i) host_q.from_host_invalid <= host_q.from_host_invalid + 1'b1;
     if (from_host_merged_i)  host_q.from_host_merged  <= host_q.from_host_merged + 1'b1;
+    if (from_host_unfilled_i) host_q.from_host_unfilled <= host_q.from_host_unfilled + 1'b1;
     if (rst_i) host_q <= '0;
   end
 

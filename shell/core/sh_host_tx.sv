@@ -4,6 +4,7 @@
 // host, those with VERDICT_PASS go to it and keep their metadata: what it means is between the program's two halves.
 module sh_host_tx #(
   parameter int unsigned Lanes = 4,
+  parameter bit          Checksums = 1'b0,  // fills in those that the host asks for in `mark` (sl_checksum_fill)
   parameter int unsigned Flits = 512  // store: two packets of the largest size and more
 ) (
   input  logic              clk_i,
@@ -18,12 +19,13 @@ module sh_host_tx #(
   output logic              idle_o,           // nothing stored
   output logic              packet_o,         // pulse: a packet was taken
   output logic [15:0]       packet_length_o,  // its bytes
-  output logic              invalid_o         // pulse: dropped
+  output logic              invalid_o,        // pulse: dropped
+  output logic              unfilled_o        // pulse: a checksum was asked for where none can be; sent as it came
 );
   import sluice_pkg::*;
 
-  flit_t clean;
-  logic  enters, nowhere, nowhere_q, error, oversize, runt, unused_overflow;
+  flit_t clean, stored_data;
+  logic  enters, nowhere, nowhere_q, error, oversize, runt, unused_overflow, stored_valid, stored_ready, store_idle, fill_idle;
 
   assign enters    = takes_host_i && in_data_i.meta.verdict == VERDICT_PASS;
   assign nowhere   = in_data_i.sop ? !enters && in_data_i.meta.egress_mask[Lanes-1:0] == '0 : nowhere_q;
@@ -40,6 +42,7 @@ module sh_host_tx #(
       clean.meta.egress_mask  = 8'(in_data_i.meta.egress_mask[Lanes-1:0]);
       clean.meta.queue        = in_data_i.meta.queue;
       clean.meta.verdict      = VERDICT_FORWARD;
+      clean.meta.mark         = Checksums ? in_data_i.meta.mark : '0;
     end
   end
 
@@ -49,10 +52,24 @@ module sh_host_tx #(
 
   sl_packet_fifo #(.Flits(Flits), .LargestPacket(sluice_pkg::EGRESS_BYTES)) u_store (
     .clk_i, .rst_i, .lossless_i(1'b1), .in_data_i(clean), .in_valid_i, .in_ready_o,
-    .out_data_o, .out_valid_o, .out_ready_i, .empty_o(idle_o),
+    .out_data_o(stored_data), .out_valid_o(stored_valid), .out_ready_i(stored_ready), .empty_o(store_idle),
     .stored_o(packet_o), .stored_length_o(packet_length_o),
     .drop_error_o(error), .drop_oversize_o(oversize), .drop_runt_o(runt), .drop_overflow_o(unused_overflow)
   );
+
+  if (Checksums) begin : gen_fill
+    sl_checksum_fill u_fill (
+      .clk_i, .rst_i, .in_data_i(stored_data), .in_valid_i(stored_valid), .in_ready_o(stored_ready),
+      .out_data_o, .out_valid_o, .out_ready_i, .unfilled_o, .idle_o(fill_idle)
+    );
+  end else begin : gen_as_they_come
+    assign out_data_o   = stored_data;
+    assign out_valid_o  = stored_valid;
+    assign stored_ready = out_ready_i;
+    assign unfilled_o   = 1'b0;
+    assign fill_idle    = 1'b1;
+  end
+  assign idle_o = store_idle && fill_idle;
 
   logic unused;
   assign unused = &{1'b0, in_data_i.meta, unused_overflow};

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import sluice_layouts as layout
-from sluice_layouts import Checksum, HashKind, HostInfo, L3Kind, L4Kind, Meta, PhvRecord
+from sluice_layouts import Checksum, HashKind, HostInfo, L3Kind, L4Kind, Meta, PhvRecord, TransmitChecksum
 
 from testing.models.packet import parse
 
@@ -40,6 +40,21 @@ def ones_sum(data: bytes) -> int:
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return total
+
+
+def fill(packet: bytes, asked: TransmitChecksum) -> tuple[bytes, bool]:
+    """A packet of the host as it leaves with its checksums, and whether it asked for one that cannot be (it leaves as it came)."""
+    ipv4, kind, l3, l4 = asked.ipv4, asked.l4, asked.l3_offset, asked.l4_offset
+    field = l4 + (6 if kind == layout.TRANSMIT_L4_UDP else 16)
+    bad = ipv4 and (l3 % 2 or l4 % 2 or l4 < l3 + 20 or l4 > len(packet))
+    bad |= kind and (kind > layout.TRANSMIT_L4_UDP or l4 % 2 or field + 2 > len(packet))
+    made = bytearray(packet)
+    if ipv4 and not bad:
+        made[l3 + 10 : l3 + 12] = (0xFFFF - ones_sum(packet[l3:l4])).to_bytes(2, "big")
+    if kind and not bad:
+        checksum = 0xFFFF - ones_sum(packet[l4:])
+        made[field : field + 2] = (checksum or (0xFFFF if kind == layout.TRANSMIT_L4_UDP else 0)).to_bytes(2, "big")
+    return bytes(made), bool(bad)
 
 
 def _hash(record: PhvRecord, lane: Lane) -> tuple[int, int]:

@@ -146,6 +146,7 @@ int sluice_poll_send(struct sluice_device *device, const uint8_t *bytes, uint32_
 struct sluice_outgoing {
     const uint8_t *bytes;
     uint32_t size;
+    struct sluice_transmit_checksum checksum; // to fill in, by devices with receive queues; all 0: nothing
 };
 unsigned sluice_poll_send_many(struct sluice_device *device, const struct sluice_outgoing *packets, unsigned count,
                                uint8_t egress_mask, uint8_t queue);

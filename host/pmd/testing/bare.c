@@ -2,11 +2,13 @@
 // A bare DPDK program on the driver, for the tests: what testpmd cannot ask of it. `bare EAL-ARGUMENTS -- MODE`:
 //   threads   ten threads create, query and destroy rules on two ports of a device
 //   restart   rules and their handles survive stop, configure, a new MTU and start
+//   prepare   packets that ask for checksums that cannot be are refused, or sent as they are and counted
 //   loop      packets go out of port 0 and come back into port 1, whose lanes are joined outside; cycles a packet
 // Prints a line that begins with `ok`, or what went wrong, and ends with 1.
 #include <pthread.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
+#include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 #include <rte_mbuf.h>
@@ -153,6 +155,59 @@ static void loop(void) {
            (unsigned long long)(full ? sending / full : 0), BURST, (unsigned long long)(receiving / received));
 }
 
+static struct rte_mbuf *asking(uint16_t size, uint64_t flags, unsigned l2, unsigned l3) {
+    struct rte_mbuf *mbuf = rte_pktmbuf_alloc(pool);
+    memset(rte_pktmbuf_append(mbuf, size), 0xff, size);
+    mbuf->ol_flags = flags;
+    mbuf->l2_len = l2 & 0x7f;
+    mbuf->l3_len = l3 & 0x1ff;
+    return mbuf;
+}
+
+static uint64_t unfilled(void) {
+    uint64_t id, value;
+    if (rte_eth_xstats_get_id_by_name(0, "device_from_host_unfilled", &id) ||
+        rte_eth_xstats_get_by_id(0, &id, &value, 1) != 1)
+        fail("xstats");
+    return value;
+}
+
+static void prepare(void) {
+    enum { IPV4 = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_IP_CKSUM };
+    static const struct {
+        uint64_t flags;
+        uint16_t size;
+        uint8_t l2, l3;
+        int error;
+        bool is_counted; // by the device, when it is sent all the same
+    } cases[] = {{0, 60, 0, 0, 0, false},
+                 {IPV4, 60, 14, 20, 0, false},
+                 {IPV4 | RTE_MBUF_F_TX_UDP_CKSUM, 42, 14, 20, 0, false},
+                 {IPV4 | RTE_MBUF_F_TX_UDP_CKSUM, 41, 14, 20, EINVAL, true},
+                 {IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 51, 14, 20, EINVAL, true},
+                 {IPV4, 60, 15, 20, EINVAL, true},
+                 {IPV4, 60, 14, 21, EINVAL, true},
+                 {IPV4, 33, 14, 20, EINVAL, true},
+                 {RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM, 60, 127, 255, EINVAL, true},
+                 {RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_SCTP_CKSUM, 60, 14, 20, ENOTSUP, false},
+                 {IPV4 | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM, 60, 14, 20, ENOTSUP, false},
+                 {RTE_MBUF_F_TX_OUTER_IP_CKSUM, 60, 14, 20, ENOTSUP, false}};
+    uint64_t expected = unfilled(), end = rte_get_timer_cycles() + 10 * rte_get_timer_hz();
+    for (unsigned i = 0; i < RTE_DIM(cases); i++) {
+        struct rte_mbuf *mbuf = asking(cases[i].size, cases[i].flags, cases[i].l2, cases[i].l3);
+        if (rte_eth_tx_prepare(0, 0, &mbuf, 1) != (cases[i].error ? 0 : 1) ||
+            (cases[i].error && rte_errno != cases[i].error))
+            fail("a packet is taken that cannot be sent as it asks, or refused for another reason");
+        if (rte_eth_tx_burst(0, 0, &mbuf, 1) != 1)
+            fail("a packet is not sent");
+        expected += cases[i].is_counted;
+    }
+    while (unfilled() != expected)
+        if (rte_get_timer_cycles() > end)
+            fail("the device counts others than those that it cannot fill in");
+    printf("ok\n");
+}
+
 int main(int count, char **arguments) {
     int used = rte_eal_init(count, arguments);
     const char *mode = used > 0 && used + 1 < count ? arguments[used + 1] : "";
@@ -165,6 +220,8 @@ int main(int count, char **arguments) {
         threads();
     else if (strcmp(mode, "restart") == 0)
         restart();
+    else if (strcmp(mode, "prepare") == 0)
+        prepare();
     else
         loop();
     for (uint16_t port = 0; port < 2; port++)
