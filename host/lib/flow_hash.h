@@ -82,6 +82,12 @@ static inline int sluice_flow_index_new(struct sluice_flow_index *index, uint32_
     return 0;
 }
 
+// Asks for the memory that a change of a rule with this hash needs.
+static inline void sluice_flow_index_fetch(const struct sluice_flow_index *index, uint32_t hash) {
+    __builtin_prefetch(&index->tags[hash & index->mask], 1);
+    __builtin_prefetch(&index->slots[hash & index->mask], 1);
+}
+
 // The next rule with this hash from the slot `*at` on, which begins as the hash; -1: there is none.
 static inline int32_t sluice_flow_index_next(const struct sluice_flow_index *index, uint32_t hash, uint32_t *at) {
     for (const uint8_t tag = sluice_flow_tag(hash);; ++*at) {
@@ -127,8 +133,7 @@ static inline void sluice_flow_index_add(struct sluice_flow_index *index, uint32
 // Of a rule that is there.
 static inline void sluice_flow_index_remove(struct sluice_flow_index *index, uint32_t hash, int32_t id) {
     sluice_flow_index_settle(index);
-    __builtin_prefetch(&index->slots[hash & index->mask], 1);
-    __builtin_prefetch(&index->tags[hash & index->mask], 1);
+    sluice_flow_index_fetch(index, hash);
     index->leaving = (struct sluice_flow_slot){hash, id};
 }
 

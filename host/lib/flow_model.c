@@ -100,6 +100,7 @@ static struct model_rule rule_from(const struct sluice_flow_model *model, const 
     for (unsigned i = 0; i < WORDS; i++)
         rule.key[i] = op->value[i] & model->mask[number].bits[i];
     rule.hash = sluice_flow_hash(rule.key, rule.mask);
+    sluice_flow_index_fetch(&model->index, rule.hash);
     return rule;
 }
 

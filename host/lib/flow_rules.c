@@ -331,6 +331,7 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
         rule.value[i] &= bits[i];
     uint32_t mask_hash = sluice_flow_hash(bits, 0);
     rule.hash = sluice_flow_hash(rule.value, mask_hash);
+    sluice_flow_index_fetch(&rules->index, rule.hash);
     memcpy(op.value, rule.value, sizeof op.value);
     memcpy(op.mask, bits, sizeof op.mask);
     rule.mask = find_mask(rules, bits, mask_hash);
