@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import io
+import re
 import shutil
 
 import pytest
 from rich.console import Console
 
 from bench import flows
+
+KEYS = ("insertions_per_s", "deletions_per_s")
 
 
 @pytest.mark.skipif(shutil.which(flows.PROGRAM) is None, reason=f"{flows.PROGRAM} is not installed: make dpdk")
@@ -18,7 +21,28 @@ def test_rules_go_into_every_driver_and_out_again() -> None:
     for name in (*flows.NOOPS, "functional", "rtl"):
         assert min(found[name]["insertions_per_s"], found[name]["deletions_per_s"]) > 0
     assert found["rtl"]["insertion_cycles"] > found["rtl"]["deletion_cycles"] > 30, "with its operand an insertion takes 34 more"
-    assert min(min(found[f"of_{name}"].values()) for name in flows.NOOPS) > 0
     out = io.StringIO()
     flows.show(found, Console(file=out, width=120))
-    assert all(text in out.getvalue() for text in ("over no-op:", "over no-op with handles:", "functional device", "RTL, 40 rules"))
+    rows = {
+        cells[1].strip(): [cell.strip() for cell in cells[2:4]]
+        for line in out.getvalue().splitlines()
+        if len(cells := line.split("│")) == 5
+    }
+    drivers = {"functional": "functional device", "noop": "no-op", "noop_handles": "no-op with handles", "rtl": "RTL, 40 rules"}
+    assert rows == {text: [f"{found[name][key]:,}" for key in KEYS] for name, text in drivers.items()}
+    for name in flows.NOOPS:
+        shares = [found["functional"][key] / found[name][key] for key in KEYS]
+        assert [found[f"of_{name}"][key] for key in KEYS] == pytest.approx(shares, abs=0.0006)
+        said = re.search(rf"over {drivers[name]}: ([\d.]+)% in, ([\d.]+)% out", out.getvalue())
+        assert said and [float(said[n]) / 100 for n in (1, 2)] == pytest.approx(shares, abs=0.0011)
+
+
+def test_a_rate_is_the_median_of_its_runs_and_keeps_them_beside() -> None:
+    runs = [dict(zip(KEYS, rates, strict=True)) for rates in ((5, 300), (1, 100), (3, 900))]
+    assert flows.typical(runs) == {"insertions_per_s": 3, "deletions_per_s": 300, "runs": runs}
+
+
+@pytest.mark.skipif(shutil.which(flows.PROGRAM) is None, reason=f"{flows.PROGRAM} is not installed: make dpdk")
+def test_a_driver_that_refuses_a_rule_has_no_rate() -> None:
+    with pytest.raises(RuntimeError, match=r"the TCAM is full \(256 rules\)"):
+        flows.once(flows.build_driver(), "net_sluice0,device=functional,lanes=[none]", 66_000)
