@@ -68,8 +68,7 @@ static int run_batch(const struct sluice_flow_device *device, struct batch *batc
 }
 
 // Bytes into registers from `address` on, the words that differ from `held`. Most do not: blocks, as large as
-// compilers compare without a loop, come first. Both
-// are of whole blocks; behind `size` they are equal.
+// compilers compare without a loop, come first. Both are of whole blocks; behind `size` they are equal.
 static void add_words(struct batch *batch, uint32_t address, const uint8_t *bytes, uint8_t *held, unsigned size,
                       bool is_known) {
     for (unsigned block = 0; block < size; block += BLOCK) {
