@@ -101,8 +101,9 @@ def test_an_interrupted_demo_leaves_nothing_running(number: signal.Signals, devi
     command = [sys.executable, "-m", "tools.cli", "ovs", "--stage", "learning"]
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'build' / 'gen'}", "COLUMNS": "100"}
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
-    )
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background ignore it
+    )  # fmt: skip
     assert process.stdout is not None
     assert "learning switch" in process.stdout.readline()
     if number == signal.SIGKILL:
