@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 
 from compiler.frontend import typed
@@ -113,7 +113,8 @@ def _join(one: Written | None, other: Written | None) -> Written | None:
 LEAVES = (typed.Variable, typed.Port, typed.Table, typed.Integer, typed.Struct, Span)  # no call is below them
 
 
-PARTS: dict[type, tuple[str, ...]] = {}  # of a class of the tree the fields in which a call can be, once it was seen
+# Of a class of the tree the fields in which a call can be, once it was seen. A called function has its own paths.
+PARTS: dict[type, tuple[str, ...]] = {typed.Call: ("arguments",)}
 
 
 def _parts(kind: type) -> tuple[str, ...]:
@@ -123,13 +124,16 @@ def _parts(kind: type) -> tuple[str, ...]:
     return PARTS[kind]
 
 
-def _called(tree: object) -> Iterator[typed.Call]:
-    if isinstance(tree, typed.Call):
-        yield from _called(tree.arguments)
-        yield tree
-    elif isinstance(tree, tuple):
+def _called(tree: object, found: list[typed.Call] | None = None) -> list[typed.Call]:
+    """Every call in a tree, those in its arguments before it."""
+    found = [] if found is None else found
+    if isinstance(tree, tuple):
         for part in tree:
-            yield from _called(part)
-    else:
-        for name in _parts(type(tree)):
-            yield from _called(getattr(tree, name))
+            _called(part, found)
+        return found
+    kind = type(tree)
+    for name in PARTS[kind] if kind in PARTS else _parts(kind):
+        _called(getattr(tree, name), found)
+    if isinstance(tree, typed.Call):
+        found.append(tree)
+    return found
