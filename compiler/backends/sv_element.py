@@ -406,6 +406,7 @@ class Module:
 def _names(schedule: Schedule) -> dict[Node, str]:
     """A name for every node, from its label; unique, and none of the module's own."""
     taken: set[str] = set()
+    last: dict[str, int] = {}  # number behind a name that was tried
     names: dict[Node, str] = {}
     for node in schedule.pipeline.nodes:
         if node.op == "const":
@@ -414,10 +415,11 @@ def _names(schedule: Schedule) -> dict[Node, str]:
         base = "v_" + (re.sub(r"\W+", "_", label).strip("_").lower() or node.op)
         if re.search(r"_s\d+$", base):  # that is how a value is called in a later stage
             base += "_"
-        name, number = base, 0
+        name, number = base, last.get(base, 0)
         while name in taken:
             number += 1
             name = f"{base}_{number}"
+        last[base] = number
         taken.add(name)
         names[node] = name
     return names

@@ -43,7 +43,7 @@ class Builder:
 
     def exact(self, op: str, args: Sequence[Node], width: int, *, value: int = 0, low: int = 0, name: str = "") -> Node:
         """The node as it is asked for."""
-        key = (op, tuple(id(arg) for arg in args), width, value, low, name)
+        key = (op, tuple(map(id, args)), width, value, low, name)
         node = self._pool.get(key)
         if node is None:
             node = Node(op, tuple(args), width, value, low, name, self.label, self.span)
@@ -52,7 +52,7 @@ class Builder:
 
     def adopt(self, node: Node) -> None:
         """Take a node that was made elsewhere, as its arguments were: it is the one that stands for its like from now on."""
-        key = (node.op, tuple(id(arg) for arg in node.args), node.width, node.value, node.low, node.name)
+        key = (node.op, tuple(map(id, node.args)), node.width, node.value, node.low, node.name)
         self._pool.setdefault(key, node)
 
     def begins(self, concat: Node) -> list[int]:

@@ -37,11 +37,12 @@ def order(nodes: Iterable[Node]) -> list[Node]:
     for root in nodes:
         stack = [root]
         while stack:
-            node = stack[-1]
-            below = [arg for arg in reversed(node.args) if arg not in done] if node not in done else []
-            if below:
-                stack += below
-            else:
+            node, depth = stack[-1], len(stack)
+            if node not in done:
+                for arg in reversed(node.args):
+                    if arg not in done:
+                        stack.append(arg)
+            if len(stack) == depth:
                 done[stack.pop()] = None
     return list(done)
 
