@@ -46,6 +46,12 @@ class Netdevs:
             assert self.process.poll() is None and time.monotonic() < end, (self.show(number), self.errors.read_text()[-3000:])
             time.sleep(0.02)
 
+    def reach(self, number: int, address: str) -> None:
+        """Until an answer comes: the port follows the interface a little later."""
+        end = time.monotonic() + PATIENCE
+        while self.spaces.ping(number, address, count=1, wait=0.3) != (1, 1):
+            assert self.process.poll() is None and time.monotonic() < end, self.errors.read_text()[-3000:]
+
     def up(self, number: int) -> None:
         name = NAMES[number]
         self.run(number, f"ip addr add {ADDRESSES[number]}/24 dev {name}")
@@ -111,6 +117,7 @@ def test_large_frames_after_a_new_mtu(functional: Netdevs) -> None:
 def test_the_port_takes_the_address_of_the_interface(functional: Netdevs) -> None:
     functional.run(1, f"ip link set {NAMES[1]} address 02:00:00:00:77:01")
     functional.run(0, f"ip neigh flush dev {NAMES[0]}")
+    functional.reach(0, ADDRESSES[1])
     assert functional.spaces.ping(0, ADDRESSES[1], wait=5.0) == (3, 3)
     assert "02:00:00:00:77:01" in functional.run(0, "ip neigh")
 
