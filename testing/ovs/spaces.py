@@ -36,6 +36,12 @@ def require() -> None:
         raise SpaceError("network namespaces need root")
 
 
+def bound_to_this_process(*command: str) -> list[str]:
+    """A command that the kernel kills when this process ends; it does not begin where that happened before the kernel was told."""
+    check = f'[ "$PPID" = {os.getpid()} ] && exec "$@"'
+    return ["setpriv", "--pdeathsig", "KILL", "sh", "-c", check, "sh", *command]
+
+
 def host_mac(number: int) -> str:
     """Address of host `number`."""
     return f"02:00:00:00:01:{number:02x}"
@@ -103,7 +109,7 @@ class Spaces:
     def start(self, space: str, *command: str) -> subprocess.Popen[str]:
         """Start a program in a namespace; it ends with the namespaces, or with this process."""
         process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *self.prefix(space), *command],
+            bound_to_this_process(*self.prefix(space), *command),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         self.running.append(process)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running OVS-DPDK of its own: database, run folder, logs and DPDK's files in one folder; nothing of the machine's own OVS.
 
-No huge pages and no PCI devices are used. Both daemons are children that the kernel ends with this process, so that nothing is
-left of a run that was killed. Commands that fail raise OvsError with what OVS said and, where the switch is gone, its last words.
+No huge pages and no PCI devices are used. Daemons and commands are children that the kernel ends with this process, so that
+nothing is left of a run that was killed. Commands that fail raise OvsError with what OVS said and, where the switch is gone, its
+last words.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import NoReturn, Self
+
+from testing.ovs.spaces import bound_to_this_process
 
 VSWITCHD = Path("/usr/lib/openvswitch-switch-dpdk/ovs-vswitchd-dpdk")
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
@@ -83,8 +86,9 @@ class OpenVSwitch:
     def call(self, *command: str) -> str:
         """Run an OVS command against this instance; its output. Waits no longer for a daemon that is gone."""
         with subprocess.Popen(
-            command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace"
-        ) as running:
+            bound_to_this_process(*command),
+            env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+        ) as running:  # fmt: skip
             end = time.monotonic() + COMMAND
             while True:
                 try:
@@ -121,9 +125,9 @@ class OpenVSwitch:
 
     def _spawn(self, *command: str) -> None:
         with (self.folder / "output").open("ab") as out:
-            guarded = ["setpriv", "--pdeathsig", "KILL", *command]
+            bound = bound_to_this_process(*command)
             self.daemons.append(
-                subprocess.Popen(guarded, env=self.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=self.folder)
+                subprocess.Popen(bound, env=self.environment, stdin=subprocess.DEVNULL, stdout=out, stderr=out, cwd=self.folder)
             )
 
     def _wait_for(self, path: Path) -> None:
