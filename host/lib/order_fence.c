@@ -107,7 +107,6 @@ static bool may_begin(const struct sluice_device *device) {
 
 void sluice_fence_step_locked(struct sluice_device *device) {
     struct sluice_order_fence *fence = &device->fence;
-    const uint32_t merged_place = place_of(&(struct sluice_host_counters){.from_host_merged = 1});
     uint32_t merged;
     if (!fence->is_on)
         return;
@@ -115,7 +114,9 @@ void sluice_fence_step_locked(struct sluice_device *device) {
         begin_round(device);
     if (fence->step == SLUICE_FENCE_SUBMITTED && device->sent >= fence->goal && count_taken(device))
         return;
-    if (fence->step == SLUICE_FENCE_TAKEN && sluice_read_locked(device, merged_place, &merged) == 0 &&
-        (int32_t)(merged - fence->taken) >= 0)
+    if (fence->step != SLUICE_FENCE_TAKEN)
+        return;
+    uint32_t place = place_of(&(struct sluice_host_counters){.from_host_merged = 1});
+    if (sluice_read_locked(device, place, &merged) == 0 && (int32_t)(merged - fence->taken) >= 0)
         tell(device);
 }

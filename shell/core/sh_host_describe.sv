@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // On the way to the host: reads the headers of each packet as it is delivered, verifies its checksums and spreads packets over the
 // receive queues of their lanes by their hash, or as a rule chose (host_info_t, docs/design/shell.md); one of no lane is for lane 0,
-// and queue 0 where none is chosen. Packets leave as they came; one flit a cycle. A packet whose queue has no room is dropped whole and counted, so that a queue nobody reads does not stop
-// the others; in lossless mode it waits.
+// and queue 0 where none is chosen. Packets leave as they came; one flit a cycle. A packet whose queue has no room is dropped whole
+// and counted, so that a queue nobody reads does not stop the others; in lossless mode it waits.
 module sh_host_describe
   import sluice_pkg::*;
   import sl_packet_pkg::*;
