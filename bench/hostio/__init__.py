@@ -3,7 +3,8 @@
 
 The host (`loop.c`): cycles of the polling thread in DPDK's transmit and receive calls, on the driver whose device is a cable in
 software (`functional:join`); the same in the device's buffers, without mbufs; beside both DPDK's net_ring, which hands over
-pointers. Behind receiving, what a packet is: by software, or as the device says it. How packets that come one by one are waited for
+pointers. Behind receiving, what a packet is: by software, or as the device says it; or of which flow it is, by a key that software
+makes or that the device put into the buffer. How packets that come one by one are waited for
 (`wait.c`): by polling, or by receive interrupts. The device (`device.py`): cycles of the RTL. All in one run.
 """
 
@@ -68,6 +69,8 @@ def host_rows(log: Callable[[str], None], peers: bool, sizes: Sequence[int], cou
         "sluice": [vdev, "driver", "0", "1"],
         "sluice, parsed": [vdev, "offload", "0", "1"],
         "buffers": ["", "buffers", "functional:join"],
+        "buffers, flow by software": ["", "software", "functional:join"],
+        "buffers, flow by key": ["", "key", "functional:join"],
     }
     if peers:
         ends["net_ring"] = ["net_ring0", "driver", "0", "0"]
@@ -142,7 +145,7 @@ HOST = (*KEYS, "packets_per_s", "to_mbuf", "from_mbuf")  # to whole numbers
 def show(result: dict[str, Any], console: Console) -> None:
     """The figures as tables."""
     names = {"driver": "driver", "size": "bytes", "send": "send", "receive": "receive", "empty_poll": "poll of an empty ring"}
-    names |= {"parse": "type, hash, checksums", "packets_per_s": "packets/s, one core"}
+    names |= {"parse": "what it is", "packets_per_s": "packets/s, one core"}
     _print(console, "cycles of the time stamp counter a packet, bursts of 32", names, result["rows"])
     names = {"size": "bytes", "to_mbuf": "buffer to mbuf", "from_mbuf": "mbuf to buffer"}
     _print(console, "of it, the driver's over the buffers'", names, result["conversions"])

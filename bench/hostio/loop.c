@@ -10,6 +10,8 @@
 // it. By software, of an mbuf: rte_net_get_ptype and the 5-tuple, its Toeplitz hash, and both checksums; with offload:
 // what of it is in the mbuf; of a buffer: the host library's parser, which makes the record that the device's parser
 // makes.
+// `loop EAL-ARGUMENTS -- software|key URI SIZE COUNT`: the same, and `parse` finds the packet's flow among 1,024 in the
+// host library's index of rules: by the flow key that software makes of parsing it, or that the device put beside it.
 #define ALLOW_EXPERIMENTAL_API // rte_ipv4_udptcp_cksum_verify
 #include <pthread.h>
 #include <rte_cycles.h>
@@ -25,11 +27,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "functional.h"
 #include "service.h"
 #include "sluice/sluice.h"
 #include "switch.h"
 
 enum { BURST = 32, IN_FLIGHT = 128, SAMPLES = 1 << 16, PATIENCE_S = 60, HEADERS = 42 };
+enum { FLOWS = 1024, RECEIVER = 1 }; // RECEIVER: the lane
 
 struct samples {
     uint32_t count;
@@ -38,17 +42,19 @@ struct samples {
 
 // Two ends of a cable. Both calls note what they cost; `receive` also what parsing costs.
 struct ends {
-    uint16_t (*send)(const struct ends *ends);    // a burst; how many were taken
-    uint16_t (*receive)(const struct ends *ends); // up to a burst; how many came
-    uint16_t sender, receiver, size;              // of `driver`; bytes of a packet
-    bool is_parsed;                               // by the device
-    struct sluice_device *device;                 // of `buffers`
+    uint16_t (*send)(const struct ends *ends);             // a burst; how many were taken
+    uint16_t (*receive)(const struct ends *ends);          // up to a burst; how many came
+    uint16_t sender, receiver, size;                       // of `driver`; bytes of a packet
+    bool is_parsed;                                        // by the device
+    uint32_t (*parse)(const struct sluice_packet *packet); // of `buffers`
+    struct sluice_device *device;
     struct sluice_queue *queue;
     struct service *service;
 };
 
 static struct samples sends, receives, polls, parses;
 static struct rte_mempool *pool;
+static struct sluice_flow_model *flows;
 static uint8_t frame[RTE_ETHER_MAX_LEN];
 static volatile uint32_t seen; // what was parsed is used
 static const uint64_t offloads =
@@ -181,16 +187,63 @@ static uint16_t send_mbufs(const struct ends *ends) {
 
 // ---- Buffers of a device
 
+static uint32_t parse_record(const struct sluice_packet *packet) {
+    struct sluice_phv_record record;
+    sluice_parse(packet->bytes, packet->size, NULL, &record);
+    return record.length;
+}
+
+// The number of a flow; that a packet has none ends the run.
+static uint32_t find_flow(const uint8_t *key) {
+    struct sluice_flow_found found;
+    if (!key || !sluice_flow_model_look(flows, key, &found))
+        fail("a packet is of no flow");
+    return found.rule_id;
+}
+
+static const uint8_t *make_key(const uint8_t *packet, uint32_t size, uint8_t key[SLUICE_FLOW_KEY_BYTES]) {
+    struct sluice_phv_record record;
+    sluice_parse(packet, size, NULL, &record);
+    record.ingress_port = RECEIVER;
+    return functional_flow_key(packet, size, &record, key) ? key : NULL;
+}
+
+static uint32_t find_by_software(const struct sluice_packet *packet) {
+    uint8_t key[SLUICE_FLOW_KEY_BYTES];
+    return find_flow(make_key(packet->bytes, packet->size, key));
+}
+
+static uint32_t find_by_key(const struct sluice_packet *packet) {
+    return find_flow(packet->flow_key);
+}
+
+// Flows that differ in their source port; those of the frame are one of them.
+static void make_flows(uint16_t size) {
+    struct sluice_flow_table table;
+    struct sluice_flow_operation op = {.kind = SLUICE_INSTRUCTION_POPULATE, .table_id = SLUICE_TABLE_HASHED};
+    struct sluice_flow_key key;
+    uint8_t packed[sizeof op.value] = {0};
+    flows = sluice_flow_model_new(1, FLOWS, FLOWS, 1);
+    if (!flows || !make_key(frame, size, packed))
+        fail("no memory for flows");
+    sluice_flow_model_table(flows, &table);
+    sluice_flow_key_unpack(&key, packed);
+    memset(op.mask, 0xff, SLUICE_FLOW_KEY_BYTES);
+    for (; op.rule_id < FLOWS; op.rule_id++, key.l4_src++) {
+        sluice_flow_key_pack(&key, packed);
+        memcpy(op.value, packed, sizeof packed);
+        if (table.execute(table.context, &op))
+            fail("a flow is refused");
+    }
+}
+
 static uint16_t receive_buffers(const struct ends *ends) {
     struct sluice_packet burst[BURST];
-    struct sluice_phv_record record;
     uint64_t begin = rte_rdtsc(), parsing, spent;
     unsigned got = sluice_queue_receive(ends->queue, burst, BURST);
     parsing = rte_rdtsc();
-    for (unsigned i = 0; i < got; i++) {
-        sluice_parse(burst[i].bytes, burst[i].size, NULL, &record);
-        seen ^= record.length;
-    }
+    for (unsigned i = 0; i < got; i++)
+        seen ^= ends->parse(&burst[i]);
     if (got == BURST)
         note(&parses, parsing);
     spent = rte_rdtsc() - parsing;
@@ -257,7 +310,7 @@ static void loop_buffers(struct ends *ends, const char *uri, uint32_t total) {
     void *failed;
     ends->send = send_buffers;
     ends->receive = receive_buffers;
-    if (sluice_device_open(uri, &ends->device) || sluice_queue_open(ends->device, 1, 0, &ends->queue) ||
+    if (sluice_device_open(uri, &ends->device) || sluice_queue_open(ends->device, RECEIVER, 0, &ends->queue) ||
         service_new(&ends->service, ends->device, lanes, 2, NULL, NULL))
         fail(sluice_error_text());
     service_lane_set(ends->service, 0, true);
@@ -270,6 +323,15 @@ static void loop_buffers(struct ends *ends, const char *uri, uint32_t total) {
     if (service_free(ends->service) || failed)
         fail(sluice_error_text());
     sluice_device_close(ends->device);
+    sluice_flow_model_free(flows);
+}
+
+// What is done with a received packet, by the program's first word; NULL: no such word.
+static uint32_t (*parse_of(const char *word))(const struct sluice_packet *) {
+    return strcmp(word, "buffers") == 0    ? parse_record
+           : strcmp(word, "software") == 0 ? find_by_software
+           : strcmp(word, "key") == 0      ? find_by_key
+                                           : NULL;
 }
 
 int main(int count, char **arguments) {
@@ -277,9 +339,9 @@ int main(int count, char **arguments) {
     char **own = arguments + used + 1;
     bool is_parsed = used >= 0 && count - used == 6 && strcmp(own[0], "offload") == 0;
     bool is_driver = is_parsed || (used >= 0 && count - used == 6 && strcmp(own[0], "driver") == 0);
-    if (!is_driver && (used < 0 || count - used != 5 || strcmp(own[0], "buffers") != 0))
-        fail("loop EAL-ARGUMENTS -- driver|offload SENDER RECEIVER SIZE COUNT, or buffers URI SIZE COUNT");
     struct ends ends = {.size = (uint16_t)atoi(arguments[count - 2]), .is_parsed = is_parsed};
+    if (!is_driver && (used < 0 || count - used != 5 || !(ends.parse = parse_of(own[0]))))
+        fail("loop EAL-ARGUMENTS -- driver|offload SENDER RECEIVER SIZE COUNT, or buffers|software|key URI SIZE COUNT");
     uint32_t total = (uint32_t)atoi(arguments[count - 1]) / BURST * BURST;
     if (ends.size < HEADERS || ends.size > RTE_ETHER_MAX_LEN - RTE_ETHER_CRC_LEN)
         fail("a size that cannot be");
@@ -289,6 +351,7 @@ int main(int count, char **arguments) {
         ends.receiver = (uint16_t)atoi(own[2]);
         loop_driver(&ends, total);
     } else {
+        make_flows(ends.size);
         loop_buffers(&ends, own[1], total);
     }
     printf("{\"send\": %.1f, \"receive\": %.1f, \"empty_poll\": %.1f, \"parse\": %.1f, \"tsc_hz\": %llu}\n",

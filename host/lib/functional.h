@@ -95,6 +95,8 @@ int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_
 int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32_t value);
 void functional_flow_run(struct functional_flow *flow, const struct functional_packet *packet, uint32_t tick,
                          struct sluice_phv_record *record);
+// The flow_key_t of a packet with this record; false: it has none, and nothing was written.
+bool functional_flow_key(const uint8_t *packet, uint32_t size, const struct sluice_phv_record *record, uint8_t *key);
 
 // functional_deparse.c: the element deparse, its window and its verdict.
 struct functional_deparse {
@@ -123,9 +125,9 @@ struct functional_spread {
 
 struct functional;
 
-// `record` is what the parser reads of the packet; `meta` has its ingress port.
-void functional_host_describe(const struct functional *it, const uint8_t *packet,
-                              const struct sluice_phv_record *record, struct sluice_buffer_meta *meta);
+// `record` is what the parser reads of the packet; `meta` has its ingress port. `key` is zeros, for its flow key.
+void functional_host_describe(const struct functional *it, const uint8_t *packet, uint32_t size,
+                              const struct sluice_phv_record *record, struct sluice_buffer_meta *meta, uint8_t *key);
 // Addresses are offsets in the window. 0, or -EFAULT where it answers an error.
 // Checksums of a packet from the host, as its `mark` asks for (transmit_checksum_t). 0, or -EINVAL: nothing was filled
 // in.

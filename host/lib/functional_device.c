@@ -28,11 +28,14 @@ static bool ring_has_room(const struct functional_ring *ring, uint32_t size) {
 
 // ---- To the host
 
-// Payload first; metadata with the chained buffers first; the first buffer's valid word last of all.
-static void write_ring(struct functional_ring *ring, const uint8_t *bytes, uint32_t size,
+// Key and payload first; metadata with the chained buffers first; the first buffer's valid word last of all. `key`:
+// NULL where the device makes none.
+static void write_ring(struct functional_ring *ring, const uint8_t *bytes, uint32_t size, const uint8_t *key,
                        struct sluice_buffer_meta *meta) {
     uint32_t count = buffers_of(size);
     uint8_t packed[SLUICE_BUFFER_META_BYTES];
+    if (key)
+        memcpy(buffer_at(ring, ring->filled) + SLUICE_BUFFER_META_SIZE, key, SLUICE_BUFFER_KEY_SIZE);
     meta->length = (uint16_t)size;
     for (uint32_t i = count; i-- > 0;) {
         uint64_t index = ring->filled + i;
@@ -65,8 +68,9 @@ static void to_host(struct functional *it, const uint8_t *bytes, uint32_t size, 
         it->host.to_host_error++;
         return;
     }
+    uint8_t key[SLUICE_BUFFER_KEY_SIZE] = {0};
     if (it->size.queues)
-        functional_host_describe(it, bytes, record, meta);
+        functional_host_describe(it, bytes, size, record, meta, key);
     struct functional_ring *ring = ring_of(it, meta);
     if (!it->queue_rings && !ring_has_room(ring, size)) {
         it->host.to_host_overflow++;
@@ -77,7 +81,7 @@ static void to_host(struct functional *it, const uint8_t *bytes, uint32_t size, 
     if (it->queue_rings && (!ring->memory || !ring_has_room(ring, SLUICE_EGRESS_BYTES)))
         it->host.ring_overflow++;
     else
-        write_ring(ring, bytes, size, meta);
+        write_ring(ring, bytes, size, it->size.queues ? key : NULL, meta);
 }
 
 // ---- To lanes
@@ -156,8 +160,10 @@ static void process(struct functional *it, unsigned lane, const struct functiona
         to_lanes(it, job.egress_mask, bytes, (uint32_t)size, packet->ingress_cycle);
         return;
     }
-    if (job.is_edited && it->size.queues) // the host is told of what it gets
+    if (job.is_edited && it->size.queues) { // the host is told of what it gets
         sluice_parse(bytes, (uint32_t)size, NULL, &record);
+        record.ingress_port = (uint8_t)lane;
+    }
     to_host(it, bytes, (uint32_t)size, &record, &meta);
 }
 

@@ -288,6 +288,10 @@ static uint8_t fragment_of(uint16_t fragment) {
     return fragment >> 13 & 1 ? SLUICE_FRAGMENT_FIRST : SLUICE_FRAGMENT_WHOLE;
 }
 
+static bool is_usable(const uint8_t *packet, uint32_t size, const struct sluice_phv_record *record) {
+    return !record->fault && !record->info.outer_length && !is_snap(packet, size);
+}
+
 static void make_key(const uint8_t *packet, uint32_t size, const struct sluice_phv_record *record, uint8_t *bytes) {
     const struct sluice_phv *phv = &record->phv;
     struct sluice_flow_key key = {.ingress_port = record->ingress_port,
@@ -316,6 +320,13 @@ static void make_key(const uint8_t *packet, uint32_t size, const struct sluice_p
     sluice_flow_key_pack(&key, bytes);
 }
 
+bool functional_flow_key(const uint8_t *packet, uint32_t size, const struct sluice_phv_record *record, uint8_t *key) {
+    bool usable = is_usable(packet, size, record);
+    if (usable)
+        make_key(packet, size, record, key);
+    return usable;
+}
+
 static bool is_to_host(const struct sluice_action_set *actions) {
     bool found = false;
     for (unsigned i = 0; i < SLUICE_ACTION_SLOTS; i++) {
@@ -331,7 +342,7 @@ void functional_flow_run(struct functional_flow *flow, const struct functional_p
                          struct sluice_phv_record *record) {
     uint8_t key[SLUICE_FLOW_KEY_BYTES];
     struct sluice_flow_found found;
-    record->eligible = !record->fault && !record->info.outer_length && !is_snap(packet->bytes, packet->size);
+    record->eligible = is_usable(packet->bytes, packet->size, record);
     if (!flow->fence.is_on && (!record->eligible || !flow->enabled))
         return;
     make_key(packet->bytes, packet->size, record, key);

@@ -105,8 +105,8 @@ static void verify(const uint8_t *packet, const struct sluice_phv_record *record
     meta->checksum_verified = (uint8_t)found;
 }
 
-void functional_host_describe(const struct functional *it, const uint8_t *packet,
-                              const struct sluice_phv_record *record, struct sluice_buffer_meta *meta) {
+void functional_host_describe(const struct functional *it, const uint8_t *packet, uint32_t size,
+                              const struct sluice_phv_record *record, struct sluice_buffer_meta *meta, uint8_t *key) {
     const struct sluice_header_info *info = &record->info;
     meta->tags = info->tags;
     meta->l3_kind = info->l3_kind;
@@ -118,6 +118,7 @@ void functional_host_describe(const struct functional *it, const uint8_t *packet
     unsigned chosen = meta->queue - SLUICE_CHOSEN_QUEUE; // by a rule
     if (chosen < it->size.queues)
         meta->receive_queue = (uint8_t)chosen;
+    meta->has_key = functional_flow_key(packet, size, record, key);
     verify(packet, record, meta);
 }
 

@@ -45,7 +45,9 @@ static const uint8_t *whole(struct sluice_queue *queue, uint64_t index, const st
 
 static void show(struct sluice_queue *queue, uint64_t index, const struct sluice_buffer_meta *meta,
                  struct sluice_packet *packet) {
+    const uint8_t *key = buffer_at(queue->ring, index) + SLUICE_BUFFER_META_SIZE;
     *packet = (struct sluice_packet){.bytes = whole(queue, index, meta),
+                                     .flow_key = meta->has_key ? key : NULL,
                                      .size = meta->length,
                                      .ingress_port = meta->ingress_port,
                                      .egress_mask = meta->egress_mask,

@@ -21,8 +21,9 @@ from scapy.layers.vxlan import VXLAN
 from elements.flow_table.test_flow_key import link_layers
 from host.python.device import Action, Device, Received, SluiceError
 from host.python.flow_table import Flows, error_text
-from shell.sim.test_flow import ALWAYS, CAPTURES, ENDS, PORTS, SHAPES, capture, full, key_of
+from shell.sim.test_flow import ALWAYS, CAPTURES, ENDS, PORTS, SHAPES, capture, full
 from testing.device import FLOW, run, udp
+from testing.models.flow import key_of
 from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, fill
 from testing.models.traffic import mutated, well_formed
 from testing.models.transmit import asked_packet, hostile
@@ -44,7 +45,7 @@ SPREAD = {  # lane 3 is not
 
 def shown(one: Received) -> tuple[Any, ...]:
     """What the host is told of a packet, but when it came."""
-    return (one.ingress_port, one.data, one.mark, one.queue, one.verdict, one.egress_mask, one.fault, one.info)
+    return (one.ingress_port, one.data, one.mark, one.queue, one.verdict, one.egress_mask, one.fault, one.info, one.key)
 
 
 class Both:
@@ -101,6 +102,9 @@ class Both:
                 times[one.ingress_port] = one.timestamp
             seen = [shown(one) for one in host]
             assert all(one.info == describe(one.data, SPREAD.get(one.ingress_port), one.queue, FLOW["host_queues"]) for one in host)
+            for one in host:
+                key = key_of(one.ingress_port, one.data)
+                assert one.key == (key and key.pack().ljust(L.BUFFER_KEY_SIZE, b"\0")), f"{one.data.hex()}: {key}"
             results.append((sorted(seen, key=lambda one: one[0]), {n: out[n] if len(sent) == 1 else sorted(out[n]) for n in out}))
         assert results[0][0] == results[1][0]
         assert results[0][1] == results[1][1]

@@ -87,6 +87,7 @@ class CPacket(c.Structure):
         ("l4_kind", c.c_uint8),
         ("l3_offset", c.c_uint8),
         ("l4_offset", c.c_uint8),
+        ("flow_key", c.POINTER(c.c_uint8)),
     )
 
 
@@ -109,6 +110,7 @@ class Received:
     egress_mask: int = 0
     queue: int = 0
     info: layouts.HostInfo | None = None  # of a device with receive queues
+    key: bytes | None = None  # what the flow table matches (FlowKey, zeros behind it); with info.has_key
 
 
 @dataclass(frozen=True)
@@ -182,8 +184,10 @@ def _received(packet: CPacket) -> Received:
         l4_kind=layouts.L4Kind(packet.l4_kind),
         hash_kind=layouts.HashKind(packet.hash_kind),
         checksum_verified=packet.checksum_verified,
+        has_key=int(bool(packet.flow_key)),
     )
-    return Received(c.string_at(packet.bytes, packet.size), *metadata, packet.egress_mask, packet.queue, info)
+    key = c.string_at(packet.flow_key, layouts.BUFFER_KEY_SIZE) if packet.flow_key else None
+    return Received(c.string_at(packet.bytes, packet.size), *metadata, packet.egress_mask, packet.queue, info, key)
 
 
 class Device:

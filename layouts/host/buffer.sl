@@ -2,13 +2,14 @@
 /// The self-described buffer: how packets cross between device and host memory. FAS section 4.
 
 import "../stream/phv.sl";
+import "../control/flow.sl";
 
 constexpr uint BUFFER_SIZE = 2048;      /// bytes: metadata, flow key, packet
 constexpr uint BUFFER_META_SIZE = 64;
 constexpr uint BUFFER_KEY_SIZE = 64;
 constexpr uint BUFFER_DATA_SIZE = 1920; /// packet bytes of one buffer; longer packets chain buffers
 
-/// First 64 bytes of a buffer, little-endian. The producer writes payload and key first, this last, `valid` at the very end.
+/// First 64 bytes of a buffer, little-endian; behind them the flow key, then the packet. The producer writes payload and key first, this last, `valid` at the very end.
 record buffer_meta_t {
     uint<64> address;           /// of this buffer, as the device sees it
     uint<64> next;              /// of the buffer that continues this packet; 0: none
@@ -34,9 +35,11 @@ record buffer_meta_t {
     uint<32> hash;
     uint<16> l4_sum;
     uint<8>  receive_queue;
-    uint<8>  reserved[4];
+    uint<8>  has_key;           /// 1: the next 64 bytes are the packet's flow_key_t and 2 bytes of 0
+    uint<8>  reserved[3];
 }
 static_assert bytes(buffer_meta_t) == BUFFER_META_SIZE;
+static_assert bits(flow_key_t) <= 8 * BUFFER_KEY_SIZE;
 
 constexpr uint HOST_QUEUES = 8;         /// receive queues of a lane, at most
 constexpr uint CHOSEN_QUEUE = 8;        /// bit of the metadata's `queue`: a rule chose the receive queue, in the bits below
@@ -92,6 +95,7 @@ struct host_info_t {
     hash_kind_t hash_kind;
     uint<32>    hash;           /// Toeplitz; 0 where hash_kind is HASH_NONE
     uint<4>     checksum_verified; /// at eop; see checksum_t
+    uint<1>     has_key;        /// its flow_key_t goes beside it; not with a parser fault, nor of 802.2 SNAP
     uint<16>    l4_sum;         /// at eop: one's complement sum of the bytes from l4_offset to the end of the IP packet; 0 without l4_kind
 }
 static_assert bits(host_info_t) <= 96;

@@ -140,6 +140,9 @@ package sl_packet_pkg;
     logic [8*TEMPLATE_BYTES-1:0] bytes;
   } front_header_t;
 
+  localparam logic [15:0] FIRST_ETHERTYPE = 16'h0600;  // below: a length
+  localparam logic [47:0] LLC_SNAP        = 48'haaaa_0300_0000;
+
   localparam int unsigned DECIDE_LATENCY   = 3;
   localparam int unsigned WRITE_LATENCY    = 3;
   localparam int unsigned TEMPLATE_LATENCY = 5;
@@ -194,6 +197,24 @@ package sl_packet_pkg;
   function automatic logic is_tag(logic [15:0] ethertype);
     return ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ || ethertype == ETHERTYPE_VLAN_OLD;
   endfunction
+
+  // What a header record lacks of the packet's first flit and its metadata.
+  /* verilator lint_off UNUSEDSIGNAL */  // only the link layer, and of the metadata the timestamp
+  function automatic link_info_t link_info(flit_data_t data, meta_t meta);
+    logic        has_tag;
+    logic [15:0] length, snap_type;
+    logic [47:0] llc;
+    link_info.first_type  = swap16(data[8*12+:16]);
+    link_info.second_type = swap16(data[8*16+:16]);
+    has_tag   = is_tag(link_info.first_type);
+    length    = has_tag ? link_info.second_type : link_info.first_type;
+    llc       = has_tag ? {swap16(data[8*18+:16]), swap16(data[8*20+:16]), swap16(data[8*22+:16])}
+                        : {swap16(data[8*14+:16]), swap16(data[8*16+:16]), swap16(data[8*18+:16])};
+    snap_type = swap16(has_tag ? data[8*24+:16] : data[8*20+:16]);
+    link_info.is_snap  = length < FIRST_ETHERTYPE && llc == LLC_SNAP && snap_type >= FIRST_ETHERTYPE;
+    link_info.received = meta.timestamp;
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 
   function automatic logic is_extension(logic [7:0] next_header);
     return next_header == IP_PROTOCOL_HOP_BY_HOP || next_header == IP_PROTOCOL_ROUTING ||

@@ -39,6 +39,7 @@ module sh_core #(
   output logic                          to_host_valid_o,
   input  logic                          to_host_ready_i,
   output sluice_pkg::host_info_t        to_host_info_o,        // HostQueues: of the packet, see sh_host_describe
+  output sluice_pkg::flow_key_t         to_host_key_o,
   input  logic [Lanes-1:0][sluice_pkg::HOST_QUEUES-1:0] to_host_absent_i,  // HostQueues: as there
   input  logic [Lanes-1:0][sluice_pkg::HOST_QUEUES-1:0] to_host_full_i,
   input  sluice_pkg::flit_t             from_host_data_i,      // egress mask and queue in its metadata
@@ -182,7 +183,7 @@ module sh_core #(
   if (HostQueues != 0) begin : gen_queues
     sh_host_describe #(.Lanes(Lanes), .Queues(HostQueues)) u_describe (
       .clk_i, .rst_i, .in_data_i(stored_data), .in_valid_i(stored_valid), .in_ready_o(stored_ready),
-      .out_data_o(to_host_data_o), .out_info_o(to_host_info_o), .out_valid_o(to_host_valid_o), .out_ready_i(to_host_ready_i),
+      .out_data_o(to_host_data_o), .out_info_o(to_host_info_o), .out_key_o(to_host_key_o), .out_valid_o(to_host_valid_o), .out_ready_i(to_host_ready_i),
       .absent_i(to_host_absent_i), .full_i(to_host_full_i), .lossless_i(lossless),
       .dropped_o(ring_overflow), .idle_o(describe_idle),
       .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[HostWindow]),
@@ -192,6 +193,7 @@ module sh_core #(
   end else begin : gen_no_queues
     logic unused_full;
     assign to_host_info_o = '0;
+    assign to_host_key_o  = '0;
     assign ring_overflow  = 1'b0;
     assign describe_idle  = 1'b1;
     assign unused_full    = &{1'b0, to_host_absent_i, to_host_full_i};

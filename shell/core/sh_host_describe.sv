@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // On the way to the host: reads the headers of each packet as it is delivered, verifies its checksums and spreads packets over the
 // receive queues of their lanes by their hash, or as a rule chose (host_info_t, docs/design/shell.md); one of no lane is for lane 0,
-// and queue 0 where none is chosen. Packets leave as they came; one flit a cycle. A packet whose queue has no room is dropped whole
-// and counted, so that a queue nobody reads does not stop the others; in lossless mode it waits.
+// and queue 0 where none is chosen. Its key goes beside, as the flow table makes it (sl_flow_key). Packets leave as they came; one
+// flit a cycle. A packet whose queue has no room is dropped whole and counted, so that a queue nobody reads does not stop the others;
+// in lossless mode it waits.
 module sh_host_describe
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -17,6 +18,7 @@ module sh_host_describe
   output logic               in_ready_o,    // from registers
   output flit_t              out_data_o,
   output host_info_t         out_info_o,    // of the packet, with each of its flits; checksums and sum at eop
+  output flow_key_t          out_key_o,     // of the packet, with each of its flits; 0 without info.has_key
   output logic               out_valid_o,
   input  logic               out_ready_i,
   // Queue q of lane n has no ring, or none with room for the largest packet. The latter may rise only when a packet for it moves.
@@ -52,6 +54,19 @@ module sh_host_describe
     logic [1:0]   tags;
   } headers_t;
 
+  // And for the key alone.
+  typedef struct packed {
+    logic [47:0] eth_dst;
+    logic [47:0] eth_src;
+    logic [15:0] eth_type;
+    logic [15:0] vlan0_tci;
+    logic [7:0]  ip_tos;
+    logic [7:0]  ip_ttl;
+    logic [13:0] ip_fragment;
+    logic [7:0]  tcp_flags;
+    fault_t      fault;
+  } more_headers_t;
+
   // The headers, and the packet that waits for them.
   logic     window_ready, window_valid, gate_ready, packet_ready, packet_valid, packet_take, enter, parsed_valid;
   logic     seen_valid, seen_take;
@@ -59,6 +74,7 @@ module sh_host_describe
   meta_t    window_meta, parse_meta;
   flit_t    packet;
   headers_t read, seen;
+  more_headers_t read_more, seen_more;
   logic [$clog2(PacketFlits+1)-1:0] unused_count;
   /* verilator lint_off UNUSEDSIGNAL */  // only some fields of the record
   parse_state_t parsed;
@@ -80,10 +96,23 @@ module sh_host_describe
     headers.l4_kind     = record.info.l4_kind;
     headers.tags        = record.info.tags;
   endfunction
+
+  function automatic more_headers_t more_headers(phv_record_t record);
+    more_headers.eth_dst     = record.phv.eth_dst;
+    more_headers.eth_src     = record.phv.eth_src;
+    more_headers.eth_type    = record.phv.eth_type;
+    more_headers.vlan0_tci   = record.phv.vlan0_tci;
+    more_headers.ip_tos      = record.phv.ip_tos;
+    more_headers.ip_ttl      = record.phv.ip_ttl;
+    more_headers.ip_fragment = record.phv.ip_fragment[13:0];
+    more_headers.tcp_flags   = record.phv.tcp_flags;
+    more_headers.fault       = record.fault;
+  endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
   assign in_ready_o = window_ready && packet_ready;
   assign read       = headers(parsed.record);
+  assign read_more  = more_headers(parsed.record);
 
   sl_fifo #(.Width(FLIT_BITS), .Depth(PacketFlits)) u_packet (
     .clk_i, .rst_i, .in_data_i, .in_valid_i(in_valid_i && window_ready), .in_ready_o(packet_ready),
@@ -95,10 +124,12 @@ module sh_host_describe
     .window_o(window), .meta_o(window_meta), .window_valid_o(window_valid), .window_ready_i(gate_ready)
   );
 
-  sl_pipe_gate #(.InWidth(WINDOW_BITS + META_BITS), .OutWidth($bits(headers_t)), .Latency(STACK_LATENCY)) u_parse_gate (
+  sl_pipe_gate #(
+    .InWidth(WINDOW_BITS + META_BITS), .OutWidth($bits(more_headers_t) + $bits(headers_t)), .Latency(STACK_LATENCY)
+  ) u_parse_gate (
     .clk_i, .rst_i, .in_data_i({window_meta, window}), .in_valid_i(window_valid), .in_ready_o(gate_ready),
-    .stage_valid_o(enter), .stage_data_o({parse_meta, parse_window}), .stage_valid_i(parsed_valid), .stage_data_i(read),
-    .out_data_o(seen), .out_valid_o(seen_valid), .out_ready_i(seen_take)
+    .stage_valid_o(enter), .stage_data_o({parse_meta, parse_window}), .stage_valid_i(parsed_valid),
+    .stage_data_i({read_more, read}), .out_data_o({seen_more, seen}), .out_valid_o(seen_valid), .out_ready_i(seen_take)
   );
 
   sl_parse_stack u_parse (
@@ -120,6 +151,41 @@ module sh_host_describe
   always_ff @(posedge clk_i) begin
     if (seen_take) held_q <= seen;
   end
+
+  // The key of each packet waits beside the gate, from its first flit's entry to its last one's end: there is always room.
+  localparam int unsigned GateFlits = 16;
+  phv_record_t keyed;
+  flow_key_t   key;
+  logic        has_key, key_end, key_ready, key_valid, out_has_key;
+  logic [$clog2(GateFlits+1)-1:0] unused_keys;
+
+  always_comb begin
+    keyed                 = '0;
+    keyed.ingress_port    = packet.meta.ingress_port;
+    keyed.fault           = seen_more.fault;
+    keyed.info.tags       = seen.tags;
+    keyed.info.l4_kind    = seen.l4_kind;
+    keyed.phv.eth_dst     = seen_more.eth_dst;
+    keyed.phv.eth_src     = seen_more.eth_src;
+    keyed.phv.eth_type    = seen_more.eth_type;
+    keyed.phv.vlan0_tci   = seen_more.vlan0_tci;
+    keyed.phv.ip_src      = seen.ip_src;
+    keyed.phv.ip_dst      = seen.ip_dst;
+    keyed.phv.ip_protocol = seen.ip_protocol;
+    keyed.phv.ip_tos      = seen_more.ip_tos;
+    keyed.phv.ip_ttl      = seen_more.ip_ttl;
+    keyed.phv.ip_fragment = 16'(seen_more.ip_fragment);
+    keyed.phv.l4_src      = seen.l4_src;
+    keyed.phv.l4_dst      = seen.l4_dst;
+    keyed.phv.tcp_flags   = seen_more.tcp_flags;
+  end
+
+  sl_flow_key u_key (.record_i(keyed), .link_i(link_info(packet.data, packet.meta)), .key_o(key), .usable_o(has_key));
+
+  sl_fifo #(.Width(1 + FLOW_KEY_BITS), .Depth(GateFlits)) u_keys (
+    .clk_i, .rst_i, .in_data_i({has_key, has_key ? key : '0}), .in_valid_i(seen_take), .in_ready_o(key_ready),
+    .out_data_o({out_has_key, out_key_o}), .out_valid_o(key_valid), .out_ready_i(key_end), .count_o(unused_keys)
+  );
 
   flit_t      gate_data, result;
   host_info_t gate_info, info;
@@ -278,6 +344,11 @@ module sh_host_describe
     end
   end
 
+  always_comb begin
+    out_info_o         = gate_info;
+    out_info_o.has_key = out_has_key;
+  end
+
   // A packet for a full queue goes nowhere. It is decided at its first flit, which waits only where there is room.
   localparam int unsigned LaneBits = Lanes > 1 ? $clog2(Lanes) : 1;
   logic [LaneBits-1:0] out_lane;
@@ -288,7 +359,7 @@ module sh_host_describe
                        (full_i[out_lane][gate_info.receive_queue] && !lossless_i);
   assign dropping    = gate_data.sop ? nowhere : dropping_q;
   assign out_data_o  = gate_data;
-  assign out_info_o  = gate_info;
+  assign key_end     = gate_valid && gate_take && gate_data.eop;
   assign out_valid_o = gate_valid && !dropping;
   assign gate_take   = dropping || out_ready_i;
   assign dropped_o   = gate_valid && gate_data.sop && dropping;
@@ -307,6 +378,13 @@ module sh_host_describe
 
   assign idle_o = inside_q == '0;
 
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (!rst_i) a_room_for_every_key : assert (key_ready || !seen_take);
+    if (!rst_i) a_key_is_there : assert (key_valid || !gate_valid);
+  end
+`endif
+
   logic unused;
-  assign unused = &{1'b0, unused_window, unused_count};
+  assign unused = &{1'b0, unused_window, unused_count, unused_keys, key_ready, key_valid};
 endmodule

@@ -14,11 +14,13 @@ from cocotb.triggers import RisingEdge
 from scapy.layers.inet import IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
-from sluice_layouts import Checksum, Flit, HashKind, HostInfo, L3Kind, L4Kind
+from sluice_layouts import Checksum, Flit, FlowKey, HashKind, HostInfo, L3Kind, L4Kind
 
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers
+from testing.models.flow import key_of
 from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, toeplitz
+from testing.models.open_vswitch import link_layers
 from testing.models.packet import from_flits, to_flits
 from testing.models.traffic import malformed, meta_of, mutated, truncated, well_formed
 from testing.simulate import simulate
@@ -78,7 +80,8 @@ class Described(Sink):
         class Both:
             @property
             def value(self) -> int:
-                return int(dut.out_info_o.value) << Flit.BITS | int(dut.out_data_o.value)
+                said = int(dut.out_key_o.value) << HostInfo.BITS | int(dut.out_info_o.value)
+                return said << Flit.BITS | int(dut.out_data_o.value)
 
         super().__init__(dut, "out", stalls(stall))
         self.data = Both()
@@ -122,18 +125,19 @@ def chosen(lane: int, packet: bytes, queue: int) -> list[int]:
     return [flit.to_int() for flit in to_flits(packet, replace(meta_of(packet), ingress_port=lane, queue=queue))]
 
 
-def split(words: Sequence[int]) -> tuple[list[Flit], list[HostInfo]]:
-    """The flits, and what the last flit of each packet says; all flits of a packet say the same but for what needs its end."""
+def split(words: Sequence[int]) -> tuple[list[Flit], list[tuple[HostInfo, int]]]:
+    """The flits, and what the last flit of each packet says, with its key; all flits of a packet say the same but for what needs
+    its end."""
     flits = [Flit.from_int(word & (1 << Flit.BITS) - 1) for word in words]
     infos, first = [], None
     for flit, word in zip(flits, words, strict=True):
-        info = HostInfo.from_int(word >> Flit.BITS)
+        info, key = HostInfo.from_int(word >> Flit.BITS & (1 << HostInfo.BITS) - 1), word >> Flit.BITS + HostInfo.BITS
         early = replace(info, checksum_verified=0, l4_sum=0)
         assert flit.eop or info == early
-        first = early if flit.sop else first
-        assert first == early
+        first = (early, key) if flit.sop else first
+        assert first == (early, key)
         if flit.eop:
-            infos.append(info)
+            infos.append((info, key))
     return flits, infos
 
 
@@ -147,9 +151,11 @@ async def check(dut, packets: list[bytes], stall: float = 0.3) -> None:
     source.send(*words)
     flits, infos = split(await sink.wait_for(len(words)))
     assert [flit.to_int() for flit in flits] == words, "packets leave as they came"
-    for (lane, packet, queue), info in zip(sent, infos, strict=True):
+    for (lane, packet, queue), (info, key) in zip(sent, infos, strict=True):
         expected = describe(packet, device.lanes[lane] if lane < LANES else None, queue, QUEUES)
         assert info == expected, f"lane {lane} {packet.hex()}:\n{info}\n{expected}"
+        made = key_of(lane, packet)
+        assert key == (made.to_int() if made else 0), f"lane {lane} {packet.hex()}: {FlowKey.from_int(key)}, not {made}"
     for _ in range(3):
         await RisingEdge(dut.clk_i)
     assert dut.idle_o.value == 1
@@ -169,7 +175,8 @@ def whole() -> list[bytes]:
 
 @cocotb.test()
 async def describes_every_kind_of_packet(dut):
-    packets = [*well_formed(), *malformed(), *whole()]
+    packets = [*well_formed(), *malformed(), *whole(), *link_layers()]
+    assert {describe(packet).has_key for packet in packets} == {0, 1}
     assert {describe(packet).l3_kind for packet in packets} == set(L3Kind)
     assert {describe(packet).l4_kind for packet in packets} == set(L4Kind)
     await check(dut, packets)

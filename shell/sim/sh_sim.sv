@@ -35,6 +35,7 @@ module sh_sim #(
   input  logic                      to_host_ready_i,
   output logic [31:0]               host_queues_o,        // HostQueues, for the model to know
   output logic [95:0]               to_host_info_o,       // host_info_t
+  output logic [511:0]              to_host_key_o,        // flow_key_t, of the same packet
   input  logic [63:0]               to_host_absent_i,     // bit 8n + q: queue q of lane n has no ring
   input  logic [63:0]               to_host_full_i,       // it has no room for the largest packet
   input  logic [511:0]              from_host_bytes_i,
@@ -59,6 +60,7 @@ module sh_sim #(
   flit_t [Ports-1:0] lane_rx, lane_tx;
   flit_t             to_host, from_host;
   host_info_t        info;
+  flow_key_t         key;
   register_response_t response;
 
   /* verilator lint_off UNUSEDSIGNAL */  // control words have spare bits; a control word is a part of a flit
@@ -103,6 +105,7 @@ module sh_sim #(
   assign lane_clocks_o  = LaneClocks;
   assign host_queues_o  = HostQueues;
   assign to_host_info_o = 96'(info);
+  assign to_host_key_o  = 512'(key);
 
   logic unused;
   assign unused = &{1'b0, from_host_meta_i[159:META_BITS], to_host_absent_i, to_host_full_i};
@@ -116,7 +119,7 @@ module sh_sim #(
     .clk_i, .rst_i, .lane_rx_clk_i(lane_clk_i), .lane_tx_clk_i(lane_clk_i),
     .lane_rx_data_i(lane_rx), .lane_rx_valid_i, .lane_rx_ready_o,
     .lane_tx_data_o(lane_tx), .lane_tx_valid_o, .lane_tx_ready_i,
-    .to_host_data_o(to_host), .to_host_valid_o, .to_host_ready_i, .to_host_info_o(info),
+    .to_host_data_o(to_host), .to_host_valid_o, .to_host_ready_i, .to_host_info_o(info), .to_host_key_o(key),
     .to_host_absent_i(to_host_absent_i[HOST_QUEUES*Lanes-1:0]), .to_host_full_i(to_host_full_i[HOST_QUEUES*Lanes-1:0]),
     .from_host_data_i(from_host), .from_host_valid_i, .from_host_ready_o,
     .reg_request_i(request), .reg_request_valid_i(reg_valid_i), .reg_request_ready_o(reg_ready_o),

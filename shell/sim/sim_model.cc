@@ -72,8 +72,11 @@ struct ring {
     uint8_t *buffer(uint64_t index) const {
         return memory + (index % buffers) * SLUICE_BUFFER_SIZE;
     }
+    uint8_t *key(uint64_t index) const {
+        return buffer(index) + SLUICE_BUFFER_META_SIZE;
+    }
     uint8_t *data(uint64_t index) const {
-        return buffer(index) + SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE;
+        return key(index) + SLUICE_BUFFER_KEY_SIZE;
     }
     uint32_t generation(uint64_t index) const {
         uint32_t round = static_cast<uint32_t>(index / buffers) + 1;
@@ -252,13 +255,16 @@ struct sim_model {
         meta.l4_offset = info.l4_offset;
         meta.hash_kind = info.hash_kind;
         meta.hash = info.hash;
+        meta.has_key = info.has_key;
         meta.checksum_verified = info.checksum_verified;
         meta.l4_sum = info.l4_sum;
     }
 
-    // Payload is there; now metadata, chained buffers first, the first buffer's valid word last of all.
+    // Payload is there; now the key, and metadata, chained buffers first, the first buffer's valid word last of all.
     void finish_to_host() {
         describe();
+        if (top->host_queues_o != 0)
+            std::memcpy(into->key(first_buffer), &top->to_host_key_o, SLUICE_BUFFER_KEY_SIZE);
         uint32_t rest = received;
         for (uint64_t index = buffer + 1; index-- > first_buffer;) {
             uint32_t before = static_cast<uint32_t>(index - first_buffer) * SLUICE_BUFFER_DATA_SIZE;

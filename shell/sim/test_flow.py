@@ -18,7 +18,7 @@ from host.python.device import Action, CAction, CActionSet, Device, SluiceError,
 from host.python.flow_table import Flows, Model, Rules, error_text
 from testing.device import FLOW, SMALL, forward, host_packets, lane_packets, routed, run, udp
 from testing.models.actions import execute
-from testing.models.flow import flow_key, link_info
+from testing.models.flow import flow_key, key_of, link_info
 from testing.models.packet import deparse, parse
 from testing.models.traffic import malformed, truncated
 from testing.simulate import ROOT
@@ -148,10 +148,6 @@ def capture(path: Path, folder: Path, count: int, draw: random.Random) -> list[b
     for bad in draw.sample([one for one in [*malformed(), *truncated()] if len(one) >= 14], count // 8):
         chosen.insert(draw.randrange(len(chosen)), bad)
     return chosen
-
-
-def key_of(lane: int, packet: bytes) -> L.FlowKey | None:
-    return flow_key(parse(packet, L.Meta(ingress_port=lane, length=len(packet))), link_info(packet))
 
 
 class Pair:

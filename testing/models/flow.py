@@ -16,11 +16,12 @@ from sluice_layouts import (
     FlowKey,
     InstructionKind,
     LinkInfo,
+    Meta,
     PhvRecord,
     Status,
 )
 
-from testing.models.packet import TAG_TYPES
+from testing.models.packet import TAG_TYPES, parse
 
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
@@ -122,6 +123,11 @@ def link_info(packet: bytes) -> LinkInfo:
     llc = packet[18:26] if tagged else packet[14:22]
     snap = (second if tagged else first) < FIRST_ETHERTYPE and llc[:6] == SNAP and int.from_bytes(llc[6:], "big") >= FIRST_ETHERTYPE
     return LinkInfo(first, second, int(snap))
+
+
+def key_of(lane: int, packet: bytes) -> FlowKey | None:
+    """The key of a packet of a lane that is no tunnel to the device, or None where it has none."""
+    return flow_key(parse(packet, Meta(ingress_port=lane, length=len(packet))), link_info(packet))
 
 
 def flow_key(record: PhvRecord, link: LinkInfo) -> FlowKey | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import sluice_layouts as layout
 from sluice_layouts import Checksum, HashKind, HostInfo, L3Kind, L4Kind, Meta, PhvRecord, TransmitChecksum
 
+from testing.models.flow import flow_key, link_info
 from testing.models.packet import parse
 
 # Microsoft's, "Verifying the RSS Hash Calculation".
@@ -106,5 +107,6 @@ def describe(packet: bytes, lane: Lane | None = None, queue: int = 0, queues: in
         hash_kind=HashKind(kind),
         hash=value,
         checksum_verified=_checksums(packet, record),
+        has_key=int(flow_key(record, link_info(packet)) is not None),
         l4_sum=ones_sum(packet[info.l4_offset :][: record.phv.l4_length]) if info.l4_kind else 0,
     )

@@ -65,6 +65,10 @@ struct sluice_packet {
     uint8_t tags;              // VLAN tags
     uint8_t l3_kind, l4_kind;  // enum sluice_l3_kind, enum sluice_l4_kind
     uint8_t l3_offset, l4_offset;
+    // What the flow table matches, as SLUICE_FLOW_KEY_BYTES packed bytes of sluice_flow_key (SLUICE_BUFFER_KEY_SIZE
+    // with the zeros behind them): of the packet as it is here, tunnels not opened. NULL: it has none (a parser fault,
+    // 802.2 SNAP, a device without receive queues). Valid as long as `bytes`.
+    const uint8_t *flow_key;
 };
 
 struct sluice_lane_info {
