@@ -119,7 +119,7 @@ struct functional_job functional_deparse_decide(const struct sluice_phv_record *
 // functional_host.c: how packets of a lane are spread over its receive queues.
 struct functional_spread {
     uint8_t kinds; // bits of enum sluice_hash_kind
-    uint8_t key[SLUICE_RSS_KEY_BITS / 8], table[SLUICE_RSS_ENTRIES];
+    uint8_t key[SLUICE_RSS_KEY_BITS / 8], table[SLUICE_RSS_TABLES][SLUICE_RSS_ENTRIES];
     uint32_t parts[(SLUICE_RSS_KEY_BITS - 32) / 4][16]; // what a value of four input bits adds to the hash
 };
 
@@ -156,7 +156,7 @@ struct functional {
     struct functional_lane lane[FUNCTIONAL_LANES];
     struct functional_ring ring[FUNCTIONAL_RINGS]; // by enum sluice_ring
     uint32_t queue_rings;                          // those of queues that are there
-    uint32_t spread_lane;                          // of the window
+    uint32_t spread_lane, spread_table;            // of the window
     uint64_t cycles;
     uint32_t control, tick, host_share, time_high;
     struct sluice_host_counters host;

@@ -49,13 +49,15 @@ static void hash(const struct functional_spread *spread, const uint8_t *packet, 
                                                        : 0;
     bool has_ports = shift && !info->is_fragment && (plain << shift & spread->kinds);
     unsigned kind = has_ports ? plain << shift : plain & spread->kinds, size = is_ipv4 ? 8 : 32;
+    unsigned table = meta->queue < SLUICE_RSS_TABLES ? meta->queue : 0; // that a rule chose
+    meta->receive_queue = table ? spread->table[table][0] : 0;
     if (!kind)
         return;
     meta->hash_kind = (uint8_t)kind;
     meta->hash = toeplitz(spread, packet + info->l3_offset + (is_ipv4 ? 12 : 8), size, 0);
     if (has_ports)
         meta->hash ^= toeplitz(spread, packet + info->l4_offset, 4, size);
-    meta->receive_queue = spread->table[meta->hash % SLUICE_RSS_ENTRIES];
+    meta->receive_queue = spread->table[table][meta->hash % SLUICE_RSS_ENTRIES];
 }
 
 // ---- Checksums
@@ -164,6 +166,9 @@ int functional_host_read(const struct functional *it, uint32_t address, uint32_t
     case SLUICE_HOST_REGISTERS_HASH_KINDS:
         *value = it->lane[it->spread_lane].spread.kinds;
         return 0;
+    case SLUICE_HOST_REGISTERS_TABLE_INDEX:
+        *value = it->spread_table;
+        return 0;
     default:
         return -EFAULT;
     }
@@ -174,6 +179,8 @@ int functional_host_write(struct functional *it, uint32_t address, uint32_t valu
     uint32_t key = (address - SLUICE_HOST_REGISTERS_KEY) / 4, entry = (address - SLUICE_HOST_REGISTERS_TABLE) / 4;
     if (address == SLUICE_HOST_REGISTERS_LANE && value < it->size.lanes) {
         it->spread_lane = value;
+    } else if (address == SLUICE_HOST_REGISTERS_TABLE_INDEX && value < SLUICE_RSS_TABLES) {
+        it->spread_table = value;
     } else if (address == SLUICE_HOST_REGISTERS_HASH_KINDS) {
         spread->kinds = (uint8_t)value;
     } else if (address >= SLUICE_HOST_REGISTERS_KEY && key < SLUICE_HOST_REGISTERS_KEY_COUNT) {
@@ -181,7 +188,7 @@ int functional_host_write(struct functional *it, uint32_t address, uint32_t valu
         memcpy(spread->key + 4 * (SLUICE_HOST_REGISTERS_KEY_COUNT - 1 - key), &word, sizeof word);
         prepare(spread);
     } else if (address >= SLUICE_HOST_REGISTERS_TABLE && entry < SLUICE_RSS_ENTRIES && value < it->size.queues) {
-        spread->table[entry] = (uint8_t)value;
+        spread->table[it->spread_table][entry] = (uint8_t)value;
     } else {
         return -EFAULT;
     }

@@ -72,6 +72,12 @@ static int write_locked(struct sluice_device *device, unsigned lane, uint32_t at
     return result ? result : sluice_write_locked(device, base + at, value);
 }
 
+static int write_entry_locked(struct sluice_device *device, unsigned lane, unsigned table, unsigned entry,
+                              unsigned queue) {
+    int result = write_locked(device, lane, SLUICE_HOST_REGISTERS_TABLE_INDEX, table);
+    return result ? result : write_locked(device, lane, SLUICE_HOST_REGISTERS_TABLE + 4 * entry, queue);
+}
+
 static int write_lane(struct sluice_device *device, unsigned lane, uint32_t at, uint32_t value) {
     pthread_mutex_lock(&device->lock);
     int result = write_locked(device, lane, at, value);
@@ -94,9 +100,16 @@ int sluice_spread_set_key(struct sluice_device *device, unsigned lane, const uin
     return result;
 }
 
-int sluice_spread_set_entry(struct sluice_device *device, unsigned lane, unsigned entry, unsigned queue) {
+int sluice_spread_set_entry(struct sluice_device *device, unsigned lane, unsigned table, unsigned entry,
+                            unsigned queue) {
     int result = check(device, lane, queue);
-    if (result == 0 && entry >= SLUICE_RSS_ENTRIES)
-        result = sluice_fail(-EINVAL, "entry %u: the table of a lane has %u", entry, SLUICE_RSS_ENTRIES);
-    return result ? result : write_lane(device, lane, SLUICE_HOST_REGISTERS_TABLE + 4 * entry, queue);
+    if (result)
+        return result;
+    if (table >= SLUICE_RSS_TABLES || entry >= SLUICE_RSS_ENTRIES)
+        return sluice_fail(-EINVAL, "entry %u of table %u: a lane has %u tables of %u entries", entry, table,
+                           SLUICE_RSS_TABLES, SLUICE_RSS_ENTRIES);
+    pthread_mutex_lock(&device->lock);
+    result = write_entry_locked(device, lane, table, entry, queue);
+    pthread_mutex_unlock(&device->lock);
+    return result;
 }

@@ -36,10 +36,18 @@ HEADERS = bytes(Ether(src=MAC, dst=MAC) / IP(src="192.0.2.1", dst="192.0.2.7") /
 
 
 DRAW = random.Random(SEED)
-SPREAD = {  # lane 3 is not
-    0: Lane(ALL_KINDS, MICROSOFT_KEY, [n % 4 for n in range(L.RSS_ENTRIES)]),
-    1: Lane(ALL_KINDS, DRAW.randbytes(40), [DRAW.randrange(4) for _ in range(L.RSS_ENTRIES)]),
-    2: Lane(L.HASH_IPV4 | L.HASH_IPV6, MICROSOFT_KEY, [DRAW.randrange(2) for _ in range(L.RSS_ENTRIES)]),
+CHOSEN_TABLES = (1, 7)  # that rules choose
+
+
+def tables(own: list[int]) -> dict[int, list[int]]:
+    return {0: own, **{number: [DRAW.randrange(4) for _ in range(L.RSS_ENTRIES)] for number in CHOSEN_TABLES}}
+
+
+SPREAD = {  # lane 3 hashes nothing
+    0: Lane(ALL_KINDS, MICROSOFT_KEY, tables([n % 4 for n in range(L.RSS_ENTRIES)])),
+    1: Lane(ALL_KINDS, DRAW.randbytes(40), tables([DRAW.randrange(4) for _ in range(L.RSS_ENTRIES)])),
+    2: Lane(L.HASH_IPV4 | L.HASH_IPV6, MICROSOFT_KEY, tables([DRAW.randrange(2) for _ in range(L.RSS_ENTRIES)])),
+    3: Lane(0, MICROSOFT_KEY, tables([])),
 }
 
 
@@ -56,7 +64,7 @@ class Both:
         for device in self.pair:
             device.call("sluice_device_set_lossless", 1)
             for lane, spread in SPREAD.items():
-                device.spread(lane, spread.kinds, spread.key, spread.table)
+                device.spread(lane, spread.kinds, spread.key, spread.tables)
         self.flows = [Flows(device) for device in self.pair]
         self.handles: list[int] = []
         self.seen = [[0] * L.HOST_PORT, [0] * L.HOST_PORT]  # of each device and lane: timestamp of its last packet to the host
@@ -149,6 +157,8 @@ def some_actions(draw: random.Random) -> list[Action]:
         opcode = draw.choice([n for n in range(L.ACTION_INSERT_RAW + 1) if n not in (L.ACTION_DROP, L.ACTION_SET_LONG)])
         if opcode == L.ACTION_SET:
             return Action(opcode, draw.randrange(L.FIELDS) << 20 | draw.getrandbits(16))
+        if opcode == L.ACTION_QUEUE:
+            return Action(opcode, draw.getrandbits(20) << 4 | draw.choice([0, *CHOSEN_TABLES, *range(8, 16)]))
         if opcode == L.ACTION_OUTPUT:
             return Action(opcode, draw.choice([0, 1, 2, 3, L.HOST_PORT]))
         if opcode == L.ACTION_REPLICATE:
@@ -221,6 +231,22 @@ def test_packets_are_spread_over_queues_alike_and_those_of_none_are_counted(both
         assert host.ring_overflow == lost > 20 and sum(map(len, first.values())) == host.to_host_packets - lost
         with pytest.raises(SluiceError):
             device.queue(0, 4)
+
+
+def test_a_rule_spreads_its_packets_by_a_table_of_its_own(both: Both, tmp_path: Path) -> None:
+    draw = random.Random(SEED)
+    sent = {lane: [*capture(CAPTURES[lane], tmp_path, 60, draw), *well_formed()] for lane in (1, 3)}
+    for lane, table in ((1, 7), (3, 1)):  # of lane 3 all are for the queue of entry 0
+        mask = full(ingress_port=0xFF)
+        both.add(L.FlowKey(ingress_port=lane).to_int(), mask, 1, [Action(L.ACTION_QUEUE, table), Action(L.ACTION_TO_HOST)])
+    first, second = [through_queues(device, sent) for device in both.pair]
+    assert first == second
+    chosen = Counter((one[0], one[3]) for came in first.values() for one in came)
+    assert chosen[1, 7] > 60 and chosen[3, 1] > 60 and set(chosen) == {(1, 0), (1, 7), (3, 0), (3, 1)}, chosen
+    for (lane, number), came in first.items():
+        for _, data, _, queue, *_, info, _ in came:
+            assert info == describe(data, SPREAD[lane], queue) and info.receive_queue == number
+    assert len(first[3, SPREAD[3].queue(1, 0)]) >= chosen[3, 1] and all(first[1, number] for number in (0, 1, 3))
 
 
 class Outgoing(c.Structure):

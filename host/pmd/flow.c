@@ -93,6 +93,10 @@ static void put_actions(struct line *line, const struct flow_rule *rule) {
             for (unsigned i = 0; i < rule->template_size; i++)
                 put(line, "%02x", rule->template[i]);
             put(line, ")");
+        } else if (action->opcode == SLUICE_ACTION_QUEUE && rule->rss) {
+            for (uint32_t i = 0; i < rule->rss->queue_num; i++)
+                put(line, "%s%u", i ? "," : "(", rule->rss->queue[i]);
+            put(line, ")");
         } else if (action->operand) {
             put(line, "(%#x)", action->operand);
         }

@@ -15,7 +15,8 @@ struct flow_rule {
     struct sluice_flow_key value, mask; // a value has no bit outside the mask
     uint32_t rule_priority;             // rte_flow's: 0 is the highest
     struct sluice_action_set actions;
-    uint32_t mark; // one more than the application's; 0: none
+    uint32_t mark;                         // one more than the application's; 0: none
+    const struct rte_flow_action_rss *rss; // whose queues packets are spread over by a table of their own; or NULL
     uint8_t action_count, edit_count, template_size;
     // As many as are counted.
     struct sluice_edit edits[SLUICE_ACTION_SLOTS];
@@ -26,6 +27,7 @@ struct flow_rule {
 struct flow_context {
     uint8_t lane;         // of the port that was asked
     unsigned queue_count; // its receive queues
+    uint64_t rss_types;   // what it hashes, see pmd_rss_all
     // The lane that an ethdev is on this device, or -1.
     int (*lane_of)(void *device, uint32_t port_id);
     void *device;

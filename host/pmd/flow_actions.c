@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "flow.h"
+#include "pmd.h"
 #include "switch.h"
 
 enum { MARK_MOST = 0xfffffe, TAGS = 2 };
@@ -188,21 +189,43 @@ static int queue_of(struct actions *it, const struct rte_flow_action *action, ui
     return add(it, SLUICE_ACTION_QUEUE, SLUICE_CHOSEN_QUEUE | index);
 }
 
+// Over all queues from 0 on: as the port's own table has them.
+static bool is_ports(const struct actions *it, const struct rte_flow_action_rss *conf) {
+    bool found = conf->queue_num == it->context->queue_count;
+    for (uint32_t i = 0; i < conf->queue_num && found; i++)
+        found = conf->queue[i] == i;
+    return found;
+}
+
+// Over several queues: the hash is the port's, the table the rule's.
+static int spread(struct actions *it, const struct rte_flow_action *action) {
+    const struct rte_flow_action_rss *conf = action->conf;
+    if (conf->types & ~pmd_rss_types || (conf->types && pmd_rss_all(conf->types) != it->context->rss_types))
+        return refuse(it, action, "RSS by other types than those that the port hashes");
+    if (!it->context->rss_types)
+        return refuse(it, action, "RSS over several queues of a port that hashes nothing: configure the port for RSS");
+    if (conf->queue_num > SLUICE_RSS_ENTRIES)
+        return flow_refuse(it->error, action, "RSS over a list of %u queues: a table has %u entries", conf->queue_num,
+                           SLUICE_RSS_ENTRIES);
+    int result = to_host(it, action);
+    if (result || is_ports(it, conf))
+        return result;
+    it->rule->rss = conf;
+    it->chooses = true;
+    return add(it, SLUICE_ACTION_QUEUE, 0); // the number of its table, once the rule has a place
+}
+
 static int rss(struct actions *it, const struct rte_flow_action *action) {
     const struct rte_flow_action_rss *conf = action->conf;
-    if (conf->level > 1 || conf->key_len || conf->func == RTE_ETH_HASH_FUNCTION_SIMPLE_XOR)
+    if (conf->level > 1 || conf->key_len ||
+        (conf->func != RTE_ETH_HASH_FUNCTION_DEFAULT && conf->func != RTE_ETH_HASH_FUNCTION_TOEPLITZ))
         return refuse(it, action, "RSS with a key, a function or a level of its own");
     if (conf->queue_num == 0 || !conf->queue)
         return invalid(it, action, "RSS over no queue");
     for (uint32_t i = 0; i < conf->queue_num; i++)
         if (conf->queue[i] >= it->context->queue_count)
             return invalid(it, action, "RSS over a queue that the port does not have");
-    if (conf->queue_num == 1)
-        return queue_of(it, action, conf->queue[0]);
-    for (uint32_t i = 0; i < it->context->queue_count; i++)
-        if (conf->queue_num != it->context->queue_count || conf->queue[i] != i)
-            return refuse(it, action, "RSS over some queues: one of them, or all from 0 on by the port's own table");
-    return to_host(it, action);
+    return conf->queue_num == 1 ? queue_of(it, action, conf->queue[0]) : spread(it, action);
 }
 
 static int queue(struct actions *it, const struct rte_flow_action *action) {

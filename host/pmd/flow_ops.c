@@ -130,8 +130,11 @@ static int parse(struct rte_eth_dev *ethdev, const struct rte_flow_attr *attribu
                  struct rte_flow_error *error) {
     struct pmd_port *port = port_of(ethdev);
     unsigned queues = ethdev->data->nb_rx_queues ? ethdev->data->nb_rx_queues : 1; // none before the port is configured
-    struct flow_context context = {
-        .lane = port->lane, .queue_count = queues, .lane_of = lane_of, .device = port->device};
+    struct flow_context context = {.lane = port->lane,
+                                   .queue_count = queues,
+                                   .rss_types = port->rss.types,
+                                   .lane_of = lane_of,
+                                   .device = port->device};
     char text[FLOW_TEXT];
     int result = flow_parse(&context, attributes, pattern, actions, rule, error);
     if (result == 0 && rte_log_can_log((uint32_t)pmd_log, RTE_LOG_DEBUG)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of the device behind rte_flow: its flow table, and the header templates of encapsulations, which rules
-// with the same header share.
+// The tables of the device behind rte_flow: its flow table, the header templates of encapsulations, and the redirection
+// tables of RSS over some queues. Rules with the same header, or of a lane with the same queues, share one.
 #ifndef SLUICE_FLOW_TABLES_H
 #define SLUICE_FLOW_TABLES_H
 
@@ -12,6 +12,7 @@ struct flow_tables;
 struct flow_place {
     int handle;   // of the rule manager, which may move it
     int template; // -1: none
+    int spread;   // of all redirection tables of all lanes; 0: none
 };
 
 enum { FLOW_PLACE_TEXT = 64 };

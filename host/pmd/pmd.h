@@ -48,7 +48,7 @@ struct pmd_rx_queue {
 
 // How the port's packets are spread over its queues, as the application asked for.
 struct pmd_rss {
-    uint64_t types; // RTE_ETH_RSS_...
+    uint64_t types; // RTE_ETH_RSS_..., of pmd_rss_all
     uint8_t key[PMD_KEY_BYTES];
     uint16_t table[SLUICE_RSS_ENTRIES];
 };
@@ -90,6 +90,8 @@ int pmd_port_close(struct rte_eth_dev *ethdev);
 
 // rss.c: what the device is to hash and where packets go. Results are those of the operations of a port.
 extern const uint64_t pmd_rss_types; // RTE_ETH_RSS_... that there are
+// All types that hash as some of these do: the device tells no more apart.
+uint64_t pmd_rss_all(uint64_t types);
 int pmd_rss_configure(struct rte_eth_dev *ethdev);
 int pmd_rss_update(struct rte_eth_dev *ethdev, struct rte_eth_rss_conf *conf);
 int pmd_rss_get(struct rte_eth_dev *ethdev, struct rte_eth_rss_conf *conf);

@@ -32,6 +32,21 @@ static struct pmd_port *port_of(const struct rte_eth_dev *ethdev) {
     return ethdev->data->dev_private;
 }
 
+static unsigned kinds_of(uint64_t types) {
+    unsigned bits = 0;
+    for (unsigned i = 0; i < KINDS; i++)
+        bits |= types & kinds[i].types ? kinds[i].kind : 0U;
+    return bits;
+}
+
+uint64_t pmd_rss_all(uint64_t types) {
+    unsigned bits = kinds_of(types);
+    uint64_t all = 0;
+    for (unsigned i = 0; i < KINDS; i++)
+        all |= bits & kinds[i].kind ? kinds[i].types : 0;
+    return all;
+}
+
 static int tell(int result) {
     if (result)
         PMD_LOG(ERR, "%s\n", sluice_error_text());
@@ -41,26 +56,21 @@ static int tell(int result) {
 // The kinds last: until then nothing is hashed with half a key.
 static int write_hash(struct pmd_port *port, const uint8_t *key, uint64_t types) {
     struct pmd_device *device = port->device;
-    unsigned bits = 0;
-    for (unsigned i = 0; i < KINDS; i++)
-        bits |= types & kinds[i].types ? kinds[i].kind : 0U;
     service_begin(device->service);
     int result = sluice_spread_set_kinds(device->sluice, port->lane, 0);
     result = result ? result : sluice_spread_set_key(device->sluice, port->lane, key);
-    result = result ? result : sluice_spread_set_kinds(device->sluice, port->lane, (uint8_t)bits);
+    result = result ? result : sluice_spread_set_kinds(device->sluice, port->lane, (uint8_t)kinds_of(types));
     service_end(device->service);
     if (result)
         return tell(result);
     memmove(port->rss.key, key, sizeof port->rss.key);
-    port->rss.types = 0;
-    for (unsigned i = 0; i < KINDS; i++)
-        port->rss.types |= bits & kinds[i].kind ? kinds[i].types : 0;
+    port->rss.types = pmd_rss_all(types);
     return 0;
 }
 
 static int write_entry(struct pmd_port *port, unsigned entry, uint16_t queue) {
     service_begin(port->device->service);
-    int result = sluice_spread_set_entry(port->device->sluice, port->lane, entry, queue);
+    int result = sluice_spread_set_entry(port->device->sluice, port->lane, 0, entry, queue);
     service_end(port->device->service);
     if (result)
         return tell(result);

@@ -342,7 +342,7 @@ def test_rules_choose_the_receive_queue(tmp_path: Path, device: str) -> None:
         testpmd.wait(1, "tx_good_packets", sum(counts.values()))
         assert testpmd.ask("/ethdev/stats,0")["q_ipackets"][:4] == [5, 20, 10, 30]
         said = "\n".join(errors_of(testpmd.quit()[1]))
-    assert "RSS over some queues" in said and "a queue that the port does not have" in said
+    assert "of a port that hashes nothing" in said and "a queue that the port does not have" in said
 
 
 def test_a_full_table_refuses_and_is_free_again(tmp_path: Path) -> None:

@@ -303,11 +303,12 @@ class Device:
         self.library.sluice_queue_release(queue)
         return got
 
-    def spread(self, lane: int, kinds: int, key: bytes, table: Sequence[int]) -> None:
-        """How the packets of a lane are spread over its queues."""
+    def spread(self, lane: int, kinds: int, key: bytes, tables: Mapping[int, Sequence[int]]) -> None:
+        """How the packets of a lane are spread over its queues: by table 0, or by another that a rule chose."""
         self.call("sluice_spread_set_key", lane, key)
-        for entry, queue in enumerate(table):
-            self.call("sluice_spread_set_entry", lane, entry, queue)
+        for number, table in tables.items():
+            for entry, queue in enumerate(table):
+                self.call("sluice_spread_set_entry", lane, number, entry, queue)
         self.call("sluice_spread_set_kinds", lane, c.c_uint8(kinds))
 
     def send(self, data: bytes, mask: int, queue: int = 0) -> None:

@@ -167,13 +167,14 @@ constexpr uint GRAPH_STORE_FLITS = 16384 / DATA_BYTES; /// flits that the store 
 constexpr uint GRAPH_STORE_PACKETS = 64;        /// and packets
 constexpr uint GRAPH_CHANNELS = 16;             /// channels from the host, at most; and to it
 
-/// Window of the receive queues (HostQueues): how packets of a lane are spread over them. Key and table of a lane are undefined until
-/// written; a lane hashes nothing until its kinds are, and its packets go to queue 0.
+/// Window of the receive queues (HostQueues): how packets of a lane are spread over them. Key and tables of a lane are undefined until
+/// written; a lane hashes nothing until its kinds are, and its packets go to queue 0, or to that of entry 0 of a table that a rule chose.
 registers host_registers {
     ro uint<32> kind           @ 0x000;
     ro uint<32> queues         @ 0x004; /// of each lane
-    rw uint<32> lane           @ 0x008; /// whose kinds, key and table the following are; an error where there is no such lane
+    rw uint<32> lane           @ 0x008; /// whose kinds, key and tables the following are; an error where there is no such lane
     rw uint<32> hash_kinds     @ 0x00c; /// bits of hash_kind_t
+    rw uint<32> table_index    @ 0x010; /// which of its tables `table` is: 0 the lane's own, others those of rules; an error from RSS_TABLES on
     wo uint<32> key[10]        @ 0x040; /// word 0 has bits 31:0: the end of the key
     wo uint<32> table[128]     @ 0x200; /// entry n: the queue of hashes whose low 7 bits are n; an error where there is no such queue
 }

@@ -18,7 +18,7 @@ enum opcode_t : uint<8> {
     ACTION_OUTPUT        = 8,   /// OUTP: port in operand 7:0; forward
     ACTION_REPLICATE     = 9,   /// port mask in operand 7:0; forward to each of them
     ACTION_MARK          = 10,  /// flow mark in operand 23:0
-    ACTION_QUEUE         = 11,  /// egress queue in operand 3:0; of a packet to the host 8 + receive queue
+    ACTION_QUEUE         = 11,  /// egress queue in operand 3:0; of a packet to the host 8 + receive queue, or 1 to 7: the redirection table that its hash looks the queue up in
     ACTION_TO_HOST       = 12,
     ACTION_TO_CONTROLLER = 13,
     ACTION_DELETE_TUNNEL = 14,  /// the headers of the tunnel that the packet came in; nothing where it was not opened

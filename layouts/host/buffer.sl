@@ -43,7 +43,8 @@ static_assert bits(flow_key_t) <= 8 * BUFFER_KEY_SIZE;
 
 constexpr uint HOST_QUEUES = 8;         /// receive queues of a lane, at most
 constexpr uint CHOSEN_QUEUE = 8;        /// bit of the metadata's `queue`: a rule chose the receive queue, in the bits below
-constexpr uint RSS_ENTRIES = 128;       /// of a lane's redirection table
+constexpr uint RSS_ENTRIES = 128;       /// of a redirection table
+constexpr uint RSS_TABLES = 8;          /// redirection tables of a lane: 0 its own, the others of rules that choose them by `queue`
 constexpr uint RSS_KEY_BITS = 320;      /// of a lane's hash key
 
 /// Bits of `checksum_verified`. Neither bit of a checksum: it was not looked at, or there is none.
@@ -86,7 +87,7 @@ enum hash_kind_t : uint<8> {
 /// What the shell reads of a packet on its way to the host (HostQueues): its bytes as they come there, by the parser's rules without
 /// tunnels. Behind a parser fault as far as parsed.
 struct host_info_t {
-    uint<3>     receive_queue;  /// a rule's choice that the device has; or by the redirection table of its lane; 0 where there is no hash
+    uint<3>     receive_queue;  /// a rule's choice that the device has; or by a redirection table of its lane: without a hash, entry 0 of one that a rule chose, else queue 0
     uint<2>     tags;
     l3_kind_t   l3_kind;
     l4_kind_t   l4_kind;

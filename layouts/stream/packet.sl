@@ -32,7 +32,7 @@ enum fault_t : uint<4> {
 struct meta_t {
     uint<8>   ingress_port;     /// lane, or HOST_PORT
     uint<8>   egress_mask;      /// bit n: lane n; bit HOST_PORT: the host
-    uint<4>   queue;            /// egress queue of the lane; to the host: 8 + receive queue that a rule chose, else the hash chooses
+    uint<4>   queue;            /// egress queue of the lane; to the host what a rule chose: 8 + receive queue, or the lane's redirection table
     verdict_t verdict;
     fault_t   fault;
     uint<32>  mark;             /// flow mark, 0 where none

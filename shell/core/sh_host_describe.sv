@@ -201,9 +201,11 @@ module sh_host_describe
   logic [7:0]  network_kind, transport_kind, kind_5, kind_q [2];
   logic [31:0] hash_5, hash_q [2];
   logic [2:0]  queue_5, queue_q [2];
-  logic [7:0]  lane, lane_q;  // the ingress port stands in the first flit only
+  logic [7:0]  lane, lane_q;      // the ingress port stands in the first flit only
+  logic [3:0]  chosen, chosen_q;  // and what a rule chose
 
-  assign lane = flit.sop ? flit.meta.ingress_port : lane_q;
+  assign lane   = flit.sop ? flit.meta.ingress_port : lane_q;
+  assign chosen = flit.sop ? flit.meta.queue : chosen_q;
 
   always_comb begin
     network_kind   = HASH_NONE;
@@ -221,7 +223,7 @@ module sh_host_describe
   end
 
   sh_host_hash #(.Lanes(Lanes), .Queues(Queues)) u_hash (
-    .clk_i, .rst_i, .lane_i(lane), .network_kind_i(network_kind), .transport_kind_i(transport_kind),
+    .clk_i, .rst_i, .lane_i(lane), .table_i(chosen < 4'(CHOSEN_QUEUE) ? chosen[2:0] : '0), .network_kind_i(network_kind), .transport_kind_i(transport_kind),
     .addresses_i(of.l3_kind == L3_IPV4 ? {of.ip_src[31:0], of.ip_dst[31:0], 192'd0} : {of.ip_src, of.ip_dst}),
     .ports_i({of.l4_src, of.l4_dst}), .hash_o(hash_5), .kind_o(kind_5), .queue_o(queue_5),
     .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o
@@ -229,6 +231,7 @@ module sh_host_describe
 
   always_ff @(posedge clk_i) begin
     if (valid) lane_q <= lane;
+    if (valid) chosen_q <= chosen;
     hash_q  <= '{hash_5, hash_q[0]};
     kind_q  <= '{kind_5, kind_q[0]};
     queue_q <= '{queue_5, queue_q[0]};
@@ -304,32 +307,24 @@ module sh_host_describe
   end
 
   // What goes beside.
-  localparam int unsigned BesideBits = FLIT_BITS + 16 + $bits(l3_kind_t) + $bits(l4_kind_t) + 2;
+  localparam int unsigned BesideBits = FLIT_BITS + 4 + 16 + $bits(l3_kind_t) + $bits(l4_kind_t) + 2;
   flit_t       late;
   logic [7:0]  l3_offset, l4_offset;
   l3_kind_t    l3_kind;
   l4_kind_t    l4_kind;
   logic [1:0]  tags;
+  logic [3:0]  late_chosen;
 
   sl_delay #(.Width(BesideBits), .Cycles(Latency)) u_beside (
-    .clk_i, .rst_i, .valid_i(valid), .data_i({flit, of.l3_offset, of.l4_offset, of.l3_kind, of.l4_kind, of.tags}),
-    .valid_o(result_valid), .data_o({late, l3_offset, l4_offset, l3_kind, l4_kind, tags})
+    .clk_i, .rst_i, .valid_i(valid), .data_i({flit, chosen, of.l3_offset, of.l4_offset, of.l3_kind, of.l4_kind, of.tags}),
+    .valid_o(result_valid), .data_o({late, late_chosen, l3_offset, l4_offset, l3_kind, l4_kind, tags})
   );
 
   assign result = late;
 
-  // A rule's choice stands in the first flit only.
-  logic [3:0] chosen, chosen_q;
-
-  assign chosen = late.sop ? late.meta.queue : chosen_q;
-
-  always_ff @(posedge clk_i) begin
-    if (result_valid) chosen_q <= chosen;
-  end
-
   always_comb begin
     info = '0;
-    info.receive_queue = chosen >= 4'(CHOSEN_QUEUE) && chosen < 4'(CHOSEN_QUEUE) + 4'(Queues) ? chosen[2:0] : queue_q[1];
+    info.receive_queue = late_chosen >= 4'(CHOSEN_QUEUE) && 4'(late_chosen[2:0]) < 4'(Queues) ? late_chosen[2:0] : queue_q[1];
     info.tags          = tags;
     info.l3_kind       = l3_kind;
     info.l4_kind       = l4_kind;

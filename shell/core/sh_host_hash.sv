@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receive-side scaling: the Toeplitz hash of a packet's addresses and ports, and the receive queue that the redirection table of
-// its lane has for it. Key, kinds and table are each lane's own, written through a window (`host_registers`); a lane without kinds
-// hashes nothing, and its packets have queue 0. One packet a cycle, never stalls, LATENCY 5.
+// its lane has for it, or another table of the lane that a rule chose. Key, kinds and tables are each lane's own, written through a
+// window (`host_registers`); a lane without kinds hashes nothing. What has no hash has queue 0, or that of entry 0 of the table that
+// was chosen. One packet a cycle, never stalls, LATENCY 5.
 module sh_host_hash
   import sluice_pkg::*;
 #(
   parameter int unsigned Lanes = 4,   // 1 to 7
-  parameter int unsigned Queues = 4   // of each lane, 1 to HOST_QUEUES
+  parameter int unsigned Queues = 4,  // of each lane, 1 to HOST_QUEUES
+  localparam int unsigned TableBits = $clog2(RSS_TABLES)
 ) (
   input  logic               clk_i,
   input  logic               rst_i,            // synchronous, active high: no lane hashes
   input  logic [7:0]         lane_i,           // of a packet; one that is no lane's is not hashed
+  input  logic [TableBits-1:0] table_i,        // redirection table of its lane; of no lane: no matter
   input  logic [7:0]         network_kind_i,   // bit of hash_kind_t for its addresses, or 0
   input  logic [7:0]         transport_kind_i, // for its addresses and ports, or 0
   input  logic [255:0]       addresses_i,      // source, destination; the first bit is the highest, IPv4 in the high 64
@@ -33,6 +36,7 @@ module sh_host_hash
   // Registers.
   logic [Lanes:0][7:0]  kinds_q;    // the last: of what is no lane's, always 0
   logic [LaneBits-1:0]  lane_q;
+  logic [TableBits-1:0] table_q;
   logic [11:0]          address;
   logic                 write, is_key, is_table, write_key, write_table;
 
@@ -66,16 +70,22 @@ module sh_host_hash
         reg_response_o.data <= 32'(kinds_q[lane_q]);
         if (write) kinds_q[lane_q] <= reg_request_i.data[7:0];
       end
+      HOST_REGISTERS_TABLE_INDEX: begin
+        reg_response_o.data  <= 32'(table_q);
+        reg_response_o.error <= reg_request_i.write && reg_request_i.data >= RSS_TABLES;
+        if (write && reg_request_i.data < RSS_TABLES) table_q <= reg_request_i.data[TableBits-1:0];
+      end
       default: reg_response_o.error <= !(write_key || write_table);
     endcase
     if (reg_request_i.write) reg_response_o.data <= '0;
     if (rst_i) begin
       kinds_q <= '0;
       lane_q  <= '0;
+      table_q <= '0;
     end
   end
 
-  // Cycle 1: the lane's key and kinds.
+  // Cycle 1: the lane's key and kinds, and which table.
   logic [LaneBits-1:0]     lane, lane_1q;
   logic [32*KeyWords-1:0]  key, key_q;
   logic [287:0]            input_q;
@@ -106,26 +116,34 @@ module sh_host_hash
 
   // Cycles 2 and 3: the hash. Cycle 4: the table. What goes beside it.
   logic [31:0]         hash, hash_4q;
-  logic [7:0]          kind_q [4];
-  logic [LaneBits-1:0] lane_q2, lane_q3;
-  logic [2:0]          queue;
+  logic [7:0]           kind_q [4];
+  logic [LaneBits-1:0]  lane_q2, lane_q3;
+  logic [TableBits-1:0] chosen_q [4];
+  logic [EntryBits-1:0] entry;
+  logic [2:0]           queue;
+
+  assign entry = kind_q[2] != '0 ? hash[EntryBits-1:0] : '0;
 
   sl_toeplitz #(.Words(KeyWords - 1)) u_hash (.clk_i, .data_i(input_q), .key_i(key_q), .hash_o(hash));
 
-  sl_ram_block #(.Width(3), .Depth((Lanes + 1) * RSS_ENTRIES)) u_table (
-    .clk_i, .write_valid_i(write_table), .write_address_i({lane_q, address[2 +: EntryBits]}),
-    .write_data_i(reg_request_i.data[2:0]), .read_valid_i(1'b1), .read_address_i({lane_q3, hash[EntryBits-1:0]}),
+  sl_ram_block #(.Width(3), .Depth((Lanes + 1) * RSS_TABLES * RSS_ENTRIES)) u_table (
+    .clk_i, .write_valid_i(write_table), .write_address_i({lane_q, table_q, address[2 +: EntryBits]}),
+    .write_data_i(reg_request_i.data[2:0]), .read_valid_i(1'b1), .read_address_i({lane_q3, chosen_q[2], entry}),
     .read_data_o(queue)
   );
 
   always_ff @(posedge clk_i) begin
-    kind_q[0] <= kind;
-    for (int unsigned i = 1; i < 4; i++) kind_q[i] <= kind_q[i-1];
+    kind_q[0]   <= kind;
+    chosen_q[0] <= lane == LaneBits'(Lanes) ? '0 : table_i;
+    for (int unsigned i = 1; i < 4; i++) begin
+      kind_q[i]   <= kind_q[i-1];
+      chosen_q[i] <= chosen_q[i-1];
+    end
     lane_q2 <= lane_1q;
     lane_q3 <= lane_q2;
     hash_4q <= hash;
     hash_o  <= kind_q[3] != '0 ? hash_4q : '0;
-    queue_o <= kind_q[3] != '0 ? queue : '0;
+    queue_o <= kind_q[3] != '0 || chosen_q[3] != '0 ? queue : '0;
     kind_o  <= kind_q[3];
   end
 

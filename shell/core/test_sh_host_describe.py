@@ -3,6 +3,7 @@
 One flit a cycle; full queues drop whole packets or hold them back; the window refuses what cannot be."""
 
 import ipaddress
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,7 +26,7 @@ from testing.models.packet import from_flits, to_flits
 from testing.models.traffic import malformed, meta_of, mutated, truncated, well_formed
 from testing.simulate import simulate
 
-LANES, QUEUES = 3, 5
+LANES, QUEUES = 3, int(os.environ.get("QUEUES", "5"))
 GOOD = Checksum.CHECKSUM_IP_GOOD | Checksum.CHECKSUM_L4_GOOD
 
 # "Verifying the RSS Hash Calculation": destination, its port, source, its port, hash of the addresses, with the ports.
@@ -41,8 +42,10 @@ MICROSOFT = [
 ]
 
 
-def test_sh_host_describe() -> None:
-    simulate("sh_host_describe", __file__, {"Lanes": LANES, "Queues": QUEUES})
+@pytest.mark.parametrize(("queues", "cases"), [(5, None), (layouts.HOST_QUEUES, "describes_truncated_and_random_packets")])
+def test_sh_host_describe(queues: int, cases: str | None) -> None:
+    parameters = {"Lanes": LANES, "Queues": queues}
+    simulate("sh_host_describe", __file__, parameters, testcase=cases, env={"QUEUES": str(queues)})
 
 
 @pytest.mark.parametrize(("destination", "dport", "source", "sport", "plain", "ports"), MICROSOFT)
@@ -106,13 +109,21 @@ class Device(Registers):
         await self.write(layouts.HOST_REGISTERS_HASH_KINDS, lane.kinds)
         for n in range(10):
             await self.write(layouts.HOST_REGISTERS_KEY + 4 * n, int.from_bytes(lane.key[36 - 4 * n : 40 - 4 * n], "big"))
-        for n, queue in enumerate(lane.table):
-            await self.write(layouts.HOST_REGISTERS_TABLE + 4 * n, queue)
+        for number, table in lane.tables.items():
+            await self.write(layouts.HOST_REGISTERS_TABLE_INDEX, number)
+            for n, queue in enumerate(table):
+                await self.write(layouts.HOST_REGISTERS_TABLE + 4 * n, queue)
 
     async def spread_all(self) -> None:
-        await self.spread(0, Lane(ALL_KINDS, MICROSOFT_KEY, [n % QUEUES for n in range(128)]))
+        await self.spread(0, Lane(ALL_KINDS, MICROSOFT_KEY, {0: [n % QUEUES for n in range(128)], 5: drawn()}))
+        await self.spread(1, Lane(0, MICROSOFT_KEY, {7: [QUEUES - 1] + [0] * 127}))  # nothing is hashed
         some = HashKind.HASH_IPV4 | HashKind.HASH_IPV6_TCP | HashKind.HASH_IPV4_SCTP
-        await self.spread(2, Lane(some, random.randbytes(40), [random.randrange(QUEUES) for _ in range(128)]))
+        await self.spread(2, Lane(some, random.randbytes(40), {0: drawn(), 1: drawn()}))
+
+
+def drawn() -> list[int]:
+    """A redirection table."""
+    return [random.randrange(QUEUES) for _ in range(layouts.RSS_ENTRIES)]
 
 
 def cut(packets: Sequence[tuple[int, bytes]]) -> list[int]:
@@ -146,7 +157,9 @@ async def check(dut, packets: list[bytes], stall: float = 0.3) -> None:
     source, sink = await device.begin(stall)
     await device.spread_all()
     lanes = [0, 1, 2, LANES, layouts.HOST_PORT]
-    sent = [(random.choice(lanes), packet, random.choice([0, random.randrange(16)])) for packet in packets]
+    choices = {lane: [0, *device.lanes[lane].tables] if lane < LANES else range(8) for lane in lanes}  # of tables
+    to = [(random.choice(lanes), packet) for packet in packets]
+    sent = [(lane, packet, random.choice([*choices[lane], random.randrange(8, 16)])) for lane, packet in to]
     words = [flit for one in sent for flit in chosen(*one)]
     source.send(*words)
     flits, infos = split(await sink.wait_for(len(words)))
@@ -235,9 +248,16 @@ async def refuses_what_cannot_be(dut):
     assert await device.read(layouts.HOST_REGISTERS_QUEUES) == QUEUES
     await device.write(layouts.HOST_REGISTERS_LANE, 2)
     await device.write(layouts.HOST_REGISTERS_HASH_KINDS, 0x155)
-    wrong = [(layouts.HOST_REGISTERS_LANE, LANES), (layouts.HOST_REGISTERS_TABLE, QUEUES), (layouts.HOST_REGISTERS_KIND, 1)]
+    await device.write(layouts.HOST_REGISTERS_TABLE_INDEX, layouts.RSS_TABLES - 1)
+    wrong = [
+        (layouts.HOST_REGISTERS_LANE, LANES),
+        (layouts.HOST_REGISTERS_TABLE_INDEX, layouts.RSS_TABLES),
+        (layouts.HOST_REGISTERS_TABLE, QUEUES),
+        (layouts.HOST_REGISTERS_KIND, 1),
+    ]
     wrong += [(layouts.HOST_REGISTERS_QUEUES, 1), (layouts.HOST_REGISTERS_KEY + 40, 0), (layouts.HOST_REGISTERS_TABLE + 512, 0)]
-    for address, value in [*wrong, (layouts.HOST_REGISTERS_KEY, None), (layouts.HOST_REGISTERS_TABLE, None), (0x10, None)]:
+    for address, value in [*wrong, (layouts.HOST_REGISTERS_KEY, None), (layouts.HOST_REGISTERS_TABLE, None), (0x14, None)]:
         assert (await device.access(address, value)).error, hex(address)
     assert await device.read(layouts.HOST_REGISTERS_LANE) == 2
+    assert await device.read(layouts.HOST_REGISTERS_TABLE_INDEX) == layouts.RSS_TABLES - 1
     assert await device.read(layouts.HOST_REGISTERS_HASH_KINDS) == 0x55

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import sluice_layouts as layout
@@ -23,7 +23,10 @@ class Lane:
 
     kinds: int = 0
     key: bytes = MICROSOFT_KEY
-    table: Sequence[int] = field(default_factory=lambda: [0] * layout.RSS_ENTRIES)
+    tables: Mapping[int, Sequence[int]] = field(default_factory=dict)  # the lane's own is 0; queue 0 where there is none
+
+    def queue(self, table: int, entry: int) -> int:
+        return self.tables[table][entry] if table in self.tables else 0
 
 
 def toeplitz(data: bytes, key: bytes) -> int:
@@ -96,7 +99,8 @@ def describe(packet: bytes, lane: Lane | None = None, queue: int = 0, queues: in
     """What the host is told of a packet that came by a lane; None: by no lane. `queue` of its metadata; the device has `queues`."""
     record = parse(packet, Meta(length=len(packet)))
     kind, value = _hash(record, lane or Lane())
-    info, spread = record.info, (lane or Lane()).table[value % layout.RSS_ENTRIES] if kind else 0
+    table = queue if lane and queue < layout.RSS_TABLES else 0
+    info, spread = record.info, (lane or Lane()).queue(table, value % layout.RSS_ENTRIES) if kind or table else 0
     return HostInfo(
         receive_queue=queue - layout.CHOSEN_QUEUE if 0 <= queue - layout.CHOSEN_QUEUE < queues else spread,
         tags=info.tags,

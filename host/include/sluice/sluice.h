@@ -169,11 +169,13 @@ void sluice_queue_release(struct sluice_queue *queue);
 int sluice_queue_waits(const struct sluice_queue *queue);
 
 // How the packets of a lane are spread: what is hashed (bits of enum sluice_hash_kind; 0 at first: all are for queue
-// 0), with which key (from its first bit on), and which queue the hashes that end in `entry` are for. Key and table are
-// undefined at first: set the kinds last.
+// 0), with which key (from its first bit on), and which queue the hashes that end in `entry` are for, in `table` 0 of
+// the lane; in tables 1 to SLUICE_RSS_TABLES - 1 for the packets of rules that choose them (SLUICE_ACTION_QUEUE), where
+// entry 0 is for those without a hash, too. Key and tables are undefined at first: set the kinds last.
 int sluice_spread_set_kinds(struct sluice_device *device, unsigned lane, uint8_t kinds);
 int sluice_spread_set_key(struct sluice_device *device, unsigned lane, const uint8_t key[SLUICE_RSS_KEY_BITS / 8]);
-int sluice_spread_set_entry(struct sluice_device *device, unsigned lane, unsigned entry, unsigned queue);
+int sluice_spread_set_entry(struct sluice_device *device, unsigned lane, unsigned table, unsigned entry,
+                            unsigned queue);
 
 // The order fence of the flow table (docs/design/fence.md): with it on, packets that a rule matches follow those of
 // their flow that are still on their way through the host there, for `bound` cycles at most (below 2^31). Whoever polls

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Receives on the four queues of port 0 what its lane repeats, and asks DPDK's own functions whether each mbuf is
 // right: hash, queue, packet type, checksums. `rss EAL-ARGUMENTS -- SEED`; with a seed other than 0 key and redirection
-// table are its own. Prints `ok`, then packets, packets with a hash, with good and with bad checksums, and those of
-// each queue; or what is wrong, and ends with 1.
+// table are its own, and there are rules with RSS over lists of queues. Prints `ok`, then packets, packets with a hash,
+// with good and with bad checksums, and those of each queue; or what is wrong, and ends with 1.
 #define ALLOW_EXPERIMENTAL_API // rte_ipv4_udptcp_cksum_verify
 #include <inttypes.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
+#include <rte_flow.h>
 #include <rte_ip.h>
 #include <rte_mbuf.h>
 #include <rte_net.h>
@@ -18,7 +19,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUEUES = 4, KEY = 40, ENTRIES = 128, WANTED = 400, SECONDS = 60, L4 = RTE_PTYPE_L4_TCP | RTE_PTYPE_L4_UDP };
+enum {
+    QUEUES = 4,
+    KEY = 40,
+    LISTS = 7,
+    ENTRIES = 128,
+    WANTED = 400,
+    SECONDS = 60,
+    L4 = RTE_PTYPE_L4_TCP | RTE_PTYPE_L4_UDP
+};
 
 static uint8_t key[KEY];
 static uint16_t table[ENTRIES];
@@ -27,6 +36,102 @@ static unsigned hashed, good, bad, of_queue[QUEUES];
 static void fail(const char *text) {
     printf("failed: %s\n", text);
     exit(1);
+}
+
+// Packets without a tag, by what their EtherType is; those of ARP have no hash.
+static const struct rule {
+    uint16_t type;
+    unsigned count;
+    uint16_t queues[4];
+} rules[] = {
+    {RTE_ETHER_TYPE_IPV4, 3, {3, 1, 1}}, {RTE_ETHER_TYPE_IPV6, 2, {2, 0}}, {RTE_ETHER_TYPE_ARP, 4, {3, 2, 1, 0}}};
+static bool has_rules;
+
+static struct rte_flow *make(uint16_t type, const struct rte_flow_action_rss *rss, struct rte_flow_error *error) {
+    const struct rte_flow_attr attributes = {.ingress = 1};
+    struct rte_flow_item_eth spec = {.type = rte_cpu_to_be_16(type)}, mask = {.type = UINT16_MAX, .has_vlan = 1};
+    struct rte_flow_item pattern[] = {{.type = RTE_FLOW_ITEM_TYPE_ETH, .spec = &spec, .mask = &mask},
+                                      {.type = RTE_FLOW_ITEM_TYPE_END}};
+    struct rte_flow_action actions[] = {{.type = RTE_FLOW_ACTION_TYPE_RSS, .conf = rss},
+                                        {.type = RTE_FLOW_ACTION_TYPE_END}};
+    return rte_flow_create(0, &attributes, pattern, actions, error);
+}
+
+// Refused with this status, as an action that cannot be.
+static void refuse(const struct rte_flow_action_rss *rss, int status, const char *text) {
+    struct rte_flow_error error;
+    if (make(0x9000, rss, &error) || rte_errno != status || error.type != RTE_FLOW_ERROR_TYPE_ACTION)
+        fail(text);
+}
+
+// A table for each list of queues, shared by rules with the same; there are as many as that, and they come back.
+static void check_tables(void) {
+    struct rte_flow *made[LISTS + 1];
+    struct rte_flow_error error;
+    uint16_t queues[2] = {0};
+    struct rte_flow_action_rss list = {.queue = queues, .queue_num = 2};
+    for (uint16_t i = 0; i <= LISTS; i++) {
+        queues[0] = i / QUEUES;
+        queues[1] = i % QUEUES;
+        if (i == LISTS)
+            refuse(&list, ENOSPC, "a list more than there are tables");
+        else if (!(made[i] = make((uint16_t)(0x9000 + i), &list, &error)))
+            fail(error.message);
+    }
+    queues[0] = queues[1] = 0; // as the first
+    if (!(made[LISTS] = make(0x9200, &list, &error)) || rte_flow_destroy(0, made[0], &error))
+        fail("a list that is there already");
+    queues[0] = 3;
+    refuse(&list, ENOSPC, "the table of a rule that is still there");
+    if (rte_flow_destroy(0, made[LISTS], &error) || !(made[0] = make(0x9000, &list, &error)))
+        fail("a table that is free again");
+    for (unsigned i = 0; i < LISTS; i++)
+        if (rte_flow_destroy(0, made[i], &error))
+            fail("destroy");
+}
+
+// The rules that are there name their queues.
+static void check_dump(void) {
+    char text[4096] = {0};
+    struct rte_flow_error error;
+    FILE *file = tmpfile();
+    if (!file || rte_flow_dev_dump(0, NULL, file, &error))
+        fail("dump");
+    rewind(file);
+    if (!fread(text, 1, sizeof text - 1, file) || !strstr(text, "queue(3,1,1) host") ||
+        !strstr(text, "queue(2,0) host"))
+        fail(text);
+    fclose(file);
+}
+
+static void make_rules(void) {
+    static const uint16_t pair[] = {1, 2};
+    const struct rte_flow_action_rss list = {.queue = pair, .queue_num = 2};
+    struct rte_flow_action_rss wrong = list;
+    struct rte_flow_error error;
+    wrong.types = RTE_ETH_RSS_IP;
+    refuse(&wrong, ENOTSUP, "other types than those of the port");
+    wrong.types = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP | RTE_ETH_RSS_L3_SRC_ONLY;
+    refuse(&wrong, ENOTSUP, "types that the device does not have");
+    wrong = list;
+    wrong.func = RTE_ETH_HASH_FUNCTION_SYMMETRIC_TOEPLITZ;
+    refuse(&wrong, ENOTSUP, "another function");
+    wrong = list;
+    wrong.key = key;
+    wrong.key_len = KEY;
+    refuse(&wrong, ENOTSUP, "a key");
+    check_tables();
+    for (unsigned i = 0; i < RTE_DIM(rules); i++) {
+        const struct rte_flow_action_rss rss = {.func = RTE_ETH_HASH_FUNCTION_TOEPLITZ,
+                                                .level = i % 2,
+                                                .types = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP,
+                                                .queue_num = rules[i].count,
+                                                .queue = rules[i].queues};
+        if (!make(rules[i].type, &rss, &error))
+            fail(error.message);
+    }
+    has_rules = true;
+    check_dump();
 }
 
 // The port, its table and key as they are set, and what it says of them.
@@ -60,9 +165,22 @@ static void start(unsigned seed) {
         fail("query");
     for (unsigned i = 0; i < ENTRIES; i++)
         table[i] = read[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
-    if (rte_eth_tx_queue_setup(0, 0, 512, (unsigned)SOCKET_ID_ANY, NULL) || rte_eth_dev_start(0) ||
-        rte_eth_promiscuous_enable(0))
+    if (rte_eth_tx_queue_setup(0, 0, 512, (unsigned)SOCKET_ID_ANY, NULL))
+        fail("queue");
+    if (seed)
+        make_rules(); // before the first packet
+    if (rte_eth_dev_start(0) || rte_eth_promiscuous_enable(0))
         fail("start");
+}
+
+// Where a packet goes with this entry of a table; without a hash it is entry 0 of a rule's, and queue 0 else.
+static uint16_t queue_of(const struct rte_mbuf *mbuf, bool is_hashed) {
+    const struct rte_ether_hdr *ether = rte_pktmbuf_mtod(mbuf, const struct rte_ether_hdr *);
+    unsigned entry = is_hashed ? mbuf->hash.rss % ENTRIES : 0;
+    for (unsigned i = 0; i < RTE_DIM(rules) && has_rules; i++)
+        if (rte_be_to_cpu_16(ether->ether_type) == rules[i].type)
+            return rules[i].queues[entry % rules[i].count];
+    return is_hashed ? table[entry] : 0;
 }
 
 // The words that DPDK hashes; how many.
@@ -90,7 +208,7 @@ static void check_hash(const struct rte_mbuf *mbuf, uint16_t queue, uint32_t typ
         fail("a hash where there is none, or none where there is one");
     if (count && mbuf->hash.rss != rte_softrss(words, count, key))
         fail("another hash than rte_softrss has");
-    if (queue != (count ? table[mbuf->hash.rss % ENTRIES] : 0))
+    if (queue != queue_of(mbuf, count))
         fail("another queue than the table has");
     hashed += count != 0;
 }
