@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flow table of a device: operations as register accesses to its window. A rule's value and mask go into operand 0,
-// the instruction names it, and the answer is waited for, so there is one instruction under way at a time. Words that
-// the element holds already are not written again: rules of one mask differ in few.
+// the instruction names it, and the answer is waited for, so there is one instruction under way at a time; words that
+// the element holds already are not written again: rules of one mask differ in few. A deletion is one access, answered
+// when the rule is gone.
 #include "flow_table.h"
 
 #include <endian.h>
@@ -17,7 +18,6 @@ enum { HALF = SLUICE_FLOW_OPERAND_BYTES / 2 }; // of an operand
 _Static_assert(HALF == SLUICE_FLOW_WORDS * 8 && HALF % BLOCK == 0 && SLUICE_INSTRUCTION_BYTES % WORD == 0,
                "whole blocks and words");
 enum { BLOCKS = (SLUICE_INSTRUCTION_BYTES + BLOCK - 1) / BLOCK };
-enum { HEAD = BLOCK }; // bytes of an instruction that name kind, rule and target
 enum { RESPONSE_WORDS = SLUICE_RESPONSE_BYTES / WORD };
 enum { MOST = 4 + (SLUICE_FLOW_OPERAND_BYTES + SLUICE_INSTRUCTION_BYTES) / WORD }; // accesses of an operation
 enum { STATUS_READY = 1, WORD_CYCLES = 2 }; // a register access takes that many cycles or more
@@ -26,7 +26,6 @@ struct sluice_flow_device {
     struct sluice_flow_bus bus;
     uint32_t groups, group_entries, ternary_entries, latency;
     uint8_t operand[SLUICE_FLOW_OPERAND_BYTES], instruction[BLOCKS * BLOCK]; // what the element holds
-    struct sluice_action_set actions;                                        // of that instruction
     bool is_known, is_operand_known;
     bool has_deleted; // since the last pause: packets of the rule may be under way
 };
@@ -85,20 +84,19 @@ static bool has_operand(const struct sluice_flow_operation *op) {
     return op->kind == SLUICE_INSTRUCTION_POPULATE || op->kind == SLUICE_INSTRUCTION_UPDATE;
 }
 
-// A deletion names the rule only; what it leaves open stays as it is in the element.
 static void add_instruction(struct sluice_flow_device *device, struct batch *batch,
                             const struct sluice_flow_operation *op) {
-    struct sluice_instruction instruction = {
-        .rule_id = op->rule_id, .rule_priority = op->rule_priority, .table_id = op->table_id, .kind = op->kind};
+    struct sluice_instruction instruction = {.rule_id = op->rule_id,
+                                             .rule_priority = op->rule_priority,
+                                             .table_id = op->table_id,
+                                             .kind = op->kind,
+                                             .actions = op->actions};
     const struct sluice_flow_target target = {.group = op->group, .operand = 0};
     uint8_t bytes[BLOCKS * BLOCK] = {0};
-    if (has_operand(op))
-        device->actions = op->actions;
-    instruction.actions = device->actions;
     sluice_flow_target_pack(&target, instruction.value);
     sluice_instruction_pack(&instruction, bytes);
-    add_words(batch, SLUICE_OFU_REGISTERS_INSTRUCTION, bytes, device->instruction,
-              !device->is_known || has_operand(op) ? SLUICE_INSTRUCTION_BYTES : HEAD, device->is_known);
+    add_words(batch, SLUICE_OFU_REGISTERS_INSTRUCTION, bytes, device->instruction, SLUICE_INSTRUCTION_BYTES,
+              device->is_known);
 }
 
 static void add_operation(struct sluice_flow_device *device, struct batch *batch,
@@ -132,13 +130,20 @@ static struct sluice_response response_of(const struct batch *batch) {
     return response;
 }
 
+// One access: it is answered when the rule is gone.
+static int remove_rule(struct sluice_flow_device *device, const struct sluice_flow_operation *op) {
+    device->has_deleted = true;
+    return write_word(device, SLUICE_OFU_REGISTERS_REMOVE, (uint32_t)op->table_id << 30 | op->rule_id);
+}
+
 static int execute(void *context, const struct sluice_flow_operation *op) {
     struct sluice_flow_device *device = context;
     struct batch batch;
+    if (op->kind == SLUICE_INSTRUCTION_DELETE)
+        return remove_rule(device, op);
     batch.count = 0;
     device->is_operand_known &= device->is_known;
     add_operation(device, &batch, op);
-    device->has_deleted |= op->kind == SLUICE_INSTRUCTION_DELETE;
     device->is_known = false; // until all is written
     for (unsigned i = 0; i < POLLS; i++) {
         add_response(&batch);

@@ -230,8 +230,22 @@ static int write_index(uint32_t *index, uint32_t value, uint32_t limit) {
     return 0;
 }
 
+// A deletion that is answered at once, by the access itself.
+static int remove_rule(struct functional_flow *flow, uint32_t index) {
+    struct sluice_flow_operation op; // a deletion reads no more of it, and all of it is large
+    op.kind = SLUICE_INSTRUCTION_DELETE;
+    op.table_id = (uint8_t)(index >> 30);
+    op.rule_id = index & 0x3fffffff;
+    if (flow->queue_count || flow->response_count || flow->table.execute(flow->table.context, &op))
+        return -EFAULT;
+    flow->used[op.table_id]--;
+    return 0;
+}
+
 int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32_t value) {
     uint32_t operand = address - SLUICE_FLOW_REGISTERS_OPERAND;
+    if (address == SLUICE_OFU_REGISTERS_REMOVE)
+        return remove_rule(flow, value);
     uint8_t *bytes = bytes_at(flow, address);
     if (operand < SLUICE_FLOW_OPERAND_BYTES)
         bytes = flow->operands[flow->operand_index] + operand;

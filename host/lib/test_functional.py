@@ -163,6 +163,8 @@ def test_answers_that_nobody_reads_stop_the_instructions_and_lose_none(device: D
     assert device.read(FLOW + L.OFU_REGISTERS_STATUS) == 1 | 32 << 16
     answers = []
     while device.read(FLOW + L.OFU_REGISTERS_STATUS) >> 16:
+        with pytest.raises(SluiceError):
+            device.write(FLOW + L.OFU_REGISTERS_REMOVE, 1 << 30)
         low, high = (device.read(FLOW + L.OFU_REGISTERS_RESPONSE + at) for at in (0, 4))
         answers.append(L.Response.from_int(high << 32 | low))
     assert [answer.rule_id for answer in answers] == list(range(48))

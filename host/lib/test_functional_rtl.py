@@ -315,6 +315,8 @@ def instruct(both: Both, draw: random.Random, values: Sequence[int], masks: Sequ
         answer = L.Response.from_int(words[1] << 32 | words[0])
         answers.append((answer.kind, answer.rule_id, answer.status))
     assert answers[0] == answers[1], f"{what} {operand} {target}"
+    if draw.random() < 0.3:
+        both.access(WINDOW + L.OFU_REGISTERS_REMOVE, draw.choice([0, 0, 1 << 30, 1 << 30, 1 << 31]) | rule_id)
     for n in (0, 4):
         both.access(WINDOW + L.OFU_REGISTERS_USED + n)
     both.access(WINDOW + L.FLOW_REGISTERS_GROUP_INDEX, group)

@@ -188,6 +188,7 @@ registers ofu_registers {
     ro uint<32> used[2]        @ 0x018; /// rules in each table
     ro uint<32> key_bits[2]    @ 0x020;
     ro uint<32> latency        @ 0x028; /// cycles from record in to record out
+    wo uint<32> remove         @ 0x02c; /// bits 31:30 table, bits 29:0 rule id: deletes that rule, and is answered when it is gone; an error where there is none, or while instructions or responses are waiting
     wo uint<32> push           @ 0x040; /// any value: the instruction words become an instruction; an error when the FIFO is full
     ro uint<32> response[2]    @ 0x044; /// reading word 0 latches both, reading word 1 removes the response; see response_t
     rw uint<32> edit_index     @ 0x04c; /// entry of the edit-data table; written with word 3 of edit_data

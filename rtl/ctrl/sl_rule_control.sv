@@ -60,6 +60,7 @@ module sl_rule_control
   ) u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
     .enabled_o, .ready_i(ready), .free_i(5'(Instructions) - queued), .waiting_i(waiting),
+    .idle_i(queued == '0 && waiting == '0),
     .used0_i(table_used0_i), .used1_i(table_used1_i),
     .push_data_o(push_data), .push_valid_o(push_valid), .push_ready_i(push_ready),
     .response_data_i(response_out), .response_valid_i(response_out_valid), .response_ready_o(response_out_ready),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The register window of an OFU (`ofu_registers`). Answers every request once; an address where nothing is, a write to a
 // read-only register, a read of `push`, a push into a full FIFO and a counter index out of range answer an error and touch nothing.
-// A read of the counters waits until they are there, every other request is answered in 2 cycles. `edit_data` reads what was
-// last written to it, not the table.
+// A read of the counters waits until they are there, a write to `remove` until the rule is gone; every other request is answered in
+// 2 cycles. `edit_data` reads what was last written to it, not the table.
 module sl_rule_registers
   import sluice_pkg::*;
 #(
@@ -26,6 +26,7 @@ module sl_rule_registers
   input  logic                      ready_i,              // memories are cleared
   input  logic [4:0]                free_i,               // places of the instruction FIFO
   input  logic [5:0]                waiting_i,            // responses
+  input  logic                      idle_i,               // no instruction and no response is under way
   input  logic [31:0]               used0_i,              // rules in table 0
   input  logic [31:0]               used1_i,
   output instruction_t              push_data_o,          // channel to the instruction FIFO
@@ -43,12 +44,12 @@ module sl_rule_registers
   input  logic                      counter_done_i,       // pulse
   input  rule_counters_t            counter_data_i        // holds after counter_done_i
 );
-  typedef enum logic [1:0] {StIdle, StDecode, StCounters} state_e;
+  typedef enum logic [1:0] {StIdle, StDecode, StCounters, StRemove} state_e;
 
   state_e            state_q;
   register_request_t request_q;
   logic [11:0]       address;
-  logic              write, failed, is_counters, known_index;
+  logic              write, failed, is_counters, known_index, remove;
   logic [31:0]       data, read_data, response_high_q, counter_index_q;
   logic              response_latched_q;
   logic [31:0]       instruction_q [OFU_REGISTERS_INSTRUCTION_COUNT];
@@ -56,6 +57,7 @@ module sl_rule_registers
   logic [15:0]       edit_index_q;
   logic [4:0]        place;  // in the instruction
   logic              in_instruction;
+  instruction_t      instruction;
 
   assign address        = request_q.address[11:0];
   assign write          = request_q.write[0];
@@ -84,6 +86,7 @@ module sl_rule_registers
       OFU_REGISTERS_KEY_BITS:         read_data = KeyBits0;
       OFU_REGISTERS_KEY_BITS + 12'd4: read_data = KeyBits1;
       OFU_REGISTERS_LATENCY:          read_data = Latency;
+      OFU_REGISTERS_REMOVE:           failed = !remove;
       OFU_REGISTERS_PUSH:             failed = !write || !push_ready_i;
       OFU_REGISTERS_RESPONSE:         read_data = response_valid_i ? response_data_i[31:0] : '0;
       OFU_REGISTERS_RESPONSE + 12'd4: read_data = response_high_q;
@@ -113,12 +116,21 @@ module sl_rule_registers
   end
 
   assign reg_request_ready_o = state_q == StIdle;
-  assign push_valid_o        = state_q == StDecode && write && address == OFU_REGISTERS_PUSH && push_ready_i;
+  assign remove              = write && address == OFU_REGISTERS_REMOVE && known_index && idle_i && push_ready_i;
+  assign push_valid_o        = state_q == StDecode && write && push_ready_i && (remove || address == OFU_REGISTERS_PUSH);
   for (genvar n = 0; n < OFU_REGISTERS_INSTRUCTION_COUNT; n++) begin : gen_word
-    assign push_data_o[32*n +: 32] = instruction_q[n];
+    assign instruction[32*n +: 32] = instruction_q[n];
   end
-  assign response_ready_o = state_q == StDecode && !write && address == OFU_REGISTERS_RESPONSE + 12'd4 &&
-                            response_latched_q;
+  always_comb begin
+    push_data_o = instruction;
+    if (remove) begin
+      push_data_o.kind     = INSTRUCTION_DELETE;
+      push_data_o.table_id = table_t'(data[30]);
+      push_data_o.rule_id  = 32'(data[29:0]);
+    end
+  end
+  assign response_ready_o = state_q == StRemove || (state_q == StDecode && !write &&
+                            address == OFU_REGISTERS_RESPONSE + 12'd4 && response_latched_q);
   assign edit_index_o    = edit_index_q[EditBits-1:0];
   assign edit_data_o     = {edit_q[3], edit_q[2], edit_q[1], edit_q[0]};
   assign counter_table_o = counter_index_q[30];
@@ -135,6 +147,8 @@ module sl_rule_registers
       end
       StDecode: if (is_counters && counter_valid_o) begin
         state_q <= StCounters;
+      end else if (remove) begin
+        state_q <= StRemove;
       end else begin
         state_q              <= StIdle;
         reg_response_valid_o <= 1'b1;
@@ -158,6 +172,12 @@ module sl_rule_registers
           response_latched_q <= response_valid_i;
         end
         if (response_ready_o) response_latched_q <= 1'b0;
+      end
+      StRemove: if (response_valid_i) begin  // of this deletion: no other was under way
+        state_q              <= StIdle;
+        reg_response_valid_o <= 1'b1;
+        reg_response_o.error <= response_data_i.status != STATUS_OK;
+        reg_response_o.data  <= '0;
       end
       default: if (!counter_valid_o) state_q <= StDecode;
     endcase

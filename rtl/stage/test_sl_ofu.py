@@ -24,7 +24,7 @@ LOOKUP = 5
 ENTRIES = (64, 32)
 LATENCY = LOOKUP + 3 + 16 + 2
 CONTROL, STATUS, PUSH, RESPONSE, EDIT_INDEX, EDIT_DATA = 0x004, 0x008, 0x040, 0x044, 0x04C, 0x050
-COUNTER_INDEX, COUNTER_DATA, INSTRUCTION = 0x060, 0x064, 0x080
+COUNTER_INDEX, COUNTER_DATA, INSTRUCTION, REMOVE = 0x060, 0x064, 0x080, 0x02C
 POPULATE, DELETE, UPDATE = (
     InstructionKind.INSTRUCTION_POPULATE,
     InstructionKind.INSTRUCTION_DELETE,
@@ -193,6 +193,10 @@ class Ofu(Registers):
         assert (answer.kind, answer.rule_id) == (kind, rule)
         return answer.status
 
+    async def remove(self, table: int, rule: int) -> bool:
+        """Delete a rule by one access; False when it is refused."""
+        return not (await self.access(REMOVE, table << 30 | rule)).error
+
     async def read_counters(self, table: int, rule: int) -> layouts.RuleCounters:
         await self.write(COUNTER_INDEX, table << 30 | rule)
         words = [await self.read(COUNTER_DATA + 4 * n) for n in range(4)]
@@ -262,7 +266,11 @@ async def rules_change_under_a_lookup_every_cycle(dut):
         key = random.choice([k for k in range(6) if k not in [v for (t, r), v in rules.items() if t == table and r != rule]])
         kind = random.choice([UPDATE, UPDATE, DELETE]) if (table, rule) in rules else POPULATE
         value = random.getrandbits(24) & ~0xF8
-        assert await ofu.execute(kind, table, rule, key, rule_actions(value)) == Status.STATUS_OK
+        if kind == DELETE and random.random() < 0.5:
+            assert await ofu.remove(table, rule)
+            assert rule not in ofu.tables[table].values(), "gone when it is answered"
+        else:
+            assert await ofu.execute(kind, table, rule, key, rule_actions(value)) == Status.STATUS_OK
         if kind == DELETE:
             del rules[table, rule]
         else:
@@ -352,6 +360,34 @@ async def failed_instructions_answer_their_error_and_change_nothing(dut):
     assert await ofu.execute(POPULATE, 0, 5, 10, good) == 0
     assert await ofu.execute(UPDATE, 1, 31, 13, good) == 0
     assert [await ofu.read(0x018), await ofu.read(0x01C)] == [1, 1]
+
+
+@cocotb.test()
+async def a_removal_that_cannot_be_changes_nothing(dut):
+    ofu = Ofu(dut)
+    await ofu.begin()
+    for table, rule in ((0, 5), (0, 63), (1, 31)):
+        assert await ofu.execute(POPULATE, table, rule, rule, rule_actions(1)) == 0
+    assert (await ofu.access(REMOVE)).error, "it is not to be read"
+    for table, rule in ((0, 6), (1, 5), (0, ENTRIES[0] + 5), (1, ENTRIES[1] + 31), (2, 5), (0, 1 << 29 | 5)):
+        assert not await ofu.remove(table, rule), (table, rule)
+    ofu.paused = True
+    assert await ofu.push(UPDATE, 0, 5, 9, rule_actions(2))
+    assert not await ofu.remove(0, 63), "an instruction waits"
+    ofu.paused = False
+    while not await ofu.read(STATUS) >> 16 & 0xFF:
+        pass
+    assert not await ofu.remove(0, 63), "a response waits"
+    assert (await ofu.response()).status == 0
+    assert ofu.tables == ({9: 5, 63: 63}, {31: 31})
+    words = [await ofu.read(INSTRUCTION + 4 * n) for n in range(30)]
+    for table, rule in ((0, 63), (1, 31)):
+        assert await ofu.remove(table, rule)
+        assert not await ofu.remove(table, rule), "it is gone"
+    assert ofu.tables == ({9: 5}, {})
+    assert words == [await ofu.read(INSTRUCTION + 4 * n) for n in range(30)], "the words of an instruction stay"
+    assert await ofu.read(RESPONSE) == 0
+    assert await ofu.execute(UPDATE, 0, 5, 3, rule_actions(3)) == 0
 
 
 @cocotb.test()
