@@ -44,9 +44,9 @@ static inline uint32_t sluice_flow_hash(const uint64_t words[SLUICE_FLOW_WORDS],
 }
 _Static_assert(SLUICE_FLOW_WORDS == 8, "pairs, and a salt for each word");
 
-// An open table with linear probing, at most two thirds full. Several rules may have one hash. So that nothing waits
-// for memory, a lookup reads a byte of each slot, most often no more; and a removal asks for the memory that it needs
-// and is done by the next change. Until then the rule is not found.
+// An open table with linear probing, at most two thirds of it rules. Several rules may have one hash. A lookup reads a
+// byte of each slot, most often no more, and a removal reads and writes only those bytes, which stay in the caches: it
+// leaves a gap, over which lookups go on. When there are too many gaps, each change gives some back.
 struct sluice_flow_slot {
     uint32_t hash;
     int32_t id;
@@ -55,86 +55,108 @@ struct sluice_flow_slot {
 struct sluice_flow_index {
     uint32_t mask; // slots less one
     struct sluice_flow_slot *slots;
-    uint8_t *tags;                   // of the slots, behind them: 0 is a free one, others are of their hash
-    struct sluice_flow_slot leaving; // id -1: none
+    uint8_t *tags;        // of the slots, behind them: what is in it, or some bits of its rule's hash
+    uint32_t *places;     // slots of the rules, by id; behind the tags
+    uint32_t gaps, sweep; // how many there are; the slot that is looked at next to give one back
+    uint32_t most;        // gaps; more are given back
 };
 
+enum { SLUICE_FLOW_SLOT_FREE, SLUICE_FLOW_SLOT_GAP, SLUICE_FLOW_SLOT_RULE, SLUICE_FLOW_SWEEP = 8 };
+
 static inline uint8_t sluice_flow_tag(uint32_t hash) {
-    return hash >> 24 ? (uint8_t)(hash >> 24) : 1;
+    uint8_t tag = (uint8_t)(hash >> 24);
+    return tag < SLUICE_FLOW_SLOT_RULE ? (uint8_t)(tag + SLUICE_FLOW_SLOT_RULE) : tag;
 }
 
 static inline void sluice_flow_index_clear(struct sluice_flow_index *index) {
-    memset(index->slots, 0, ((size_t)index->mask + 1) * (sizeof *index->slots + 1));
-    index->leaving.id = -1;
+    memset(index->tags, SLUICE_FLOW_SLOT_FREE, (size_t)index->mask + 1);
+    index->gaps = 0;
 }
 
-// For up to `limit` rules. 0 or -ENOMEM. To be freed: `slots`.
+// For up to `limit` rules, ids below that. 0 or -ENOMEM. To be freed: `slots`.
 static inline int sluice_flow_index_new(struct sluice_flow_index *index, uint32_t limit) {
     uint32_t slots = 16;
     while (slots / 3 * 2 < limit)
         slots *= 2;
-    index->mask = slots - 1;
-    index->slots = malloc(slots * (sizeof *index->slots + 1));
+    size_t size = slots * (sizeof *index->slots + 1) + limit * sizeof *index->places;
+    *index = (struct sluice_flow_index){.mask = slots - 1, .slots = malloc(size), .most = slots / 16 * 13 - limit};
+    if (index->most > slots / 4)
+        index->most = slots / 4;
     if (!index->slots)
         return -ENOMEM;
+    memset(index->slots, 0, size); // fetches the memory now, not when rules come
     index->tags = (uint8_t *)(index->slots + slots);
-    sluice_flow_index_clear(index);
+    index->places = (uint32_t *)(void *)(index->tags + slots);
     return 0;
 }
 
-// Asks for the memory that a change of a rule with this hash needs.
+// Asks for the memory that a new rule with this hash needs.
 static inline void sluice_flow_index_fetch(const struct sluice_flow_index *index, uint32_t hash) {
     __builtin_prefetch(&index->tags[hash & index->mask], 1);
     __builtin_prefetch(&index->slots[hash & index->mask], 1);
+}
+
+// Asks for the memory that the removal of a rule needs.
+static inline void sluice_flow_index_fetch_rule(const struct sluice_flow_index *index, int32_t id) {
+    __builtin_prefetch(&index->tags[index->places[id]], 1);
 }
 
 // The next rule with this hash from the slot `*at` on, which begins as the hash; -1: there is none.
 static inline int32_t sluice_flow_index_next(const struct sluice_flow_index *index, uint32_t hash, uint32_t *at) {
     for (const uint8_t tag = sluice_flow_tag(hash);; ++*at) {
         const uint32_t place = *at & index->mask;
-        if (index->tags[place] == 0)
+        if (index->tags[place] == SLUICE_FLOW_SLOT_FREE)
             return -1;
-        if (index->tags[place] == tag && index->slots[place].hash == hash &&
-            index->slots[place].id != index->leaving.id) {
+        if (index->tags[place] == tag && index->slots[place].hash == hash) {
             ++*at;
             return index->slots[place].id;
         }
     }
 }
 
-// What stands behind the rule that leaves and would not be found any more moves into its slot.
-static inline void sluice_flow_index_settle(struct sluice_flow_index *index) {
-    uint32_t at = index->leaving.hash & index->mask;
-    if (index->leaving.id < 0)
-        return;
-    while (index->slots[at].id != index->leaving.id)
-        at = (at + 1) & index->mask;
-    for (uint32_t next = (at + 1) & index->mask; index->tags[next]; next = (next + 1) & index->mask) {
+// What stands behind the gap and would not be found any more moves into it, until a slot is free.
+static inline void sluice_flow_index_close(struct sluice_flow_index *index, uint32_t gap) {
+    for (uint32_t next = (gap + 1) & index->mask; index->tags[next]; next = (next + 1) & index->mask) {
         uint32_t home = index->slots[next].hash & index->mask;
-        if (((next - home) & index->mask) < ((next - at) & index->mask))
-            continue; // it stands between its home and the gap's end
-        index->slots[at] = index->slots[next];
-        index->tags[at] = index->tags[next];
-        at = next;
+        if (index->tags[next] == SLUICE_FLOW_SLOT_GAP || ((next - home) & index->mask) < ((next - gap) & index->mask))
+            continue; // nothing, or it stands between its home and the gap
+        index->slots[gap] = index->slots[next];
+        index->tags[gap] = index->tags[next];
+        index->places[index->slots[gap].id] = gap;
+        gap = next;
     }
-    index->tags[at] = 0;
-    index->leaving.id = -1;
+    index->tags[gap] = SLUICE_FLOW_SLOT_FREE;
+    index->gaps--;
+}
+
+// At each change. While the sweep passes all slots, an eighth of them can become gaps again; so a sixteenth is free,
+// ever.
+static inline void sluice_flow_index_tidy(struct sluice_flow_index *index) {
+    for (unsigned n = 0; n < SLUICE_FLOW_SWEEP && index->gaps > index->most; n++) {
+        uint32_t at = index->sweep++ & index->mask;
+        if (index->tags[at] == SLUICE_FLOW_SLOT_GAP)
+            sluice_flow_index_close(index, at);
+    }
 }
 
 static inline void sluice_flow_index_add(struct sluice_flow_index *index, uint32_t hash, int32_t id) {
     uint32_t at = hash & index->mask;
-    sluice_flow_index_settle(index);
-    while (index->tags[at])
+    sluice_flow_index_tidy(index);
+    while (index->tags[at] >= SLUICE_FLOW_SLOT_RULE)
         at = (at + 1) & index->mask;
+    index->gaps -= index->tags[at] == SLUICE_FLOW_SLOT_GAP;
     index->tags[at] = sluice_flow_tag(hash);
     index->slots[at] = (struct sluice_flow_slot){hash, id};
+    index->places[id] = at;
 }
 
-// Of a rule that is there.
-static inline void sluice_flow_index_remove(struct sluice_flow_index *index, uint32_t hash, int32_t id) {
-    sluice_flow_index_settle(index);
-    sluice_flow_index_fetch(index, hash);
-    index->leaving = (struct sluice_flow_slot){hash, id};
+// Of a rule that is there. No gap is needed before a free slot. Without a branch, which nothing could predict.
+static inline void sluice_flow_index_remove(struct sluice_flow_index *index, int32_t id) {
+    uint32_t at = index->places[id];
+    bool is_gap = index->tags[(at + 1) & index->mask] != SLUICE_FLOW_SLOT_FREE;
+    index->tags[at] = is_gap ? SLUICE_FLOW_SLOT_GAP : SLUICE_FLOW_SLOT_FREE;
+    index->gaps += is_gap;
+    sluice_flow_index_tidy(index);
 }
 
 static inline void sluice_flow_fold(uint32_t folded[SLUICE_ACTION_SLOTS], const struct sluice_action_set *actions) {

@@ -21,7 +21,6 @@ struct model_rule {
     uint16_t mask;           // its number
     uint16_t rule_priority;
     uint8_t group; // of a hashed one
-    bool used;
 };
 
 struct model_mask {
@@ -39,7 +38,9 @@ struct sluice_flow_model {
     uint32_t used_count, *masks_used; // numbers of the masks that rules have
     struct model_group *group;
     struct model_mask *mask;
-    struct model_rule *rules;       // those of mask groups by rule id, then the ternary ones
+    struct model_rule *rules;   // those of mask groups by rule id, then the ternary ones
+    bool *used;                 // of the rules, apart: all that a deletion waits for
+    struct model_rule *leaving; // was deleted, its memory was asked for, and the next change does the rest; NULL: none
     struct sluice_flow_index index; // of them by masked key and mask
 };
 
@@ -51,11 +52,16 @@ static bool is_hashed(const struct sluice_flow_model *model, const struct model_
     return rule < model->rules + model->hashed_entries;
 }
 
+static bool *used_of(const struct sluice_flow_model *model, const struct model_rule *rule) {
+    return &model->used[rule - model->rules];
+}
+
 // The next rule of key and mask from the place `*at` in the index on; NULL: none.
 static struct model_rule *next_of(const struct sluice_flow_model *model, uint32_t hash, uint32_t mask,
                                   const uint64_t *key, uint32_t *at) {
     for (int32_t id; (id = sluice_flow_index_next(&model->index, hash, at)) != NONE;)
-        if (model->rules[id].mask == mask && sluice_flow_same(model->rules[id].key, key))
+        if (model->rules[id].mask == mask && sluice_flow_same(model->rules[id].key, key) &&
+            &model->rules[id] != model->leaving)
             return &model->rules[id];
     return NULL;
 }
@@ -83,7 +89,7 @@ static void link_rule(struct sluice_flow_model *model, struct model_rule *rule) 
 
 static void unlink_rule(struct sluice_flow_model *model, const struct model_rule *rule) {
     struct model_mask *mask = &model->mask[rule->mask];
-    sluice_flow_index_remove(&model->index, rule->hash, (int32_t)(rule - model->rules));
+    sluice_flow_index_remove(&model->index, (int32_t)(rule - model->rules));
     if (--mask->rules == 0) {
         uint32_t last = model->masks_used[--model->used_count];
         model->masks_used[mask->position] = last;
@@ -94,8 +100,7 @@ static void unlink_rule(struct sluice_flow_model *model, const struct model_rule
 // A rule as an operation says, with the number of its mask.
 static struct model_rule rule_from(const struct sluice_flow_model *model, const struct sluice_flow_operation *op,
                                    uint32_t number) {
-    struct model_rule rule = {
-        .mask = (uint16_t)number, .rule_priority = op->rule_priority, .group = op->group, .used = true};
+    struct model_rule rule = {.mask = (uint16_t)number, .rule_priority = op->rule_priority, .group = op->group};
     sluice_flow_fold(rule.actions, &op->actions);
     for (unsigned i = 0; i < WORDS; i++)
         rule.key[i] = op->value[i] & model->mask[number].bits[i];
@@ -120,9 +125,9 @@ static void clear(struct sluice_flow_model *model, uint8_t table_id) {
     uint32_t count = table_id == SLUICE_TABLE_HASHED ? model->hashed_entries : model->ternary_entries;
     for (uint32_t id = 0; id < count; id++) {
         struct model_rule *rule = rule_of(model, table_id, id);
-        if (rule->used)
+        if (*used_of(model, rule))
             unlink_rule(model, rule);
-        rule->used = false;
+        *used_of(model, rule) = false;
     }
     for (uint32_t i = 0; i < model->groups && table_id == SLUICE_TABLE_HASHED; i++)
         model->group[i].used = 0;
@@ -138,6 +143,7 @@ static int populate(struct sluice_flow_model *model, struct model_rule *rule, co
     if (group && group->used == model->fill)
         return -ENOSPC;
     *rule = fresh;
+    *used_of(model, rule) = true;
     link_rule(model, rule);
     if (group) {
         group->mask = rule->mask;
@@ -147,7 +153,18 @@ static int populate(struct sluice_flow_model *model, struct model_rule *rule, co
 }
 
 static void remove_rule(struct sluice_flow_model *model, struct model_rule *rule) {
-    rule->used = false;
+    *used_of(model, rule) = false;
+    model->leaving = rule;
+    __builtin_prefetch(&rule->last_hit);
+    sluice_flow_index_fetch_rule(&model->index, (int32_t)(rule - model->rules));
+}
+
+// What the last deletion left to do.
+static void settle(struct sluice_flow_model *model) {
+    struct model_rule *rule = model->leaving;
+    model->leaving = NULL;
+    if (!rule)
+        return;
     unlink_rule(model, rule);
     if (is_hashed(model, rule))
         model->group[rule->group].used--;
@@ -175,6 +192,7 @@ static int update(struct sluice_flow_model *model, struct model_rule *rule, cons
 static int execute(void *context, const struct sluice_flow_operation *op) {
     struct sluice_flow_model *model = context;
     bool has_groups = op->table_id == SLUICE_TABLE_HASHED;
+    settle(model);
     if (op->table_id > SLUICE_TABLE_TERNARY)
         return -EINVAL;
     if (op->kind == SLUICE_INSTRUCTION_INITIALIZE) {
@@ -187,11 +205,11 @@ static int execute(void *context, const struct sluice_flow_operation *op) {
     struct model_rule *rule = rule_of(model, op->table_id, op->rule_id);
     switch (op->kind) {
     case SLUICE_INSTRUCTION_POPULATE:
-        return rule->used ? -EEXIST : populate(model, rule, op);
+        return *used_of(model, rule) ? -EEXIST : populate(model, rule, op);
     case SLUICE_INSTRUCTION_UPDATE:
-        return rule->used ? update(model, rule, op) : -ENOENT;
+        return *used_of(model, rule) ? update(model, rule, op) : -ENOENT;
     case SLUICE_INSTRUCTION_DELETE:
-        if (!rule->used)
+        if (!*used_of(model, rule))
             return -ENOENT;
         remove_rule(model, rule);
         return 0;
@@ -258,11 +276,12 @@ bool sluice_flow_model_find(struct sluice_flow_model *model, const uint8_t *key,
 }
 
 uint32_t sluice_flow_model_group_used(const struct sluice_flow_model *model, uint32_t group) {
-    return model->group[group].used;
+    const struct model_rule *leaving = model->leaving;
+    return model->group[group].used - (leaving && is_hashed(model, leaving) && leaving->group == group);
 }
 
 bool sluice_flow_model_has(const struct sluice_flow_model *model, uint8_t table_id, uint32_t rule_id) {
-    return rule_of(model, table_id, rule_id)->used;
+    return *used_of(model, rule_of(model, table_id, rule_id));
 }
 
 struct sluice_flow_model *sluice_flow_model_new(uint32_t groups, uint32_t group_entries, uint32_t fill,
@@ -280,8 +299,9 @@ struct sluice_flow_model *sluice_flow_model_new(uint32_t groups, uint32_t group_
     model->mask = calloc(masks, sizeof *model->mask);
     model->masks_used = calloc(masks, sizeof *model->masks_used);
     model->rules = aligned_alloc(LINE, rules * sizeof *model->rules);
+    model->used = calloc(rules, sizeof *model->used);
     int no_index = sluice_flow_index_new(&model->index, rules);
-    if (!model->group || !model->mask || !model->masks_used || !model->rules || no_index) {
+    if (!model->group || !model->mask || !model->masks_used || !model->rules || !model->used || no_index) {
         sluice_flow_model_free(model);
         return NULL;
     }
@@ -296,6 +316,7 @@ void sluice_flow_model_free(struct sluice_flow_model *model) {
     free(model->mask);
     free(model->masks_used);
     free(model->rules);
+    free(model->used);
     free(model->index.slots);
     free(model);
 }

@@ -381,6 +381,7 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return -ENOENT;
+    sluice_flow_index_fetch_rule(&rules->index, handle);
     struct sluice_flow_operation op; // a deletion reads no more of it, and all of it is large
     op.table_id = rule->table_id;
     op.group = rule->group;
@@ -389,7 +390,7 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     int result = run(rules, SLUICE_INSTRUCTION_DELETE, &op);
     if (result)
         return sluice_fail(result, "the flow table refused the deletion of rule %d", handle);
-    sluice_flow_index_remove(&rules->index, rule->hash, handle);
+    sluice_flow_index_remove(&rules->index, handle);
     unlink_place(rules, rule);
     rules->mask[rule->mask].rules--;
     give(&rules->ids[op.table_id], op.rule_id);

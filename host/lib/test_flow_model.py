@@ -8,7 +8,7 @@ from collections import Counter
 import sluice_layouts as L
 
 from host.lib.test_flow_rules import Manager, marked
-from host.python.flow_table import Operation, key_words
+from host.python.flow_table import Operation, error_text, key_words
 from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 
 GROUPS, ENTRIES, TERNARY = 3, 6, 5
@@ -55,6 +55,29 @@ def test_model_agrees_with_the_model_of_the_rtl() -> None:
             hits += bool(winners)
     manager.close()
     assert hits > 1000 and len(statuses) >= 14, statuses
+
+
+def test_rules_are_found_over_the_gaps_that_others_left() -> None:
+    """42 rules are two thirds of an index of 64 slots, the most there can be: gaps have to be given back all the time."""
+    draw = random.Random(7)
+    manager = Manager(1, 37, 37, 5)
+    mask = L.FlowKey(l4_dst=0xFFFF).to_int()
+    there: dict[int, tuple[int, int]] = {}  # port: handle, mark
+    for step in range(1, 6001):
+        port = draw.randrange(120)
+        if port in there:
+            assert manager.rules.delete(there.pop(port)[0]) == 0
+        elif len(there) < 37 and draw.random() < (0.9 if step % 600 < 500 else 0.2):
+            handle = manager.rules.add(L.FlowKey(l4_dst=port).to_int(), mask, 0, marked(step))
+            assert handle >= 0, error_text()
+            there[port] = (handle, step)
+        for one in (port, draw.randrange(120), draw.randrange(120)):
+            assert manager.find(L.FlowKey(l4_dst=one).to_int()) == there.get(one, (0, 0))[1]
+        if step % 200 == 0:
+            assert [manager.find(L.FlowKey(l4_dst=one).to_int()) for one in range(120)] == [
+                there.get(one, (0, 0))[1] for one in range(120)
+            ]
+    manager.close()
 
 
 def test_the_reference_size_holds_65536_rules_of_few_masks_and_finds_each() -> None:
