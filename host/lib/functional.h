@@ -154,6 +154,7 @@ struct functional {
     struct functional_size size;
     bool is_joined; // lanes 0 and 1 by a cable, 2 and 3, ...; an odd one at the end with itself
     struct functional_lane lane[FUNCTIONAL_LANES];
+    uint32_t waiting;                              // packets before all lanes
     struct functional_ring ring[FUNCTIONAL_RINGS]; // by enum sluice_ring
     uint32_t queue_rings;                          // those of queues that are there
     uint32_t spread_lane, spread_table;            // of the window

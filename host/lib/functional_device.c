@@ -174,6 +174,7 @@ static bool take_lane(struct functional *it, unsigned lane) {
         return false;
     process(it, lane, packet);
     functional_store_drop(waiting);
+    it->waiting--;
     return true;
 }
 
@@ -193,6 +194,7 @@ int functional_lane_send(struct functional *it, unsigned lane, const uint8_t *by
             return -EAGAIN;
         packet->ingress_cycle = it->cycles >= to->last_ingress ? it->cycles + 1 : to->last_ingress + 1;
         to->last_ingress = packet->ingress_cycle;
+        it->waiting++;
         to->counters.rx_packets++;
         to->counters.rx_bytes += size;
     }
@@ -248,15 +250,21 @@ static bool carry(struct functional *it, unsigned lane) {
     return moved;
 }
 
-bool functional_cycle(struct functional *it) {
+// What no cycle of an idle device needs to look at.
+static bool move(struct functional *it) {
     bool moved = false;
-    it->cycles++;
     for (unsigned lane = 0; lane < it->size.lanes; lane++)
         moved |= take_lane(it, lane);
     moved |= take_host(it);
     for (unsigned lane = 0; lane < it->size.lanes && it->is_joined; lane++)
         moved |= carry(it, lane);
     return moved;
+}
+
+bool functional_cycle(struct functional *it) {
+    const struct functional_ring *from_host = &it->ring[SLUICE_RING_FROM_HOST];
+    it->cycles++;
+    return (it->waiting || it->is_joined || from_host->freed != from_host->filled) && move(it);
 }
 
 void functional_advance(struct functional *it, uint32_t cycles) {

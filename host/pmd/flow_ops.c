@@ -183,8 +183,6 @@ static struct rte_flow *flow_create(struct rte_eth_dev *ethdev, const struct rte
 
 static void log_end(struct pmd_flows *flows, const struct rte_flow *flow) {
     struct sluice_rule_counters counters = {0};
-    if (!rte_log_can_log((uint32_t)pmd_log, RTE_LOG_DEBUG))
-        return;
     flow_tables_counters(flows->tables, &flow->place, &counters);
     PMD_LOG(DEBUG, "flow %p destroyed after %llu packets\n", (const void *)flow, (unsigned long long)counters.packets);
 }
@@ -195,7 +193,8 @@ static int flow_destroy(struct rte_eth_dev *ethdev, struct rte_flow *flow, struc
     begin(flows);
     bool found = is_there(flows, flow);
     if (found) {
-        log_end(flows, flow);
+        if (rte_log_get_level((uint32_t)pmd_log) >= (int)RTE_LOG_DEBUG)
+            log_end(flows, flow);
         result = forget(flows, flow);
     }
     end(flows);
