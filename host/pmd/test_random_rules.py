@@ -11,9 +11,9 @@ def test_accepted_rules_are_enforced_and_others_refused_with_the_right_error() -
     count = 20_000
     found = operations(count, seed=3)
     assert found["differences"] == 0 and found["operations"] >= count
-    each = ("created", "validated", "destroyed", "queried", "refused", "packets", "forwarded", "to_host", "dropped")
+    each = ("created", "validated", "destroyed", "queried", "refused", "packets", "forwarded", "to_host", "dropped", "spread")
     assert min(found[name] for name in each) > count // 200
-    assert min(found[name] for name in ("flushed", "restarted", "dumped", "full", "twice", "gone")) > 2
+    assert min(found[name] for name in ("flushed", "restarted", "dumped", "full", "twice", "gone", "tables_full")) > 2
 
 
 def test_ten_threads_change_rules_at_once_and_a_full_table_is_full_again_after_it_was_emptied() -> None:

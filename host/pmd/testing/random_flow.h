@@ -10,6 +10,7 @@
 
 #include "random_packets.h"
 
+enum { QUEUES = 4, LISTS = 12 }; // receive queues of a port; lists of them that rules name
 enum { PORTS = 3, NEW_TAG = 0x6007, MARK_BASE = 100, ALL_LANES = (1 << PORTS) - 1 };
 
 struct match {
@@ -22,8 +23,19 @@ struct match {
 struct change {
     bool drops, to_host, decrements, sets_mac, sets_destination, pushes, pops;
     uint8_t lanes, mac, destination;
-    uint32_t mark; // 0: none
+    uint32_t mark;           // 0: none
+    uint16_t queues[QUEUES]; // of `to_host`
+    uint8_t queue_count;
 };
+
+// One queue, all in order, or one of some lists: more than a port has redirection tables.
+static void draw_queues(struct change *change) {
+    uint32_t list = draw(LISTS);
+    bool is_all = draw(4) == 0;
+    change->queue_count = (uint8_t)(is_all ? QUEUES : draw(3) == 0 ? 1 : 2 + list % 3);
+    for (uint32_t i = 0; i < change->queue_count; i++)
+        change->queues[i] = (uint16_t)(is_all ? i : (list + 3 * i * i) % QUEUES);
+}
 
 static struct match draw_match(void) {
     struct packet like = draw_packet();
@@ -62,6 +74,8 @@ static struct change draw_change(const struct match *match) {
     change.to_host = fate == 1;
     if (change.to_host && draw(2))
         change.mark = MARK_BASE + draw(1000);
+    if (change.to_host)
+        draw_queues(&change);
     if (change.drops || change.to_host)
         return change;
     change.lanes = (uint8_t)(1 + draw(ALL_LANES));
@@ -179,6 +193,7 @@ struct actions {
     struct rte_flow_action_port_id outputs[PORTS];
     struct rte_flow_action_mark mark;
     struct rte_flow_action_queue queue;
+    struct rte_flow_action_rss rss;
     unsigned count;
 };
 
@@ -210,12 +225,16 @@ static void make_actions(struct actions *it, const struct change *change) {
     it->vid.vlan_vid = rte_cpu_to_be_16(NEW_TAG & 0xfff);
     it->pcp.vlan_pcp = NEW_TAG >> 13;
     it->mark.id = change->mark;
+    it->queue.index = change->queues[0];
+    it->rss = (struct rte_flow_action_rss){.queue_num = change->queue_count, .queue = change->queues};
     add_action(it, RTE_FLOW_ACTION_TYPE_COUNT, NULL);
     add_changes(it, change);
     if (change->mark)
         add_action(it, RTE_FLOW_ACTION_TYPE_MARK, &it->mark);
-    if (change->to_host)
+    if (change->to_host && change->queue_count == 1)
         add_action(it, RTE_FLOW_ACTION_TYPE_QUEUE, &it->queue);
+    else if (change->to_host)
+        add_action(it, RTE_FLOW_ACTION_TYPE_RSS, &it->rss);
     if (change->drops)
         add_action(it, RTE_FLOW_ACTION_TYPE_DROP, NULL);
     for (unsigned lane = 0; lane < PORTS; lane++) {

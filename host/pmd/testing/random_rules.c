@@ -24,7 +24,7 @@
 
 #include "random_flow.h"
 
-enum { RULES = 4096, BATCH = 8, PATIENCE = 60 };
+enum { RULES = 4096, BATCH = 8, PATIENCE = 60, TABLES = 7, ENTRIES = 128 }; // redirection tables of a port for rules
 
 struct rule {
     struct rte_flow *handle;
@@ -41,6 +41,7 @@ struct expected {
     uint8_t lanes; // where it is still to come
     bool host;
     uint16_t port;
+    struct change change; // whose queues it is for
 };
 
 static uint64_t operation;
@@ -56,7 +57,7 @@ static unsigned expected_count;
 static uint32_t first_number;
 static struct {
     uint64_t created, validated, destroyed, queried, flushed, restarted, dumped, packets, refused, full, twice, gone,
-        forwarded, to_host, dropped;
+        forwarded, to_host, dropped, spread, tables_full;
 } counts;
 
 #define FAIL(...) (printf("operation %llu: ", (unsigned long long)operation), printf(__VA_ARGS__), puts(""), exit(1))
@@ -91,13 +92,48 @@ static struct rule *winner(uint16_t port, const struct packet *packet) {
     return best;
 }
 
+static const struct change to_port = {.to_host = true, .queues = {0, 1, 2, 3}, .queue_count = QUEUES};
+
+static bool has_list(const struct change *change, const struct change *other) {
+    return change->queue_count == other->queue_count &&
+           !memcmp(change->queues, other->queues, change->queue_count * sizeof *change->queues);
+}
+
+// Needs a redirection table: more queues than one, and not as the port itself has them.
+static bool has_table(const struct change *change) {
+    return change->queue_count > 1 && !has_list(change, &to_port);
+}
+
+// Whether the port has no table for a rule: others have all of them.
+static bool is_out_of_tables(const struct rule *rule) {
+    const struct change *lists[TABLES];
+    unsigned count = 0;
+    for (unsigned i = 0; i < rule_count && has_table(&rule->change); i++) {
+        const struct change *change = &rules[i].change;
+        bool is_new = rules[i].port == rule->port && has_table(change);
+        for (unsigned n = 0; n < count; n++)
+            is_new &= !has_list(change, lists[n]);
+        if (is_new && has_list(change, &rule->change))
+            return false;
+        if (is_new)
+            lists[count++] = change;
+    }
+    return count == TABLES;
+}
+
+// Where the hash of a packet takes it.
+static uint16_t queue_of(const struct change *change, const struct rte_mbuf *mbuf) {
+    uint32_t entry = mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH ? mbuf->hash.rss % ENTRIES : 0;
+    return change->queues[entry % change->queue_count];
+}
+
 // What becomes of a packet that came into a port.
 static void expect(uint16_t port, struct packet packet) {
     struct expected *it = &expected[expected_count++];
     uint8_t frame[FRAME];
     struct rule *rule = winner(port, &packet);
-    const struct change *change = rule ? &rule->change : &(const struct change){.to_host = true};
-    *it = (struct expected){.port = port, .host = change->to_host, .mark = change->mark};
+    const struct change *change = rule ? &rule->change : &to_port;
+    *it = (struct expected){.port = port, .host = change->to_host, .mark = change->mark, .change = *change};
     if (rule) {
         rule->packets++;
         rule->bytes += build(&packet, frame);
@@ -165,8 +201,9 @@ static struct rule draw_rule(void) {
     return rule;
 }
 
-static void check_refusal(int error_type, int code, const struct rte_flow_error *error) {
-    bool is_full = error_type == RTE_FLOW_ERROR_TYPE_NONE && code == ENOSPC && rule_count >= ternary;
+static void check_refusal(const struct rule *rule, int error_type, int code, const struct rte_flow_error *error) {
+    bool is_room = rule_count < ternary && !is_out_of_tables(rule);
+    bool is_full = error_type == RTE_FLOW_ERROR_TYPE_NONE && code == ENOSPC && !is_room;
     if (!error->message || (is_full ? error->type != RTE_FLOW_ERROR_TYPE_ACTION : (int)error->type != error_type))
         FAIL("refused with %d, error type %d (expected %d): %s", code, error->type, error_type, error->message);
     counts.refused += !is_full;
@@ -187,14 +224,18 @@ static void use_create(void) {
     int valid = draw(4) ? 1 : rte_flow_validate(rule.port, &attributes, items.list, actions.list, &error);
     counts.validated += valid <= 0;
     if (valid < 0)
-        check_refusal(wrong, -valid, &error);
+        check_refusal(&rule, wrong, -valid, &error);
     rule.handle = rte_flow_create(rule.port, &attributes, items.list, actions.list, &error);
     if (valid <= 0 && (valid == 0) != (wrong == RTE_FLOW_ERROR_TYPE_NONE))
         FAIL("validate says %d to a rule that is wrong in %d", valid, wrong);
     if (!rule.handle) {
-        check_refusal(wrong, rte_errno, &error);
+        check_refusal(&rule, wrong, rte_errno, &error);
+        counts.tables_full += wrong == RTE_FLOW_ERROR_TYPE_NONE && is_out_of_tables(&rule);
         return;
     }
+    if (is_out_of_tables(&rule))
+        FAIL("a rule was accepted whose list of queues has no table");
+    counts.spread += has_table(&rule.change);
     if (wrong != RTE_FLOW_ERROR_TYPE_NONE || rule_count == RULES)
         FAIL("a rule was accepted that is wrong in %d", wrong);
     for (unsigned i = 0; i < rule_count; i++)
@@ -278,10 +319,13 @@ static void use_flush(void) {
 }
 
 static void start(uint16_t port, uint16_t mtu) {
-    struct rte_eth_conf conf = {.rxmode = {.mtu = mtu}};
-    if (rte_eth_dev_configure(port, 1, 1, &conf) ||
-        rte_eth_rx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL, pool) ||
-        rte_eth_tx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL) || rte_eth_dev_start(port) ||
+    struct rte_eth_conf conf = {
+        .rxmode = {.mtu = mtu, .mq_mode = RTE_ETH_MQ_RX_RSS, .offloads = RTE_ETH_RX_OFFLOAD_RSS_HASH},
+        .rx_adv_conf = {.rss_conf = {.rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP}}};
+    int result = rte_eth_dev_configure(port, QUEUES, 1, &conf);
+    for (uint16_t queue = 0; queue < QUEUES && result == 0; queue++)
+        result = rte_eth_rx_queue_setup(port, queue, 512, (unsigned)SOCKET_ID_ANY, NULL, pool);
+    if (result || rte_eth_tx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL) || rte_eth_dev_start(port) ||
         rte_eth_promiscuous_enable(port))
         FAIL("port %u does not start", port);
     started[port] = true;
@@ -339,7 +383,7 @@ static void send_last(uint16_t port) {
     struct expected *it = &expected[expected_count++];
     struct packet packet = {.kind = IPV4, .number = first_number + expected_count - 1};
     packet.of.protocol = IPPROTO_UDP;
-    *it = (struct expected){.port = port, .host = true};
+    *it = (struct expected){.port = port, .host = true, .change = to_port};
     it->size = build(&packet, it->frame);
     it->frame[14] = 0x41; // a header of 4 bytes
     send_frame(port, it->frame, it->size);
@@ -373,18 +417,27 @@ static unsigned read_lane(uint16_t port) {
     return 1;
 }
 
-static unsigned read_port(uint16_t port) {
+static unsigned read_queue(uint16_t port, uint16_t queue) {
     struct rte_mbuf *burst[BATCH];
-    uint16_t count = started[port] ? rte_eth_rx_burst(port, 0, burst, BATCH) : 0;
+    uint16_t count = started[port] ? rte_eth_rx_burst(port, queue, burst, BATCH) : 0;
     for (uint16_t i = 0; i < count; i++) {
         struct expected *it = find(rte_pktmbuf_mtod(burst[i], uint8_t *), burst[i]->pkt_len, "port", port);
         uint32_t mark = burst[i]->ol_flags & RTE_MBUF_F_RX_FDIR_ID ? burst[i]->hash.fdir.hi : 0;
         if (!it->host || it->port != port || it->mark != mark)
             FAIL("port %u: a packet of port %u with mark %u; expected mark %u%s", port, it->port, mark, it->mark,
                  it->host ? "" : ", and not here");
+        if (queue != queue_of(&it->change, burst[i]))
+            FAIL("port %u: a packet in queue %u; expected %u", port, queue, queue_of(&it->change, burst[i]));
         it->host = false;
         rte_pktmbuf_free(burst[i]);
     }
+    return count;
+}
+
+static unsigned read_port(uint16_t port) {
+    unsigned count = 0;
+    for (uint16_t queue = 0; queue < QUEUES; queue++)
+        count += read_queue(port, queue);
     return count;
 }
 
@@ -487,11 +540,23 @@ static void operations(char **arguments) {
     const struct {
         const char *name;
         uint64_t count;
-    } told[] = {{"created", counts.created},     {"validated", counts.validated}, {"destroyed", counts.destroyed},
-                {"queried", counts.queried},     {"flushed", counts.flushed},     {"restarted", counts.restarted},
-                {"dumped", counts.dumped},       {"refused", counts.refused},     {"full", counts.full},
-                {"twice", counts.twice},         {"gone", counts.gone},           {"packets", counts.packets},
-                {"forwarded", counts.forwarded}, {"to_host", counts.to_host},     {"dropped", counts.dropped}};
+    } told[] = {{"created", counts.created},
+                {"validated", counts.validated},
+                {"destroyed", counts.destroyed},
+                {"queried", counts.queried},
+                {"flushed", counts.flushed},
+                {"restarted", counts.restarted},
+                {"dumped", counts.dumped},
+                {"refused", counts.refused},
+                {"full", counts.full},
+                {"twice", counts.twice},
+                {"gone", counts.gone},
+                {"packets", counts.packets},
+                {"forwarded", counts.forwarded},
+                {"to_host", counts.to_host},
+                {"dropped", counts.dropped},
+                {"spread", counts.spread},
+                {"tables_full", counts.tables_full}};
     for (unsigned i = 0; i < sizeof told / sizeof *told; i++)
         printf(", \"%s\": %llu", told[i].name, (unsigned long long)told[i].count);
     puts("}");
