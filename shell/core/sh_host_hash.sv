@@ -115,7 +115,7 @@ module sh_host_hash
   end
 
   // Cycles 2 and 3: the hash. Cycle 4: the table. What goes beside it.
-  logic [31:0]         hash, hash_4q;
+  logic [31:0]          hash, hash_4q;
   logic [7:0]           kind_q [4];
   logic [LaneBits-1:0]  lane_q2, lane_q3;
   logic [TableBits-1:0] chosen_q [4];
