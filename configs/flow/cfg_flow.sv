@@ -21,6 +21,9 @@ module cfg_flow #(
   output logic [3:0]                     reg_request_ready_o,
   output sluice_pkg::register_response_t [3:0] reg_response_o,
   output logic [3:0]                     reg_response_valid_o,
+  output sluice_pkg::rule_push_t         push_data_o,        // counters of rules for host memory
+  output logic                           push_valid_o,
+  input  logic                           push_ready_i,
   output sl_packet_pkg::deparse_event_t  event_o             // pulses for the graph's counters
 );
   import sluice_pkg::*;
@@ -50,7 +53,8 @@ module cfg_flow #(
     .link_data_i(link), .link_valid_i(link_valid), .link_ready_o(link_ready),
     .out_data_o(found), .out_valid_o(found_valid), .out_ready_i(found_ready),
     .reg_request_i, .reg_request_valid_i(reg_request_valid_i[0]), .reg_request_ready_o(reg_request_ready_o[0]),
-    .reg_response_o(reg_response_o[0]), .reg_response_valid_o(reg_response_valid_o[0])
+    .reg_response_o(reg_response_o[0]), .reg_response_valid_o(reg_response_valid_o[0]),
+    .push_data_o, .push_valid_o, .push_ready_i
   );
 
   // A packet waits in the deparser while its record goes through the table (see cfg_rules): its lookup, the fence, 3 of the action

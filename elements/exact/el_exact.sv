@@ -27,6 +27,7 @@ module el_exact
   localparam int unsigned Latency6 = Entries6 == 0 ? 0 : sl_match_pkg::hash_latency(FIVE_TUPLE6_BITS, Entries6);
   localparam int unsigned Latency  = Latency4 > Latency6 ? Latency4 : Latency6;
 
+  sl_counter_pkg::counter_event_t unused_counters;
   logic             lookup_valid, lookup_hit, lookup_table;
   phv_record_t      record;
   logic [31:0]      lookup_id;
@@ -46,7 +47,7 @@ module el_exact
     .lookup_valid_o(lookup_valid), .lookup_record_o(record),
     .lookup_hit_i(lookup_hit), .lookup_table_i(lookup_table), .lookup_id_i(lookup_id),
     .op_o(op), .op_valid_o(op_valid), .op_ready_i(op_ready), .op_commit_i(op_commit), .op_done_i(op_done),
-    .op_status_i(op_status), .table_ready_i(table_ready), .table_used_i(table_used)
+    .op_status_i(op_status), .table_ready_i(table_ready), .table_used_i(table_used), .counters_o(unused_counters)
   );
 
   // A fragment has no key: only the first has ports, and a rule must treat all of a packet alike.

@@ -8,7 +8,8 @@ module el_flow_table
   parameter int unsigned Groups         = 16,    // mask groups, 1 to 256
   parameter int unsigned GroupEntries   = 4096,  // slots of a group, a multiple of 4 from 8 on; Groups times it up to 65536
   parameter int unsigned TernaryEntries = 256,   // rules of the TCAM, a multiple of 4 from 8 on
-  parameter int unsigned EditEntries    = 256    // entries of the edit-data table, a power of two from 2 to 65536
+  parameter int unsigned EditEntries    = 256,   // entries of the edit-data table, a power of two from 2 to 65536
+  parameter bit          Push           = 1'b1   // 1: counters are pushed into host memory
 ) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high
@@ -26,7 +27,10 @@ module el_flow_table
   output logic               reg_request_ready_o,
   output register_response_t reg_response_o,
   output logic               reg_response_valid_o,
-  input  logic [31:0]        tick_i                // microseconds
+  input  logic [31:0]        tick_i,               // microseconds
+  output rule_push_t         push_data_o,          // counters for host memory; it stops no packet
+  output logic               push_valid_o,
+  input  logic               push_ready_i
 );
   localparam int unsigned Latency     = sl_flow_pkg::flow_latency(FLOW_KEY_BITS, Groups, GroupEntries, TernaryEntries);
   // Rules of both tables in one index, as in sl_ofu: those of the TCAM from a multiple of their power of two on.
@@ -34,6 +38,7 @@ module el_flow_table
   localparam int unsigned First1      = (Groups * GroupEntries + Span1 - 1) / Span1 * Span1;
   localparam int unsigned Rules       = First1 + TernaryEntries;
   localparam int unsigned RuleBits    = $clog2(Rules);
+  localparam int unsigned PushLatency = 32;  // more than the steps of sl_rule_counters and sl_counter_push together
   localparam int unsigned FlowBits    = sl_flow_pkg::FENCE_FLOW_BITS;
   localparam int unsigned AddressBits = $clog2(FLOW_OPERANDS) + $clog2(FLOW_OPERAND_BITS / 32);
 
@@ -53,7 +58,9 @@ module el_flow_table
   logic [31:0]            write_data, group_used;
   logic [7:0]             group_index;
   logic                   fence_on, fence_ready, flow_valid, set_valid, set_to_host, fenced_hit, fenced_table, held, forced;
-  logic                   unused_valid;
+  logic                   unused_valid, hold, push_on;
+  logic [31:0]            push_period, push_sweeps;
+  sl_counter_pkg::counter_event_t counters;
   logic [31:0]            fence_bound, fenced_id;
   logic [63:0]            flow_time;
   logic [7:0][63:0]       fence_done;
@@ -82,7 +89,8 @@ module el_flow_table
     .lookup_valid_o(lookup_valid), .lookup_record_o(record),
     .lookup_hit_i(fenced_hit), .lookup_table_i(fenced_table), .lookup_id_i(fenced_id),
     .op_o(op), .op_valid_o(op_valid), .op_ready_i(op_ready), .op_commit_i(op_commit), .op_done_i(op_done),
-    .op_status_i(op_status), .table_ready_i(table_ready & {2{fence_ready}}), .table_used_i(table_used)
+    .op_status_i(op_status), .table_ready_i(table_ready & {2{fence_ready}}), .table_used_i(table_used),
+    .counters_o(counters), .hold_i(hold)
   );
 
   sl_flow_match #(.Groups(Groups), .GroupEntries(GroupEntries), .TernaryEntries(TernaryEntries)) u_match (
@@ -94,14 +102,32 @@ module el_flow_table
     .group_index_i(group_index), .group_used_o(group_used)
   );
 
-  sl_flow_registers #(.Groups(Groups), .GroupEntries(GroupEntries)) u_registers (
+  sl_flow_registers #(
+    .Groups(Groups), .GroupEntries(GroupEntries),
+    .PushRecords(Push ? Rules : 0), .PushTernary(First1), .PushCycles(Rules + PushLatency)
+  ) u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
     .ofu_request_valid_o(ofu_request_valid), .ofu_request_ready_i(ofu_request_ready),
     .ofu_response_i(ofu_response), .ofu_response_valid_i(ofu_response_valid),
     .write_valid_o(write_valid), .write_address_o(write_address), .write_data_o(write_data),
     .group_index_o(group_index), .group_used_i(group_used),
-    .fence_on_o(fence_on), .fence_bound_o(fence_bound), .fence_done_o(fence_done), .fence_held_i(held), .fence_forced_i(forced)
+    .fence_on_o(fence_on), .fence_bound_o(fence_bound), .fence_done_o(fence_done),
+    .push_on_o(push_on), .push_period_o(push_period), .push_sweeps_i(push_sweeps), .fence_held_i(held), .fence_forced_i(forced)
   );
+
+  if (Push) begin : gen_push
+    sl_counter_push #(.Entries(Rules)) u_push (
+      .clk_i, .rst_i, .on_i(push_on), .period_i(push_period), .event_i(counters), .hold_o(hold), .sweeps_o(push_sweeps),
+      .push_data_o, .push_valid_o, .push_ready_i
+    );
+  end else begin : gen_no_push
+    logic unused_push;
+    assign hold         = 1'b0;
+    assign push_sweeps  = '0;
+    assign push_data_o  = '0;
+    assign push_valid_o = 1'b0;
+    assign unused_push  = &{1'b0, push_on, push_period, push_ready_i, counters};
+  end
 
   // The order fence: every record passes it with its result, also one without a key.
   function automatic logic is_to_host(action_set_t actions);

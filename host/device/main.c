@@ -50,6 +50,8 @@ static int serve(struct device *device, const struct mailbox_command *command, u
         return sim->ring_release(sim->model, arguments[0], arguments[1]);
     case MAILBOX_RING_SUBMIT:
         return sim->ring_submit(sim->model, arguments[0]);
+    case MAILBOX_MIRROR_ATTACH:
+        return arguments[0] > MAILBOX_RECORDS ? -EINVAL : sim->mirror_attach(sim->model, memory->mirror, arguments[0]);
     case MAILBOX_ADVANCE:
         return advance(device, arguments[0]);
     case MAILBOX_LANE_SEND:

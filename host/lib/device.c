@@ -230,6 +230,10 @@ int sluice_device_idle(struct sluice_device *device) {
     return idle;
 }
 
+uint32_t sluice_device_push_cycles(const struct sluice_device *device) {
+    return __atomic_load_n(&device->push_cycles, __ATOMIC_RELAXED);
+}
+
 static int set_control(struct sluice_device *device, uint32_t bit, int on) {
     uint32_t control = on ? device->control | bit : device->control & ~bit;
     int result = sluice_write_locked(device, SLUICE_SHELL_REGISTERS_CONTROL, control);

@@ -62,6 +62,7 @@ struct sluice_device {
     uint64_t submitted, sent, told_submitted;
     pthread_mutex_t receive_lock, send_lock; // of `common` and of sending; taken alone, or inside `lock`
     struct sluice_order_fence fence;
+    uint32_t push_cycles; // until counts are in host memory; 0: at once, or never
 };
 
 int sluice_read_locked(struct sluice_device *device, uint32_t address, uint32_t *value);

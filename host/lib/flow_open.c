@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "actions.h"
+#include "flow_mirror.h"
+
+enum { MIRROR_TRIES = 100 }; // then someone else changes rules all the time
 
 struct sluice_flows {
     struct sluice_device *device;
@@ -14,6 +17,8 @@ struct sluice_flows {
     struct sluice_edit_table edits;
     uint32_t limit;                        // rules there can be
     uint16_t (*held)[SLUICE_ACTION_SLOTS]; // edit data of a rule, by its handle
+    const uint64_t *mirror;                // counters in host memory; NULL: none
+    uint32_t ternary_record;               // where those of TABLE_TERNARY begin
 };
 
 // The caller holds the device's lock.
@@ -34,6 +39,31 @@ static int run_batch(void *context, struct sluice_access *accesses, unsigned cou
     return sluice_batch_locked(flows->device, accesses, count);
 }
 
+// Memory for counters, where the device pushes them and its transport has some.
+static int open_mirror(struct sluice_flows *flows, const struct sluice_flow_table *table) {
+    struct sluice_transport *transport = flows->device->transport;
+    uint32_t records = 0, hashed = table->groups * table->group_entries;
+    int result = read_register(flows, SLUICE_FLOW_REGISTERS_PUSH_RECORDS, &records);
+    if (result || records == 0 || !transport->mirror_attach)
+        return result;
+    if ((result = read_register(flows, SLUICE_FLOW_REGISTERS_PUSH_TERNARY, &flows->ternary_record)))
+        return result;
+    if (flows->ternary_record < hashed || flows->ternary_record > records ||
+        records - flows->ternary_record < table->ternary_entries)
+        return sluice_fail(-EPROTO, "the device has %u records of counters, the TCAM's from %u on, for %u and %u rules",
+                           records, flows->ternary_record, hashed, table->ternary_entries);
+    const void *memory = transport->mirror_attach(transport, records);
+    if (!memory)
+        return 0;
+    if ((result = write_register(flows, SLUICE_FLOW_REGISTERS_PUSH_CONTROL, 1)))
+        return result;
+    flows->mirror = memory;
+    uint32_t cycles = 0;
+    result = read_register(flows, SLUICE_FLOW_REGISTERS_PUSH_CYCLES, &cycles);
+    __atomic_store_n(&flows->device->push_cycles, cycles, __ATOMIC_RELAXED);
+    return result;
+}
+
 static int open_table(struct sluice_flows *flows) {
     const struct sluice_flow_bus bus = {flows, read_register, write_register, run_batch};
     struct sluice_flow_table table;
@@ -41,6 +71,8 @@ static int open_table(struct sluice_flows *flows) {
     if (result)
         return result;
     sluice_flow_device_table(flows->table, &table);
+    if ((result = open_mirror(flows, &table)))
+        return result;
     flows->rules = sluice_flow_rules_new(&table);
     flows->limit = table.groups * table.group_entries + table.ternary_entries;
     flows->held = malloc(flows->limit * sizeof *flows->held);
@@ -118,6 +150,29 @@ int sluice_flows_counters(struct sluice_flows *flows, int handle, struct sluice_
     pthread_mutex_lock(&flows->device->lock);
     int result = sluice_flow_rule_counters(flows->rules, handle, counters);
     pthread_mutex_unlock(&flows->device->lock);
+    return result;
+}
+
+static int read_mirror(const struct sluice_flows *flows, int handle, struct sluice_rule_counters *counters) {
+    struct sluice_flow_peek peek;
+    int result = sluice_flow_rule_peek(flows->rules, handle, &peek);
+    if (result)
+        return result;
+    uint32_t first = peek.table_id == SLUICE_TABLE_TERNARY ? flows->ternary_record : 0;
+    result = sluice_mirror_read(flows->mirror, first + peek.rule_id, counters);
+    if (result || !sluice_flow_rule_unchanged(flows->rules, handle, &peek))
+        return -EAGAIN;
+    if (counters->packets == 0)
+        counters->last_hit = peek.base.last_hit;
+    counters->packets += peek.base.packets;
+    counters->bytes += peek.base.bytes;
+    return 0;
+}
+
+int sluice_flows_mirrored(const struct sluice_flows *flows, int handle, struct sluice_rule_counters *counters) {
+    int result = flows->mirror ? -EAGAIN : -ENOTSUP;
+    for (unsigned n = 0; n < MIRROR_TRIES && result == -EAGAIN; n++)
+        result = read_mirror(flows, handle, counters);
     return result;
 }
 

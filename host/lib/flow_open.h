@@ -22,6 +22,10 @@ int sluice_flows_add(struct sluice_flows *flows, const uint8_t *value, const uin
 int sluice_flows_delete(struct sluice_flows *flows, int handle);
 // What the rule counted in all places it was in.
 int sluice_flows_counters(struct sluice_flows *flows, int handle, struct sluice_rule_counters *counters);
+// The same as the device last wrote it into host memory (docs/design/flow_table.md says how old that may be); no access
+// to the device. Any thread at any time, also while another adds and deletes rules. -ENOTSUP: the device does not;
+// -EAGAIN: rules change too fast just now; -ENOENT without a text.
+int sluice_flows_mirrored(const struct sluice_flows *flows, int handle, struct sluice_rule_counters *counters);
 // The rule and where it is now, and by slot the values of its SET_LONG actions.
 int sluice_flows_place(struct sluice_flows *flows, int handle, struct sluice_flow_operation *place,
                        struct sluice_edit edits[SLUICE_ACTION_SLOTS]);

@@ -27,7 +27,8 @@ struct rule {
     int32_t before, behind; // in the list of its place
     uint16_t rule_priority;
     uint8_t table_id, group;
-    bool has_moved; // it has counted at earlier places
+    bool has_moved;   // it has counted at earlier places
+    uint32_t version; // odd while it changes; for threads that read places meanwhile
 };
 _Static_assert(sizeof(struct rule) == 2 * LINE, "two cache lines");
 
@@ -136,6 +137,16 @@ static void unlink_place(struct sluice_flow_rules *rules, const struct rule *rul
         rules->mask[rule->mask].ternary--;
 }
 
+// Around every change of what sluice_flow_rule_peek reads of a rule: mask, place, has_moved, base.
+static void begin_change(struct rule *rule) {
+    __atomic_store_n(&rule->version, rule->version + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+}
+
+static void end_change(struct rule *rule) {
+    __atomic_store_n(&rule->version, rule->version + 1, __ATOMIC_RELEASE);
+}
+
 // The table's word for an operation.
 static int run(struct sluice_flow_rules *rules, uint8_t kind, struct sluice_flow_operation *op) {
     op->kind = kind;
@@ -177,16 +188,18 @@ static int move(struct sluice_flow_rules *rules, int32_t handle, uint8_t table_i
     if (result)
         return result;
     result = run(rules, SLUICE_INSTRUCTION_DELETE, &old);
-    if (!rule->has_moved)
-        rules->base[handle] = (struct sluice_rule_counters){0};
-    rule->has_moved = true;
+    struct sluice_rule_counters base = rule->has_moved ? rules->base[handle] : (struct sluice_rule_counters){0};
     if (result == 0)
-        result = add_counters(rules, old.table_id, old.rule_id, &rules->base[handle]);
+        result = add_counters(rules, old.table_id, old.rule_id, &base);
     unlink_place(rules, rule);
+    begin_change(rule);
+    rules->base[handle] = base;
+    rule->has_moved = true;
     give(&rules->ids[old.table_id], old.rule_id);
     rule->table_id = next.table_id;
     rule->group = next.group;
     rule->rule_id = next.rule_id;
+    end_change(rule);
     link_place(rules, handle);
     return result;
 }
@@ -307,7 +320,10 @@ static void keep(struct sluice_flow_rules *rules, int handle, struct rule *rule,
     rule->rule_id = op->rule_id;
     sluice_flow_index_add(&rules->index, rule->hash, handle);
     rules->mask[rule->mask].rules++;
+    begin_change(&rules->rules[handle]);
+    rule->version = rules->rules[handle].version;
     rules->rules[handle] = *rule;
+    end_change(&rules->rules[handle]);
     link_place(rules, handle);
 }
 
@@ -395,7 +411,9 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     rules->mask[rule->mask].rules--;
     give(&rules->ids[op.table_id], op.rule_id);
     give(&rules->handles, (uint32_t)handle);
+    begin_change(rule);
     rule->mask = NONE;
+    end_change(rule);
     if (place_of(rules, op.table_id, op.group)->rules == 0)
         grow(rules);
     return 0;
@@ -408,6 +426,32 @@ int sluice_flow_rule_counters(struct sluice_flow_rules *rules, int handle, struc
     *counters = rule->has_moved ? rules->base[handle] : (struct sluice_rule_counters){0};
     int result = add_counters(rules, rule->table_id, rule->rule_id, counters);
     return result ? sluice_fail(result, "the counters of rule %d cannot be read", handle) : 0;
+}
+
+int sluice_flow_rule_peek(const struct sluice_flow_rules *rules, int handle, struct sluice_flow_peek *peek) {
+    if (handle < 0 || (uint32_t)handle >= rules->limit)
+        return -ENOENT;
+    const struct rule *rule = &rules->rules[handle];
+    peek->version = __atomic_load_n(&rule->version, __ATOMIC_ACQUIRE);
+    peek->table_id = __atomic_load_n(&rule->table_id, __ATOMIC_RELAXED);
+    peek->rule_id = __atomic_load_n(&rule->rule_id, __ATOMIC_RELAXED);
+    bool is_there = __atomic_load_n(&rule->mask, __ATOMIC_RELAXED) != NONE;
+    peek->base = (struct sluice_rule_counters){0};
+    if (__atomic_load_n(&rule->has_moved, __ATOMIC_RELAXED)) {
+        const struct sluice_rule_counters *base = &rules->base[handle];
+        peek->base.packets = __atomic_load_n(&base->packets, __ATOMIC_RELAXED);
+        peek->base.bytes = __atomic_load_n(&base->bytes, __ATOMIC_RELAXED);
+        peek->base.last_hit = __atomic_load_n(&base->last_hit, __ATOMIC_RELAXED);
+    }
+    if (peek->version % 2 || !sluice_flow_rule_unchanged(rules, handle, peek))
+        return -EAGAIN;
+    return is_there ? 0 : -ENOENT;
+}
+
+bool sluice_flow_rule_unchanged(const struct sluice_flow_rules *rules, int handle,
+                                const struct sluice_flow_peek *peek) {
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); // what was read stands before this
+    return __atomic_load_n(&rules->rules[handle].version, __ATOMIC_RELAXED) == peek->version;
 }
 
 int sluice_flow_rule_place(const struct sluice_flow_rules *rules, int handle, struct sluice_flow_operation *place) {
@@ -427,8 +471,11 @@ static void set_unread(struct sluice_flow_rules *rules) {
 
 static void reset(struct sluice_flow_rules *rules) {
     sluice_flow_index_clear(&rules->index);
-    for (uint32_t i = 0; i < rules->limit; i++)
+    for (uint32_t i = 0; i < rules->limit; i++) {
+        begin_change(&rules->rules[i]);
         rules->rules[i].mask = NONE;
+        end_change(&rules->rules[i]);
+    }
     for (uint32_t i = 0; i < rules->masks; i++)
         rules->mask[i].rules = 0;
     for (uint32_t i = 0; i <= rules->table.groups; i++)
@@ -469,6 +516,8 @@ struct sluice_flow_rules *sluice_flow_rules_new(const struct sluice_flow_table *
         sluice_flow_rules_free(rules);
         return NULL;
     }
+    for (uint32_t i = 0; i < rules->limit; i++)
+        rules->rules[i].version = 0;
     set_unread(rules);
     reset(rules);
     return rules;

@@ -57,6 +57,16 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle);
 int sluice_flow_rule_counters(struct sluice_flow_rules *rules, int handle, struct sluice_rule_counters *counters);
 // Where it is now: table, group and rule id.
 int sluice_flow_rule_place(const struct sluice_flow_rules *rules, int handle, struct sluice_flow_operation *place);
+// For threads that read the counters of a rule elsewhere while another may delete or move it: where it is, and what it
+// counted at earlier places. -ENOENT; -EAGAIN: it changes just now. What was read at that place meanwhile is the rule's
+// if afterwards it is unchanged.
+struct sluice_flow_peek {
+    uint32_t version, rule_id;
+    uint8_t table_id;
+    struct sluice_rule_counters base;
+};
+int sluice_flow_rule_peek(const struct sluice_flow_rules *rules, int handle, struct sluice_flow_peek *peek);
+bool sluice_flow_rule_unchanged(const struct sluice_flow_rules *rules, int handle, const struct sluice_flow_peek *peek);
 // Deletes every rule.
 int sluice_flow_rules_flush(struct sluice_flow_rules *rules);
 

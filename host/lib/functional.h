@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "flow_hash.h"
+#include "flow_mirror.h"
 #include "flow_table.h"
 #include "switch.h"
 #include "transport.h"
@@ -23,6 +24,7 @@ enum { FUNCTIONAL_OUT_BYTES = SLUICE_MTU_BYTES + SLUICE_SWITCH_GROWTH };
 struct functional_size {
     uint32_t lanes, groups, group_entries, ternary_entries;
     uint32_t queues; // of each lane to the host; 0: one for all
+    uint32_t push;   // 1: counters of rules go into host memory
 };
 
 // Bits of the shell's control register.
@@ -89,6 +91,9 @@ struct functional_flow;
 
 struct functional_flow *functional_flow_new(const struct functional_size *size);
 void functional_flow_free(struct functional_flow *flow);
+// Host memory for the counters of rules, and how many records it must have; 0: the device pushes none.
+uint32_t functional_flow_records(const struct functional_flow *flow);
+void functional_flow_mirror(struct functional_flow *flow, uint64_t *memory);
 void functional_flow_reset(struct functional_flow *flow);
 // Addresses are offsets in the window. 0, or -EFAULT where the element answers an error.
 int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_t *value);
@@ -163,6 +168,7 @@ struct functional {
     struct sluice_host_counters host;
     struct sluice_graph_counters graph;
     struct functional_flow *flow;
+    struct sluice_mirror mirror;
     struct functional_deparse deparse;
     uint8_t out[FUNCTIONAL_OUT_BYTES > SLUICE_EGRESS_BYTES ? FUNCTIONAL_OUT_BYTES : SLUICE_EGRESS_BYTES];
 };

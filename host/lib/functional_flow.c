@@ -28,6 +28,8 @@ struct functional_flow {
     uint8_t edit_word[SLUICE_EDIT_DATA_BYTES], edits[EDITS][SLUICE_EDIT_DATA_BYTES];
     uint8_t counters[SLUICE_RULE_COUNTERS_BYTES];
     struct functional_fence fence;
+    uint64_t *mirror; // in host memory; NULL: none
+    uint32_t push_on, push_period, ternary_record;
 };
 
 // ---- Instructions
@@ -52,6 +54,34 @@ static void read_operation(const struct functional_flow *flow, const struct slui
     sluice_flow_words(op->mask, operand + SLUICE_FLOW_OPERAND_BYTES / 2);
 }
 
+// ---- Counters in host memory
+
+// Where the records of TABLE_TERNARY begin: as in elements/flow_table, from a multiple of its power of two on.
+static uint32_t first_ternary(const struct functional_flow *flow) {
+    uint32_t span = 1, hashed = entries_of(flow, SLUICE_TABLE_HASHED);
+    while (span < flow->size.ternary_entries)
+        span *= 2;
+    return (hashed + span - 1) / span * span;
+}
+
+uint32_t functional_flow_records(const struct functional_flow *flow) {
+    return flow->size.push ? flow->ternary_record + flow->size.ternary_entries : 0;
+}
+
+void functional_flow_mirror(struct functional_flow *flow, uint64_t *memory) {
+    flow->mirror = memory;
+}
+
+// What a rule has counted, at once.
+static void push_counters(struct functional_flow *flow, uint8_t table_id, uint32_t rule_id) {
+    struct sluice_rule_counters counters;
+    if (!flow->push_on || !flow->mirror)
+        return;
+    flow->table.counters(flow->table.context, table_id, rule_id, &counters);
+    sluice_mirror_write(flow->mirror, (table_id == SLUICE_TABLE_TERNARY ? flow->ternary_record : 0) + rule_id,
+                        &counters);
+}
+
 // The status of an instruction: sl_rule_fsm first, then the table.
 static int execute(struct functional_flow *flow, const struct sluice_instruction *from) {
     struct sluice_flow_operation op;
@@ -71,6 +101,8 @@ static int execute(struct functional_flow *flow, const struct sluice_instruction
         return status;
     if (from->kind == SLUICE_INSTRUCTION_INITIALIZE)
         flow->used[table_id] = 0;
+    if (from->kind == SLUICE_INSTRUCTION_POPULATE)
+        push_counters(flow, from->table_id, from->rule_id);
     flow->used[table_id] += from->kind == SLUICE_INSTRUCTION_POPULATE;
     flow->used[table_id] -= from->kind == SLUICE_INSTRUCTION_DELETE;
     return 0;
@@ -166,6 +198,22 @@ static int read_own(struct functional_flow *flow, uint32_t address, uint32_t *va
         return 0;
     case SLUICE_FLOW_REGISTERS_GROUP_USED:
         *value = sluice_flow_model_group_used(flow->model, flow->group_index);
+        return 0;
+    case SLUICE_FLOW_REGISTERS_PUSH_RECORDS:
+        *value = functional_flow_records(flow);
+        return 0;
+    case SLUICE_FLOW_REGISTERS_PUSH_TERNARY:
+        *value = flow->ternary_record;
+        return 0;
+    case SLUICE_FLOW_REGISTERS_PUSH_CYCLES: // at once: there are no sweeps
+    case SLUICE_FLOW_REGISTERS_PUSH_SWEEPS:
+        *value = 0;
+        return 0;
+    case SLUICE_FLOW_REGISTERS_PUSH_CONTROL:
+        *value = flow->push_on;
+        return 0;
+    case SLUICE_FLOW_REGISTERS_PUSH_PERIOD:
+        *value = flow->push_period;
         return 0;
     default:
         return functional_fence_read(&flow->fence, address, value);
@@ -269,6 +317,13 @@ int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32
         return write_index(&flow->operand_index, value, SLUICE_FLOW_OPERANDS);
     case SLUICE_FLOW_REGISTERS_GROUP_INDEX:
         return write_index(&flow->group_index, value, flow->size.groups);
+    case SLUICE_FLOW_REGISTERS_PUSH_CONTROL:
+        return flow->size.push ? write_index(&flow->push_on, value & 1, 2) : -EFAULT;
+    case SLUICE_FLOW_REGISTERS_PUSH_PERIOD:
+        if (!flow->size.push)
+            return -EFAULT;
+        flow->push_period = value;
+        return 0;
     default:
         return functional_fence_write(&flow->fence, address, value);
     }
@@ -365,6 +420,7 @@ void functional_flow_run(struct functional_flow *flow, const struct functional_p
                                  hit && is_to_host(&found.actions)))
         return;
     sluice_flow_model_count(flow->model, &found, record->length, tick);
+    push_counters(flow, found.table_id, found.rule_id);
     record->hits |= 1U << SLUICE_TABLE_FLOW;
     sluice_actions_execute(record, &found.actions, (const uint8_t(*)[SLUICE_EDIT_DATA_BYTES])flow->edits, EDITS);
 }
@@ -380,6 +436,7 @@ void functional_flow_reset(struct functional_flow *flow) {
     flow->enabled = flow->is_response_latched = false;
     flow->queue_count = flow->response_count = 0;
     flow->operand_index = flow->group_index = 0;
+    flow->push_on = flow->push_period = 0;
     functional_fence_reset(&flow->fence);
 }
 
@@ -394,6 +451,7 @@ struct functional_flow *functional_flow_new(const struct functional_size *size) 
         return NULL;
     }
     sluice_flow_model_table(flow->model, &flow->table);
+    flow->ternary_record = first_ternary(flow);
     functional_fence_reset(&flow->fence);
     return flow;
 }

@@ -12,14 +12,15 @@
 #include "sim_model.h"
 
 enum mailbox_operation {
-    MAILBOX_REG_READ,     // address; the answer's value
-    MAILBOX_REG_WRITE,    // address, value
-    MAILBOX_RING_ATTACH,  // enum sluice_ring, buffers
-    MAILBOX_RING_RELEASE, // enum sluice_ring, count
-    MAILBOX_RING_SUBMIT,  // count
-    MAILBOX_ADVANCE,      // cycles
-    MAILBOX_LANE_SEND,    // lane, size, flags; the bytes in `packet`
-    MAILBOX_LANE_RECEIVE, // lane, capacity; the bytes in `packet`, their cycles in `info`
+    MAILBOX_REG_READ,      // address; the answer's value
+    MAILBOX_REG_WRITE,     // address, value
+    MAILBOX_RING_ATTACH,   // enum sluice_ring, buffers
+    MAILBOX_RING_RELEASE,  // enum sluice_ring, count
+    MAILBOX_RING_SUBMIT,   // count
+    MAILBOX_ADVANCE,       // cycles
+    MAILBOX_LANE_SEND,     // lane, size, flags; the bytes in `packet`
+    MAILBOX_MIRROR_ATTACH, // records
+    MAILBOX_LANE_RECEIVE,  // lane, capacity; the bytes in `packet`, their cycles in `info`
 };
 
 struct mailbox_command {
@@ -38,6 +39,7 @@ struct mailbox_status {
     uint32_t lanes_left; // bit of a lane: a packet that left it is waiting
 };
 
+enum { MAILBOX_RECORDS = 1 << 17 };
 enum { MAILBOX_RINGS = SLUICE_RING_QUEUE + SLUICE_HOST_PORT * SLUICE_HOST_QUEUES };
 
 struct mailbox_memory {
@@ -46,6 +48,7 @@ struct mailbox_memory {
     char text[200]; // why the device does not start
     uint8_t packet[UINT16_MAX + 1];
     uint8_t rings[MAILBOX_RINGS][SLUICE_RING_BUFFERS * SLUICE_BUFFER_SIZE]; // untouched where there is no such ring
+    _Alignas(SLUICE_RULE_MIRROR_BYTES) uint8_t mirror[MAILBOX_RECORDS * SLUICE_RULE_MIRROR_BYTES];
 };
 
 #endif

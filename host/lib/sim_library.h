@@ -11,7 +11,7 @@
 // clang-format off
 #define SIM_LIBRARY_CALLS(X) \
     X(new) X(free) X(lanes) X(cycles) X(step) X(idle) X(reg_read) X(reg_write) X(lane_send) X(lane_recv) \
-    X(ring_attach) X(ring_release) X(ring_submit) X(ring_sent)
+    X(ring_attach) X(ring_release) X(ring_submit) X(ring_sent) X(mirror_attach)
 // clang-format on
 
 struct sim_library {

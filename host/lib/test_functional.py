@@ -195,6 +195,7 @@ class Transport(c.Structure):
         ("reg_read", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.POINTER(c.c_uint32))),
         ("reg_write", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.c_uint32)),
         ("ring_attach", c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_uint, c.c_uint32)),
+        ("mirror_attach", c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_uint32)),
         ("ring_release", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_uint32)),
         ("ring_submit", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32)),
         ("ring_sent", c.CFUNCTYPE(c.c_uint64, c.c_void_p)),

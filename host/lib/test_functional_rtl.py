@@ -141,6 +141,15 @@ class Both:
         for handle in self.handles:
             first, second = [flows.rules.counters(handle) for flows in self.flows]
             assert (first.packets, first.bytes, first.last_hit) == (second.packets, second.bytes, second.last_hit)
+        self.compare_memory()
+
+    def compare_memory(self) -> None:
+        """What the devices wrote into host memory is what their registers say, once a sweep has passed."""
+        for device, flows in zip(self.pair, self.flows, strict=True):
+            device.advance(device.read(WINDOW + L.FLOW_REGISTERS_PUSH_CYCLES))
+            for handle in self.handles:
+                there, here = flows.mirrored(handle), flows.rules.counters(handle)
+                assert (there.packets, there.bytes, there.last_hit) == (here.packets, here.bytes, here.last_hit), handle
 
 
 @pytest.fixture
@@ -371,9 +380,44 @@ def test_the_fence_keeps_a_flow_behind_its_packets_in_the_host(both: Both) -> No
     assert both.fenced() == (7, 1)
 
 
+def test_counters_in_host_memory_are_of_the_rule_that_is_there_now(both: Both) -> None:
+    draw = random.Random(SEED)
+    packets = [udp("10.0.0.1", f"10.0.1.{n}") for n in range(12)]
+    keys = [key_of(0, packet) for packet in packets]
+    rules: dict[int, int] = {}  # packet: the rule that matches it
+    since = [0] * len(packets)  # packets that were sent while the rule was there
+    reused = 0
+    for step in range(250):
+        n = draw.randrange(len(packets))
+        key = keys[n]
+        assert key
+        if n in rules and draw.random() < 0.5:  # some of its packets may be under way
+            both.remove(rules.pop(n))
+        elif n not in rules:
+            mask = full(**ALWAYS, **ENDS, **(PORTS if n % 3 else {})) if n % 4 else L.FlowKey(ip_dst=(1 << n) - 1).to_int()
+            rules[n], since[n] = both.add(key.to_int(), mask, n, [Action(L.ACTION_OUTPUT, 1)]), 0
+            reused += all(flows.mirrored(rules[n]).packets == 0 for flows in both.flows) and step > 40
+        for _ in range(draw.randrange(4)):
+            m = draw.randrange(len(packets))
+            if all(device.lane_send(0, packets[m]) for device in both.pair):
+                since = [count + 1 for count in since]
+        for device in both.pair:
+            device.advance(draw.choice([0, 1, 7, 100]))
+        for rule, handle in rules.items():
+            assert all(flows.mirrored(handle).packets <= since[rule] for flows in both.flows), "of a rule before it"
+        if step % 25 == 24:
+            for device in both.pair:
+                run(device, {})
+            both.compare_memory()
+    assert reused > 20
+    with pytest.raises(OSError):
+        both.flows[0].mirrored(next(n for n in range(100) if n not in rules.values()))
+
+
 # What is not the same: time, the latency of an element, the answer's cycles, and the windows of QoS.
 OTHER = {L.SHELL_REGISTERS_WINDOWS, L.SHELL_REGISTERS_TIME_LOW, L.SHELL_REGISTERS_TIME_HIGH, WINDOW + L.OFU_REGISTERS_LATENCY}
 OTHER |= {WINDOW + L.OFU_REGISTERS_PUSH, L.SHELL_REGISTERS_CONTROL}
+OTHER |= {WINDOW + L.FLOW_REGISTERS_PUSH_CYCLES, WINDOW + L.FLOW_REGISTERS_PUSH_SWEEPS}
 OTHER |= {L.SHELL_REGISTERS_CAPABILITY + 4 * window for window in range(5, 16)}
 
 

@@ -26,6 +26,9 @@ struct sluice_transport {
     // Memory that the device can reach, for a ring of `buffers` self-described buffers; NULL where there is none, or no
     // such queue. It stays until the device is closed.
     uint8_t *(*ring_attach)(struct sluice_transport *transport, unsigned ring, uint32_t buffers);
+    // The same for counters of rules: `records` of them (rule_mirror_t), all 0. One of that size that is there already
+    // stays as it is. NULL, as a function too: there is none.
+    uint8_t *(*mirror_attach)(struct sluice_transport *transport, uint32_t records);
     int (*ring_release)(struct sluice_transport *transport, unsigned ring, uint32_t count);
     int (*ring_submit)(struct sluice_transport *transport, uint32_t count);
     uint64_t (*ring_sent)(struct sluice_transport *transport);

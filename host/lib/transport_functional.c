@@ -2,7 +2,7 @@
 // The `functional:` transport: a device of the flow-table configuration as software in this process. It measures the
 // host's side, and runs as long as one likes; the differential tests compare it with the RTL. Options, all with the
 // reference size as default: lanes=4,groups=16,entries=4096,ternary=256,queues=4; and join: a cable between lanes 0 and
-// 1, one between 2 and 3, ... instead of what is outside.
+// 1, one between 2 and 3, ... instead of what is outside; nopush: counters of rules are in registers only.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -42,6 +42,15 @@ static uint8_t *ring_attach(struct sluice_transport *transport, unsigned which, 
     free(ring->memory);
     *ring = (struct functional_ring){.memory = memory, .buffers = buffers};
     it->queue_rings += is_queue;
+    return memory;
+}
+
+static uint8_t *mirror_attach(struct sluice_transport *transport, uint32_t records) {
+    struct functional *it = device_of(transport);
+    if (records < functional_flow_records(it->flow))
+        return NULL;
+    uint8_t *memory = sluice_mirror_make(&it->mirror, records);
+    functional_flow_mirror(it->flow, (uint64_t *)memory);
     return memory;
 }
 
@@ -118,6 +127,7 @@ static void close_functional(struct sluice_transport *transport) {
     for (unsigned i = 0; i < FUNCTIONAL_RINGS; i++)
         free(it->ring[i].memory);
     functional_flow_free(it->flow);
+    free(it->mirror.memory);
     free(it);
 }
 
@@ -127,13 +137,16 @@ static int read_option(const char *text, size_t length, struct functional *it) {
     const struct {
         const char *name;
         uint32_t *value, least, most;
-    } options[] = {{"lanes=", &it->size.lanes, 1, FUNCTIONAL_LANES},
-                   {"groups=", &it->size.groups, 1, MAX_GROUPS},
-                   {"entries=", &it->size.group_entries, 1, MAX_RULES},
-                   {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY},
-                   {"queues=", &it->size.queues, 0, SLUICE_HOST_QUEUES}};
+    } options[] = {
+        {"lanes=", &it->size.lanes, 1, FUNCTIONAL_LANES},     {"groups=", &it->size.groups, 1, MAX_GROUPS},
+        {"entries=", &it->size.group_entries, 1, MAX_RULES},  {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY},
+        {"queues=", &it->size.queues, 0, SLUICE_HOST_QUEUES}, {"push=", &it->size.push, 0, 1}};
     if (length == strlen("join") && strncmp(text, "join", length) == 0) {
         it->is_joined = true;
+        return 0;
+    }
+    if (length == strlen("nopush") && strncmp(text, "nopush", length) == 0) {
+        it->size.push = 0;
         return 0;
     }
     for (unsigned i = 0; i < sizeof options / sizeof *options; i++) {
@@ -148,7 +161,8 @@ static int read_option(const char *text, size_t length, struct functional *it) {
         *options[i].value = (uint32_t)value;
         return 0;
     }
-    return sluice_fail(-EINVAL, "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, queues=, join",
+    return sluice_fail(-EINVAL,
+                       "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, queues=, join, nopush",
                        (int)length, text);
 }
 
@@ -167,8 +181,8 @@ static int read_options(const char *options, struct functional *it) {
 }
 
 static int make(struct functional *it, const char *options) {
-    it->size =
-        (struct functional_size){.lanes = 4, .groups = 16, .group_entries = 4096, .ternary_entries = 256, .queues = 4};
+    it->size = (struct functional_size){
+        .lanes = 4, .groups = 16, .group_entries = 4096, .ternary_entries = 256, .queues = 4, .push = 1};
     int result = read_options(options, it);
     for (unsigned lane = 0; lane < it->size.lanes && result == 0; lane++) {
         result = functional_store_new(&it->lane[lane].left, LEFT_BYTES);
@@ -191,6 +205,7 @@ struct sluice_transport *sluice_transport_functional(const char *options) {
     it->base = (struct sluice_transport){.reg_read = reg_read,
                                          .reg_write = reg_write,
                                          .ring_attach = ring_attach,
+                                         .mirror_attach = mirror_attach,
                                          .ring_release = ring_release,
                                          .ring_submit = ring_submit,
                                          .ring_sent = ring_sent,

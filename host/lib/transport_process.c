@@ -125,6 +125,11 @@ static uint8_t *ring_attach(struct sluice_transport *t, unsigned ring, uint32_t 
     return command(process(t), message, NULL) == 0 ? process(t)->memory->rings[ring] : NULL;
 }
 
+static uint8_t *mirror_attach(struct sluice_transport *t, uint32_t records) {
+    struct mailbox_command message = {MAILBOX_MIRROR_ATTACH, {records}};
+    return command(process(t), message, NULL) == 0 ? process(t)->memory->mirror : NULL;
+}
+
 static int ring_release(struct sluice_transport *t, unsigned ring, uint32_t count) {
     return command(process(t), (struct mailbox_command){MAILBOX_RING_RELEASE, {ring, count}}, NULL);
 }
@@ -263,6 +268,7 @@ struct sluice_transport *sluice_transport_process(const char *options) {
     it->base = (struct sluice_transport){.reg_read = reg_read,
                                          .reg_write = reg_write,
                                          .ring_attach = ring_attach,
+                                         .mirror_attach = mirror_attach,
                                          .ring_release = ring_release,
                                          .ring_submit = ring_submit,
                                          .ring_sent = ring_sent,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow_mirror.h"
 #include "sim_library.h"
 #include "transport.h"
 
@@ -14,6 +15,7 @@ struct sim_transport {
     struct sluice_transport base;
     struct sim_library sim;
     uint8_t *rings[RINGS];
+    struct sluice_mirror mirror;
 };
 
 static struct sim_library *sim(struct sluice_transport *transport) {
@@ -38,6 +40,12 @@ static uint8_t *ring_attach(struct sluice_transport *t, unsigned ring, uint32_t 
     if (memory)
         it->rings[ring] = memory;
     return memory;
+}
+
+static uint8_t *mirror_attach(struct sluice_transport *t, uint32_t records) {
+    struct sluice_mirror *mirror = &((struct sim_transport *)t)->mirror;
+    uint8_t *memory = sluice_mirror_make(mirror, records);
+    return memory && sim(t)->mirror_attach(sim(t)->model, memory, records) == 0 ? memory : NULL;
 }
 
 static int ring_release(struct sluice_transport *t, unsigned ring, uint32_t count) {
@@ -84,6 +92,7 @@ static void close_sim(struct sluice_transport *t) {
     sim_library_close(sim(t));
     for (unsigned i = 0; i < RINGS; i++)
         free(((struct sim_transport *)t)->rings[i]);
+    free(((struct sim_transport *)t)->mirror.memory);
     free(t);
 }
 
@@ -113,6 +122,7 @@ struct sluice_transport *sluice_transport_sim(const char *options) {
     it->base = (struct sluice_transport){.reg_read = reg_read,
                                          .reg_write = reg_write,
                                          .ring_attach = ring_attach,
+                                         .mirror_attach = mirror_attach,
                                          .ring_release = ring_release,
                                          .ring_submit = ring_submit,
                                          .ring_sent = ring_sent,

@@ -207,5 +207,13 @@ class Flows:
     def delete(self, handle: int) -> int:
         return int(library().sluice_flows_delete(self.handle, handle))
 
+    def mirrored(self, handle: int) -> Counters:
+        """What the device last wrote into host memory. Raises OSError where it does not, or there is no such rule."""
+        counters = Counters()
+        result = library().sluice_flows_mirrored(self.handle, handle, c.byref(counters))
+        if result:
+            raise OSError(-result, f"rule {handle}")
+        return counters
+
     def close(self) -> None:
         library().sluice_flows_close(self.handle)

@@ -81,6 +81,12 @@ registers flow_registers {
     rw uint<32> fence_bound    @ 0x11c; /// cycles that the fence holds a flow at most; below 2^31
     ro uint<32> fence_held     @ 0x120; /// packets that a rule matched and the fence sent to the host; it wraps
     ro uint<32> fence_forced   @ 0x124; /// flows that it let go at the bound, perhaps out of order; it wraps
+    ro uint<32> push_records   @ 0x128; /// records of counters in host memory, a rule_mirror_t each; 0: the device pushes none
+    ro uint<32> push_ternary   @ 0x12c; /// which of them is of rule 0 of TABLE_TERNARY; that of rule n of TABLE_HASHED is n
+    ro uint<32> push_cycles    @ 0x130; /// at push_period 0 what a packet counted is in host memory after that many; 16 more for each rule populated meanwhile, and those in which the DMA takes nothing
+    rw uint<32> push_control   @ 0x134; /// bit 0: counters are pushed; 0 after reset
+    rw uint<32> push_period    @ 0x138; /// cycles from the start of a sweep over all rules to that of the next, at least; 0 after reset
+    ro uint<32> push_sweeps    @ 0x13c; /// sweeps that have ended; it wraps
     rw uint<32> fence_done[16] @ 0x140; /// lane n: timestamp up to which its packets are through the host, low word at 2n, high word at 2n+1; writing the high word takes both, the low word being the last one written to any lane
     wo uint<32> operand[32]    @ 0x180; /// see flow_operand_t
 }

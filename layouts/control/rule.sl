@@ -105,3 +105,24 @@ struct rule_counters_t {
     uint<48> bytes;
     uint<48> packets;
 }
+
+/// The counters of a rule on their way into host memory, and where there: what the device's DMA makes a rule_mirror_t of.
+struct rule_push_t {
+    uint<32> place;             /// of the record, counted in records
+    uint<16> edition;           /// another one than in the record that it replaces
+    rule_counters_t counters;
+}
+
+/// The counters of a rule in host memory, 32 bytes at an address that is a multiple of 32: four 64-bit words, little-endian, each of
+/// which the device writes at once. Words of one record have one edition; where they differ, the reader has parts of two, and reads again.
+struct rule_mirror_t {
+    uint<64> reserved;
+    uint<16> last_hit_edition;
+    uint<16> last_hit_reserved;
+    uint<32> last_hit;
+    uint<16> bytes_edition;
+    uint<48> bytes;
+    uint<16> packets_edition;
+    uint<48> packets;
+}
+static_assert bits(rule_mirror_t) == 256;

@@ -7,6 +7,9 @@ module sl_flow_registers
 #(
   parameter int unsigned Groups       = 16,
   parameter int unsigned GroupEntries = 4096,
+  parameter int unsigned PushRecords  = 0,     // see flow_registers
+  parameter int unsigned PushTernary  = 0,
+  parameter int unsigned PushCycles   = 0,
   localparam int unsigned OperandBits = $clog2(FLOW_OPERANDS),
   localparam int unsigned WordBits    = $clog2(FLOW_REGISTERS_OPERAND_COUNT)
 ) (
@@ -31,6 +34,9 @@ module sl_flow_registers
   output logic                            fence_on_o,            // see sl_flow_fence
   output logic [31:0]                     fence_bound_o,
   output logic [7:0][63:0]                fence_done_o,
+  output logic                            push_on_o,             // see sl_counter_push
+  output logic [31:0]                     push_period_o,
+  input  logic [31:0]                     push_sweeps_i,
   input  logic                            fence_held_i,          // pulses
   input  logic                            fence_forced_i
 );
@@ -68,6 +74,18 @@ module sl_flow_registers
       end
       FLOW_REGISTERS_FENCE_HELD:    read_data = held_q;
       FLOW_REGISTERS_FENCE_FORCED:  read_data = forced_q;
+      FLOW_REGISTERS_PUSH_RECORDS:  read_data = PushRecords;
+      FLOW_REGISTERS_PUSH_TERNARY:  read_data = PushTernary;
+      FLOW_REGISTERS_PUSH_CYCLES:   read_data = PushCycles;
+      FLOW_REGISTERS_PUSH_SWEEPS:   read_data = push_sweeps_i;
+      FLOW_REGISTERS_PUSH_CONTROL: begin
+        read_data = 32'(push_on_o);
+        failed    = write && PushRecords == 0;
+      end
+      FLOW_REGISTERS_PUSH_PERIOD: begin
+        read_data = push_period_o;
+        failed    = write && PushRecords == 0;
+      end
       FLOW_REGISTERS_FENCE_CONTROL: begin
         read_data = 32'(fence_on_o);
         failed    = 1'b0;
@@ -97,6 +115,8 @@ module sl_flow_registers
       if (write && !failed && address == FLOW_REGISTERS_GROUP_INDEX) group_index_o <= data[7:0];
       if (write && !failed && address == FLOW_REGISTERS_FENCE_CONTROL) fence_on_o <= data[0];
       if (write && !failed && address == FLOW_REGISTERS_FENCE_BOUND) fence_bound_o <= data;
+      if (write && !failed && address == FLOW_REGISTERS_PUSH_CONTROL) push_on_o <= data[0];
+      if (write && !failed && address == FLOW_REGISTERS_PUSH_PERIOD) push_period_o <= data;
       if (write && !failed && in_done && !address[2]) done_low_q <= data;
       if (write && !failed && in_done && address[2]) fence_done_o[address[5:3]] <= {data, done_low_q};
     end
@@ -107,6 +127,8 @@ module sl_flow_registers
       group_index_o <= '0;
       fence_on_o    <= 1'b0;
       fence_bound_o <= '0;
+      push_on_o     <= 1'b0;
+      push_period_o <= '0;
       fence_done_o  <= '0;
       done_low_q    <= '0;
       held_q        <= '0;

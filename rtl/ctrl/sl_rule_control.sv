@@ -33,6 +33,7 @@ module sl_rule_control
   input  logic [1:0]                table_ready_i,
   input  logic [31:0]               table_used0_i,
   input  logic [31:0]               table_used1_i,
+  input  logic                      hold_i,           // no response is seen, and no populate begins
   output logic                      fresh_o,          // pulse: the rule of op_o is about to be populated
   output logic                      commit_o,         // pulse: the actions of op_o belong to its rule from now on
   output logic                      edit_valid_o,     // writes an entry of the edit-data table
@@ -59,11 +60,11 @@ module sl_rule_control
     .Latency(Latency), .EditEntries(EditEntries)
   ) u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
-    .enabled_o, .ready_i(ready), .free_i(5'(Instructions) - queued), .waiting_i(waiting),
+    .enabled_o, .ready_i(ready), .free_i(5'(Instructions) - queued), .waiting_i(hold_i ? 6'd0 : waiting),
     .idle_i(queued == '0 && waiting == '0),
     .used0_i(table_used0_i), .used1_i(table_used1_i),
     .push_data_o(push_data), .push_valid_o(push_valid), .push_ready_i(push_ready),
-    .response_data_i(response_out), .response_valid_i(response_out_valid), .response_ready_o(response_out_ready),
+    .response_data_i(response_out), .response_valid_i(response_out_valid && !hold_i), .response_ready_o(response_out_ready),
     .edit_valid_o, .edit_index_o, .edit_data_o,
     .counter_valid_o, .counter_table_o, .counter_id_o, .counter_done_i, .counter_data_i
   );
@@ -78,11 +79,11 @@ module sl_rule_control
     .instruction_data_i(instruction), .instruction_valid_i(instruction_valid), .instruction_ready_o(instruction_ready),
     .response_data_o(response), .response_valid_o(response_valid), .response_ready_i(response_ready),
     .op_o, .op_valid_o, .op_ready_i, .op_commit_i, .op_done_i, .op_status0_i, .op_status1_i, .table_ready_i,
-    .fresh_o, .commit_o, .ready_o(ready)
+    .hold_i, .fresh_o, .commit_o, .ready_o(ready)
   );
 
   sl_fifo #(.Width(RESPONSE_BITS), .Depth(Responses)) u_responses (
     .clk_i, .rst_i, .in_data_i(response), .in_valid_i(response_valid), .in_ready_o(response_ready),
-    .out_data_o(response_out), .out_valid_o(response_out_valid), .out_ready_i(response_out_ready), .count_o(waiting)
+    .out_data_o(response_out), .out_valid_o(response_out_valid), .out_ready_i(response_out_ready && !hold_i), .count_o(waiting)
   );
 endmodule

@@ -21,7 +21,8 @@ module sl_rule_counters
   input  logic [IndexBits-1:0] read_index_i,
   output logic                 read_wait_o,    // a read is waiting for a cycle without a hit
   output logic                 read_done_o,    // pulse: read_data_o is there
-  output rule_counters_t       read_data_o     // of one moment; holds until the next read
+  output rule_counters_t       read_data_o,    // of one moment; holds until the next read
+  output sl_counter_pkg::counter_event_t event_o // what is written
 );
   typedef struct packed {
     logic           mark;
@@ -112,6 +113,11 @@ module sl_rule_counters
     fresh_index_q  <= fresh_index_i;
     fresh_index_q2 <= fresh_index_q;
   end
+  assign event_o = '{
+    counted: valid_q[4], rule: sl_counter_pkg::COUNTED_RULE_BITS'(index_q[4]), mark: mark_q4, counters: sum_q[4],
+    fresh: fresh_q[1], fresh_rule: sl_counter_pkg::COUNTED_RULE_BITS'(fresh_index_q2), fresh_mark: ~old_mark
+  };
+
   sl_ram_block #(.Width(1), .Depth(Entries), .Latency(2)) u_word_marks (
     .clk_i, .write_valid_i(valid_q[4]), .write_address_i(index_q[4]), .write_data_i(mark_q4),
     .read_valid_i(fresh_valid_i), .read_address_i(fresh_index_i), .read_data_o(old_mark)

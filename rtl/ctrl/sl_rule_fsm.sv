@@ -26,6 +26,7 @@ module sl_rule_fsm
   input  status_t      op_status0_i,
   input  status_t      op_status1_i,
   input  logic [1:0]   table_ready_i,
+  input  logic         hold_i = 1'b0,        // no populate begins
   output logic         fresh_o,              // pulse: the rule of op_o is about to be populated
   output logic         commit_o,             // pulse: the actions of op_o belong to its rule from this cycle on
   output logic         ready_o               // reset is over
@@ -70,7 +71,7 @@ module sl_rule_fsm
     else if (head.kind inside {INSTRUCTION_DELETE, INSTRUCTION_UPDATE} && !used) refusal = STATUS_ENOENT;
     refuse = state_q == StIdle && age_q == 2'd2 && response_ready_i && refusal != STATUS_OK;
     issue  = state_q == StIdle && age_q == 2'd2 && response_ready_i && refusal == STATUS_OK &&
-             (head.kind != INSTRUCTION_POPULATE || drain_q == '0);
+             (head.kind != INSTRUCTION_POPULATE || (drain_q == '0 && !hold_i));
     finish = refuse || (state_q == StClear && sweep_last) ||
              (done && (state_q inside {StWrite, StDelete, StUpdate} || (state_q == StInitialize && op_status != STATUS_OK)));
   end

@@ -41,7 +41,9 @@ module sl_ofu
   input  logic [1:0]         op_done_i,
   input  status_t [1:0]      op_status_i,
   input  logic [1:0]         table_ready_i,       // 1 for a table that is not there
-  input  logic [1:0][31:0]   table_used_i
+  input  logic [1:0][31:0]   table_used_i,
+  output sl_counter_pkg::counter_event_t counters_o,  // of both tables, as in sl_rule_counters
+  input  logic               hold_i = 1'b0        // on from 3 cycles after a rule was made fresh: no populate is answered, and none begins
 );
   localparam int unsigned ReadCycles  = 3;  // of sl_action_ram
   localparam int unsigned Latency     = LookupLatency + ReadCycles + sl_action_pkg::ACTION_LATENCY;
@@ -131,7 +133,7 @@ module sl_ofu
     .clk_i, .rst_i, .tick_i, .hit_valid_i(hit), .hit_index_i(hit_rule), .hit_length_i(looked_up_length),
     .fresh_valid_i(fresh), .fresh_index_i(op_rule),
     .read_valid_i(counter_valid), .read_index_i(rule_index(counter_table, counter_id[IdBits-1:0])),
-    .read_wait_o(counter_wait), .read_done_o(counter_done), .read_data_o(counter_data)
+    .read_wait_o(counter_wait), .read_done_o(counter_done), .read_data_o(counter_data), .event_o(counters_o)
   );
 
   // A read of counters that waits for long gets one cycle without a new record.
@@ -152,7 +154,7 @@ module sl_ofu
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
     .enabled_o(enabled), .op_o, .op_valid_o, .op_ready_i, .op_commit_i, .op_done_i,
     .op_status0_i(op_status_i[0]), .op_status1_i(op_status_i[1]), .table_ready_i,
-    .table_used0_i(table_used_i[0]), .table_used1_i(table_used_i[1]), .fresh_o(fresh), .commit_o(commit),
+    .table_used0_i(table_used_i[0]), .table_used1_i(table_used_i[1]), .hold_i, .fresh_o(fresh), .commit_o(commit),
     .edit_valid_o(edit_valid), .edit_index_o(edit_index), .edit_data_o(edit_data),
     .counter_valid_o(counter_valid), .counter_table_o(counter_table), .counter_id_o(counter_id),
     .counter_done_i(counter_done), .counter_data_i(counter_data)

@@ -37,7 +37,10 @@ module sh_graph #(
   output logic [3:0]                    reg_response_valid_o,
   output logic [3:0][31:0]              capability_o,       // constant: kind and size of the windows
   output sl_packet_pkg::deparse_event_t event_o,            // pulses for the graph's counters
-  output logic                          idle_o              // nothing in flight
+  output logic                          idle_o,             // nothing in flight
+  output sluice_pkg::rule_push_t        push_data_o,        // counters of rules for host memory; a compiled graph has not these three
+  output logic                          push_valid_o,
+  input  logic                          push_ready_i
 );
   import sluice_pkg::*;
 
@@ -55,7 +58,8 @@ module sh_graph #(
     cfg_flow #(.Groups(FlowGroups), .GroupEntries(FlowGroupEntries), .TernaryEntries(FlowTernaryEntries)) u_flow (
       .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
       .out_data_o, .out_valid_o, .out_ready_i,
-      .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o
+      .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o,
+      .push_data_o, .push_valid_o, .push_ready_i
     );
 
     assign capability_o = {
@@ -63,6 +67,11 @@ module sh_graph #(
       {16'($clog2(FlowGroups * FlowGroupEntries)), 16'(ELEMENT_FLOW_TABLE)}
     };
   end else begin : gen_rules
+    logic unused_push;
+    assign push_data_o  = '0;
+    assign push_valid_o = 1'b0;
+    assign unused_push  = push_ready_i;
+
     cfg_rules #(
       .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
     ) u_rules (

@@ -51,6 +51,8 @@ module sh_sim #(
   output logic                      reg_response_valid_o,
   output logic                      reg_response_error_o,
   output logic [31:0]               reg_response_data_o,
+  output logic [191:0]              push_o,               // rule_push_t, FlowGroups; taken in every cycle
+  output logic                      push_valid_o,
   output logic                      idle_o
 );
   import sluice_pkg::*;
@@ -62,6 +64,7 @@ module sh_sim #(
   host_info_t        info;
   flow_key_t         key;
   register_response_t response;
+  rule_push_t        push;
 
   /* verilator lint_off UNUSEDSIGNAL */  // control words have spare bits; a control word is a part of a flit
   function automatic flit_t to_flit(logic [511:0] bytes, logic [31:0] control);
@@ -106,6 +109,7 @@ module sh_sim #(
   assign host_queues_o  = HostQueues;
   assign to_host_info_o = 96'(info);
   assign to_host_key_o  = 512'(key);
+  assign push_o         = 192'(push);
 
   logic unused;
   assign unused = &{1'b0, from_host_meta_i[159:META_BITS], to_host_absent_i, to_host_full_i};
@@ -124,6 +128,6 @@ module sh_sim #(
     .from_host_data_i(from_host), .from_host_valid_i, .from_host_ready_o,
     .reg_request_i(request), .reg_request_valid_i(reg_valid_i), .reg_request_ready_o(reg_ready_o),
     .reg_response_o(response), .reg_response_valid_o,
-    .idle_o
+    .rule_push_data_o(push), .rule_push_valid_o(push_valid_o), .rule_push_ready_i(1'b1), .idle_o
   );
 endmodule

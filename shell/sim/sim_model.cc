@@ -94,6 +94,8 @@ struct sim_model {
     std::vector<ring> to_host;  // the common one, and behind it those of queues
     unsigned queue_rings = 0;   // of those, how many are there
     bool rings_changed = false; // since the device was told which are full
+    uint8_t *mirror = nullptr;  // counters of rules
+    uint32_t mirror_records = 0;
     uint64_t cycles = 0, invalid = 0;
     bool lane_clocks = false;  // lanes have clocks of their own
     uint64_t time_ps = 0;      // then: of the core's last edge
@@ -343,6 +345,25 @@ struct sim_model {
         }
     }
 
+    // Counters of a rule into host memory; whoever reads them in another thread sees by the editions whether words
+    // belong together.
+    void take_push() {
+        sluice_rule_push push;
+        uint64_t words[SLUICE_RULE_MIRROR_BYTES / sizeof(uint64_t)];
+        sluice_rule_push_unpack(&push, reinterpret_cast<const uint8_t *>(&top->push_o));
+        if (push.place >= mirror_records)
+            return;
+        sluice_rule_mirror record{};
+        record.packets = push.counters.packets;
+        record.bytes = push.counters.bytes;
+        record.last_hit = push.counters.last_hit;
+        record.packets_edition = record.bytes_edition = record.last_hit_edition = push.edition;
+        sluice_rule_mirror_pack(&record, reinterpret_cast<uint8_t *>(words));
+        auto *place = reinterpret_cast<uint64_t *>(mirror + static_cast<size_t>(push.place) * sizeof words);
+        for (uint64_t word : words)
+            __atomic_store_n(place++, word, __ATOMIC_RELAXED);
+    }
+
     void lane_edge(unsigned index) {
         unsigned clocked = 1U << index;
         top->lane_clk_i = static_cast<uint8_t>(top->lane_clk_i & ~clocked);
@@ -378,6 +399,8 @@ struct sim_model {
         if (!lane_clocks)
             take_lanes(ALL_LANES);
         take_host();
+        if (top->push_valid_o)
+            take_push();
         top->clk_i = 1;
         top->eval();
         cycles++;
@@ -544,6 +567,14 @@ int sim_model_ring_submit(struct sim_model *model, uint32_t count) {
     if (count > it.buffers - (it.filled - it.freed))
         return -EINVAL;
     it.filled += count;
+    return 0;
+}
+
+int sim_model_mirror_attach(struct sim_model *model, uint8_t *memory, uint32_t records) {
+    if (!memory || reinterpret_cast<uintptr_t>(memory) % SLUICE_RULE_MIRROR_BYTES != 0)
+        return -EINVAL;
+    model->mirror = memory;
+    model->mirror_records = records;
     return 0;
 }
 

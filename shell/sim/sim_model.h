@@ -60,6 +60,9 @@ int sim_model_ring_release(struct sim_model *model, unsigned ring, uint32_t coun
 int sim_model_ring_submit(struct sim_model *model, uint32_t count);
 // From-host buffers the device has taken so far.
 uint64_t sim_model_ring_sent(const struct sim_model *model);
+// Memory for `records` counters of rules (rule_mirror_t), at a multiple of 32; the device writes into it for as long as
+// it is there, each 64-bit word at once. -EINVAL: no memory.
+int sim_model_mirror_attach(struct sim_model *model, uint8_t *memory, uint32_t records);
 // From-host packets it refused: lengths or chains that cannot be.
 uint64_t sim_model_ring_invalid(const struct sim_model *model);
 

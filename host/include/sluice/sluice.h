@@ -101,6 +101,8 @@ uint64_t sluice_device_cycles(struct sluice_device *device);
 void sluice_device_advance(struct sluice_device *device, uint32_t cycles);
 // Whether nothing is in flight in the device.
 int sluice_device_idle(struct sluice_device *device);
+// Cycles after which what packets counted is in host memory, where the device writes it there; 0: at once, or never.
+uint32_t sluice_device_push_cycles(const struct sluice_device *device);
 
 // Lossless: full FIFOs press back instead of dropping (runs over captures).
 int sluice_device_set_lossless(struct sluice_device *device, int on);
