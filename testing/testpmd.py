@@ -111,6 +111,12 @@ class Testpmd:
         while self.ask(f"/ethdev/xstats,{port}")[counter] < value:
             self.check(end)
 
+    def wait_counted(self, port: int, packets: Sequence[int]) -> None:
+        """Until its rules counted that, in any order: the device writes counters into host memory rule by rule."""
+        end = time.monotonic() + PATIENCE
+        while sorted(self.ask(f"/net_sluice/rules,{port}").values()) != sorted(packets):
+            self.check(end)
+
     def wait_link(self, port: int, status: str) -> None:
         """Until the link of a port is UP or DOWN."""
         end = time.monotonic() + PATIENCE

@@ -32,6 +32,7 @@ struct service {
     atomic_bool on[SERVICE_LANES];
     atomic_ulong lost[SERVICE_LANES]; // while the lane was off
     bool gone[SERVICE_LANES];         // what was at the other end
+    uint32_t quiet;                   // cycles since nothing was in the device, as far as they were counted
     uint32_t held[SERVICE_LANES];     // size of the frame that the device has not taken yet; 0: none
     uint8_t frames[SERVICE_LANES][PORT_FRAME], packet[PORT_FRAME];
 };
@@ -144,6 +145,12 @@ static int step(struct service *it) {
         fed |= result;
     }
     int idle = !fed && sluice_device_idle(it->device);
+    // What packets counted is on its way into host memory for so long.
+    it->quiet = idle ? it->quiet : 0;
+    if (idle && it->quiet < sluice_device_push_cycles(it->device)) {
+        it->quiet += STEP;
+        idle = 0;
+    }
     if (!idle)
         sluice_device_advance(it->device, STEP);
     for (unsigned lane = 0; lane < sluice_device_lanes(it->device); lane++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of rte_flow. Any thread may make them at any time, on any port of a device: the service lets one
-// in at a time.
+// in at a time, but for queries, which read host memory where the device writes its counters there.
 #include "flow_ops.h"
 
 #include <errno.h>
@@ -13,13 +13,17 @@
 
 enum { COUNTER_BITS = 48 };
 
+static const uint64_t all_counts = (1ULL << COUNTER_BITS) - 1;
+
 // A handle: of the array that `pmd_flows` has for as many rules as there can be, at the place of the rule's number. A
 // cache line.
 struct rte_flow {
     _Alignas(RTE_CACHE_LINE_SIZE) struct rte_flow *next, **at; // at: NULL where there is no rule
     struct flow_place place;
-    uint8_t lane;            // of the port that it was asked of
-    uint64_t packets, bytes; // counters at the last reset
+    uint8_t lane; // of the port that it was asked of
+    // Counters at the last reset, which queries write without a turn; above COUNTER_BITS the number of the rule that
+    // has this handle: a query of one that is gone does not touch the next.
+    uint64_t packets, bytes;
 };
 
 struct pmd_flows {
@@ -60,10 +64,15 @@ int pmd_flows_new(struct pmd_flows **out, struct pmd_device *device) {
     return 0;
 }
 
-// Whether a handle is of a rule that there is: what a program gives back may be anything.
-static bool is_there(const struct pmd_flows *flows, const struct rte_flow *flow) {
+// What a program gives back may be anything.
+static bool is_handle(const struct pmd_flows *flows, const struct rte_flow *flow) {
     uintptr_t at = (uintptr_t)flow - (uintptr_t)flows->all;
-    return at < flows->limit * sizeof *flow && at % sizeof *flow == 0 && flow->at;
+    return at < flows->limit * sizeof *flow && at % sizeof *flow == 0;
+}
+
+// Whether a handle is of a rule that there is.
+static bool is_there(const struct pmd_flows *flows, const struct rte_flow *flow) {
+    return is_handle(flows, flow) && flow->at;
 }
 
 static int no_rule(const struct rte_flow *flow, struct rte_flow_error *error) {
@@ -103,7 +112,8 @@ unsigned pmd_flows_counts(struct pmd_flows *flows, uint8_t lane, unsigned first,
         struct sluice_rule_counters counters = {0};
         if (one->lane != lane || at++ < first)
             continue;
-        flow_tables_counters(flows->tables, &one->place, &counters);
+        if (flow_tables_mirrored(flows->tables, one->place.handle, &counters))
+            flow_tables_counters(flows->tables, &one->place, &counters);
         counts[count++] = (struct pmd_flow_count){one, counters.packets};
     }
     end(flows);
@@ -158,7 +168,13 @@ static int flow_validate(struct rte_eth_dev *ethdev, const struct rte_flow_attr 
 // The rule that was put into the tables becomes a handle.
 static struct rte_flow *keep(struct pmd_flows *flows, uint8_t lane, const struct flow_place *place) {
     struct rte_flow *flow = &flows->all[place->handle];
-    *flow = (struct rte_flow){.next = flows->first, .at = &flows->first, .place = *place, .lane = lane};
+    uint64_t none = ((flow->packets >> COUNTER_BITS) + 1) << COUNTER_BITS;
+    flow->next = flows->first;
+    flow->at = &flows->first;
+    flow->place = *place;
+    flow->lane = lane;
+    __atomic_store_n(&flow->packets, none, __ATOMIC_RELAXED);
+    __atomic_store_n(&flow->bytes, none, __ATOMIC_RELAXED);
     if (flow->next)
         flow->next->at = &flow->next;
     flows->first = flow;
@@ -211,19 +227,41 @@ static int flow_flush(struct rte_eth_dev *ethdev, struct rte_flow_error *error) 
     return result ? flow_error(error, result, RTE_FLOW_ERROR_TYPE_UNSPECIFIED, NULL, "%s", sluice_error_text()) : 0;
 }
 
+// What was counted since the last reset of rule `number`. 0 where another thread has reset to more meanwhile, or the
+// rule is gone.
+static uint64_t since_reset(uint64_t *base, uint64_t number, uint64_t count, bool reset) {
+    uint64_t before = __atomic_load_n(base, __ATOMIC_RELAXED), now = number << COUNTER_BITS | (count & all_counts),
+             passed;
+    do {
+        passed = (count - before) & all_counts;
+        if (before >> COUNTER_BITS != number || passed >> (COUNTER_BITS - 1))
+            return 0;
+    } while (reset && !__atomic_compare_exchange_n(base, &before, now, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return passed;
+}
+
+static int counters_at_device(struct pmd_flows *flows, const struct rte_flow *flow,
+                              struct sluice_rule_counters *counters) {
+    begin(flows);
+    int result = flow->at ? flow_tables_counters(flows->tables, &flow->place, counters) : -ENOENT;
+    end(flows);
+    return result;
+}
+
+// 0; -ENOENT: no such rule.
 static int count(struct pmd_flows *flows, struct rte_flow *flow, struct rte_flow_query_count *query) {
-    const uint64_t all = (1ULL << COUNTER_BITS) - 1;
     struct sluice_rule_counters counters;
-    int result = flow_tables_counters(flows->tables, &flow->place, &counters);
+    if (!is_handle(flows, flow))
+        return -ENOENT;
+    uint64_t number = __atomic_load_n(&flow->packets, __ATOMIC_ACQUIRE) >> COUNTER_BITS; // before the counters
+    int result = flow_tables_mirrored(flows->tables, (int)(flow - flows->all), &counters);
+    if (result == -ENOTSUP || result == -EAGAIN)
+        result = counters_at_device(flows, flow, &counters);
     if (result)
         return result;
-    query->hits = (counters.packets - flow->packets) & all;
-    query->bytes = (counters.bytes - flow->bytes) & all;
+    query->hits = since_reset(&flow->packets, number, counters.packets, query->reset);
+    query->bytes = since_reset(&flow->bytes, number, counters.bytes, query->reset);
     query->hits_set = query->bytes_set = 1;
-    if (query->reset) {
-        flow->packets = counters.packets;
-        flow->bytes = counters.bytes;
-    }
     return 0;
 }
 
@@ -236,11 +274,7 @@ static int flow_query(struct rte_eth_dev *ethdev, struct rte_flow *flow, const s
             continue;
         if (actions->type != RTE_FLOW_ACTION_TYPE_COUNT)
             return flow_refuse(error, actions, "a query of anything but COUNT");
-        begin(flows);
-        bool found = is_there(flows, flow);
-        result = found ? count(flows, flow, data) : 0;
-        end(flows);
-        if (!found)
+        if ((result = count(flows, flow, data)) == -ENOENT)
             return no_rule(flow, error);
     }
     return result ? flow_error(error, result, RTE_FLOW_ERROR_TYPE_HANDLE, flow, "%s", sluice_error_text()) : 0;
@@ -266,7 +300,8 @@ static int flow_dump(struct rte_eth_dev *ethdev, struct rte_flow *flow, FILE *fi
         flow_tables_counters(flows->tables, &one->place, &counters);
         flow_tables_text(flows->tables, &one->place, &rule, place);
         flow_text(&rule, text);
-        fprintf(file, "%s, %llu packets: %s\n", place, (unsigned long long)(counters.packets - one->packets), text);
+        fprintf(file, "%s, %llu packets: %s\n", place,
+                (unsigned long long)((counters.packets - one->packets) & all_counts), text);
     }
     end(flows);
     return found ? 0 : no_rule(flow, error);

@@ -181,6 +181,10 @@ int flow_tables_counters(struct flow_tables *it, const struct flow_place *place,
     return sluice_flows_counters(it->flows, place->handle, counters);
 }
 
+int flow_tables_mirrored(const struct flow_tables *it, int handle, struct sluice_rule_counters *counters) {
+    return it->flows ? sluice_flows_mirrored(it->flows, handle, counters) : -ENOTSUP;
+}
+
 uint32_t flow_tables_limit(const struct flow_tables *it) {
     return it->flows ? sluice_flows_limit(it->flows) : 0;
 }

@@ -31,6 +31,9 @@ int flow_tables_remove(struct flow_tables *tables, const struct flow_place *plac
 // What the rule has counted since it was added.
 int flow_tables_counters(struct flow_tables *tables, const struct flow_place *place,
                          struct sluice_rule_counters *counters);
+// The same of the rule with a handle, as the device wrote it into host memory: no access to the device, no need to
+// serialise. -ENOENT: there is no such rule; -ENOTSUP, -EAGAIN: it cannot be told so.
+int flow_tables_mirrored(const struct flow_tables *tables, int handle, struct sluice_rule_counters *counters);
 // What it is, as it was parsed, and where it is now, in words.
 void flow_tables_text(struct flow_tables *tables, const struct flow_place *place, struct flow_rule *rule,
                       char text[FLOW_PLACE_TEXT]);

@@ -295,6 +295,8 @@ def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path, device
     with Testpmd(tmp_path, [f"net_sluice0,lanes=[{lanes}],lossless=1"], commands, device=device, begin=begin) as testpmd:
         for port, count in enumerate([4, 3, 7]):
             testpmd.wait(port, "tx_good_lane_packets", count)
+        testpmd.wait_counted(0, [2, 1, 1, 1, 3, 1])
+        testpmd.wait_counted(1, [1])
         testpmd.tell("stop", *(f"flow query 0 {number} count" for number in range(6)), "flow query 1 0 count")
         testpmd.tell("port config mtu 0 1400", "flow dump 0 all", "flow query 0 0 count")
         testpmd.tell("flow destroy 0 rule 0", "flow flush 0", "flow dump 0 all", "flow isolate 0 true", "flow query 1 0 count",

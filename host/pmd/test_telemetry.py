@@ -21,6 +21,7 @@ def test_tells_the_packets_of_each_rule_of_a_port_whatever_was_reset(tmp_path: P
     commands = [RULE.format(source) for source in SENT]
     with Testpmd(tmp_path, [f"net_sluice0,lanes=[pcap:{tmp_path}/in:,pcap::{tmp_path}/out],lossless=1"], commands) as testpmd:
         testpmd.wait(1, "tx_good_lane_packets", 5)
+        testpmd.wait_counted(0, [2, 3])
         for _ in range(2):
             assert sorted(testpmd.ask("/net_sluice/rules,0").values()) == [2, 3]
             testpmd.tell("flow query 0 0 count")

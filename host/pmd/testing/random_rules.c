@@ -21,9 +21,11 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "random_flow.h"
 
+enum { COUNTER_TRIES = 5000, COUNTER_MICROSECONDS = 1000 };
 enum { RULES = 4096, BATCH = 8, PATIENCE = 60, TABLES = 7, ENTRIES = 128 }; // redirection tables of a port for rules
 
 struct rule {
@@ -286,12 +288,24 @@ static void use_destroy(void) {
     counts.destroyed++;
 }
 
-static void check_counters(struct rule *rule, bool reset) {
+static struct rte_flow_query_count query(const struct rule *rule, bool reset) {
     const struct rte_flow_action count[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}, {.type = RTE_FLOW_ACTION_TYPE_END}};
     struct rte_flow_query_count got = {.reset = reset};
     struct rte_flow_error error;
     if (rte_flow_query(rule->port, rule->handle, count, &got, &error))
         FAIL("query: %s", error.message);
+    return got;
+}
+
+static void check_counters(struct rule *rule, bool reset) {
+    struct rte_flow_query_count got = query(rule, false);
+    // The device writes its counters into host memory one after the other.
+    for (unsigned i = 0; i < COUNTER_TRIES && (got.hits < rule->packets || got.bytes < rule->bytes); i++) {
+        usleep(COUNTER_MICROSECONDS);
+        got = query(rule, false);
+    }
+    if (reset)
+        got = query(rule, true);
     if (!got.hits_set || !got.bytes_set || got.hits != rule->packets || got.bytes != rule->bytes)
         FAIL("a rule counted %llu packets, %llu bytes; it got %llu, %llu", (unsigned long long)got.hits,
              (unsigned long long)got.bytes, (unsigned long long)rule->packets, (unsigned long long)rule->bytes);
