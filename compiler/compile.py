@@ -95,13 +95,16 @@ def graph_of(name: str, program: typed.Program, compiled: dict[str, Compiled]) -
         raise HardwareError("E0804", str(error), program.channels[0].span, "run it on cpu") from error
 
 
-def shell_of(name: str, program: typed.Program, compiled: dict[str, Compiled]) -> tuple[sv_graph.Graph, sv_shell.Top]:
-    """The configuration's module with what the shell needs of it, and its top there. Raises HardwareError."""
+def shell_of(
+    name: str, program: typed.Program, compiled: dict[str, Compiled], flow_table: bool = False
+) -> tuple[sv_graph.Graph, sv_shell.Top]:
+    """The configuration's module with what the shell needs of it, and its top there, with the flow table behind it if asked for.
+    Raises HardwareError."""
     plans = {kind: found.plan for kind, found in compiled.items()}
     graph_of(name, program, compiled)
     try:
         graph = sv_graph.generate(name, program, plans, in_shell=True)
-        return graph, sv_shell.generate(graph)
+        return graph, sv_shell.generate(graph, flow_table)
     except sv_element.BackendError as error:
         hint = "join channels by elements, or keep them on one side"
         raise HardwareError("E0805", str(error), program.channels[0].span, hint) from error

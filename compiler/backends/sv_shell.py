@@ -4,6 +4,9 @@
 Lanes lead straight to `lane_in_N`. What leaves, to lanes and to the host, is stored as whole packets and joined into the shell's
 one stream. Channels between host and device are numbered, each way from 0; the number travels in `meta.queue`
 (docs/design/shell.md).
+
+With `flow_table` that table stands behind the program: what leaves by `lane_out_N` is looked up as a packet of lane N, and so are
+the packets of lanes that the program does not read.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ class Top:
     from_host: tuple[Edge, ...]
 
 
-def generate(graph: Graph) -> Top:
+def generate(graph: Graph, flow_table: bool = False) -> Top:
     """The top of a graph that was generated for the shell. Raises BackendError where the shell cannot hold it."""
     to_host = tuple(e for e in graph.edges if e.end.instance and not e.is_input)
     from_host = tuple(e for e in graph.edges if e.end.instance and e.is_input)
@@ -38,8 +41,19 @@ def generate(graph: Graph) -> Top:
         if len(edges) > CHANNELS:
             raise BackendError(f"the configuration has {len(edges)} {what}; the shell has room for {CHANNELS}")
     lanes = 1 + max([0, *(edge.end.port for edge in (*read, *to_lanes))])
-    lines = [*_header(graph, lanes), *_lanes(read), *_from_host(from_host), *_stores(to_lanes, to_host)]
-    lines += [*_program(graph, to_lanes, to_host, from_host), *_rest(graph, to_lanes, to_host, from_host)]
+    if flow_table and (to_host or from_host):
+        raise BackendError("the configuration has channels to or from the host, whose rings are the flow table's")
+    written = sum(1 << edge.end.port for edge in to_lanes)
+    mask = sum(1 << edge.end.port for edge in read)
+    past = 0x7F & ~(mask | written) if flow_table else 0  # lanes that the program leaves alone
+    lines = [*_header(graph, lanes), *_lanes(mask | past), *_from_host(from_host), *_stores(to_lanes, to_host)]
+    if flow_table:
+        lines += _flows(to_lanes, written, past)
+    else:
+        lines += _join("lane", "out", len(to_lanes))
+    lines += [*_join("host", "to_host", len(to_host)), *_program(graph, to_lanes, to_host, from_host)]
+    lines += _registers(to_lanes, to_host, from_host, flow_table)
+    lines += _idle(graph, to_lanes, to_host, from_host, flow_table)
     return Top("\n".join(lines) + "\nendmodule\n", lanes, to_host, from_host)
 
 
@@ -92,8 +106,8 @@ def _header(graph: Graph, lanes: int) -> list[str]:
     ]
 
 
-def _lanes(read: tuple[Edge, ...]) -> list[str]:
-    mask = sum(1 << edge.end.port for edge in read)
+def _lanes(mask: int) -> list[str]:
+    """`mask`: the lanes that are read."""
     return [
         "\n  // Lanes in",
         f"  localparam logic [6:0] ReadLanes = 7'd{mask};",
@@ -151,18 +165,18 @@ def _stores(to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...]) -> list[str]:
     drops = [f"{way}_drop" for way, edges in (("host", to_host), ("lane", to_lanes)) if edges]
     count = max(len(to_lanes) + len(to_host), 1)
     return [
-        *_ways_out("lane", "out", to_lanes),
-        *_ways_out("host", "to_host", to_host),
+        *_ways_out("lane", to_lanes),
+        *_ways_out("host", to_host),
         f"  logic [{count - 1}:0][2:0] drop;",
         f"  assign drop = {{{', '.join(drops)}}};" if drops else "  assign drop = '0;",
     ]
 
 
-def _ways_out(way: str, port: str, edges: tuple[Edge, ...]) -> list[str]:
-    """Channels `WAY_leave` to a port of the graph."""
+def _ways_out(way: str, edges: tuple[Edge, ...]) -> list[str]:
+    """Channels `WAY_leave` into stores."""
     lines, count = [f"\n  // Out, whole packets: {way}"], len(edges)
     if not count:
-        return [*lines, f"  assign {port}_data_o = '0;", f"  assign {port}_valid_o = 1'b0;"]
+        return lines
     lines += [
         f"  flit_t [{count - 1}:0] {way}_leave_data, {way}_store_data;",
         f"  logic [{count - 1}:0]  {way}_leave_valid, {way}_leave_ready, {way}_store_valid, {way}_store_ready;",
@@ -188,8 +202,14 @@ def _ways_out(way: str, port: str, edges: tuple[Edge, ...]) -> list[str]:
                 f"    .out_valid_o({way}_leave_valid[{number}]), .out_ready_i({way}_leave_ready[{number}])",
                 "  );",
             ]
+    return lines
+
+
+def _join(way: str, port: str, count: int) -> list[str]:
+    """The stores of channels to a port of the graph."""
+    if not count:
+        return [f"  assign {port}_data_o = '0;", f"  assign {port}_valid_o = 1'b0;"]
     return [
-        *lines,
         f"  sl_packet_arbiter #(.Ports({count})) u_join_{way} (",
         f"    .clk_i, .rst_i(graph_rst_i), .pause_i(1'b0), .in_data_i({way}_store_data), .in_valid_i({way}_store_valid),",
         f"    .in_ready_o({way}_store_ready), .out_data_o({port}_data_o), .out_valid_o({port}_valid_o),",
@@ -230,21 +250,81 @@ def _program(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...]
     return [*lines, f"  {graph.module} u_program (\n    {joined}\n  );"]
 
 
-def _rest(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], from_host: tuple[Edge, ...]) -> list[str]:
-    stores, quiet = len(to_lanes) + len(to_host), QUIET_CYCLES + graph.depth
-    bits = quiet.bit_length()
-    visible = ["active", "out_valid_o", "to_host_valid_o", "host_valid_i", "lane_valid != '0"]
-    visible += [f"{way}_store_valid != '0" for way, edges in (("lane", to_lanes), ("host", to_host)) if edges]
-    visible += ["from_valid != '0"] if from_host else []
+def _flows(to_lanes: tuple[Edge, ...], written: int, past: int) -> list[str]:
+    """The flow table behind the lanes."""
+    lines = [
+        "\n  // Into the flow table: what the program lets out by a lane, and lanes that it leaves alone.",
+        f"  localparam logic [6:0] WrittenLanes = 7'd{written};",
+        f"  localparam logic [6:0] PastLanes = 7'd{past};",
+        "  flit_t [Lanes-1:0] pass_data;",
+        "  logic [Lanes-1:0]  pass_valid, pass_ready;",
+        "  logic              flows_idle, program_request, program_ready, program_response_valid;",
+        "  register_response_t program_response;",
+        "  for (genvar i = 0; i < int'(Lanes); i++) begin : gen_pass",
+        "    if (PastLanes[i]) begin : gen_past",
+        "      assign pass_data[i]  = lane_data[i];",
+        "      assign pass_valid[i] = lane_valid[i];",
+        "      assign lane_ready[i] = pass_ready[i];",
+        "    end else if (!WrittenLanes[i]) begin : gen_silent",
+        "      assign pass_data[i]  = '0;",
+        "      assign pass_valid[i] = 1'b0;",
+        "    end",
+        "  end",
+    ]
+    for number, edge in enumerate(to_lanes):
+        lines += [
+            f"  assign pass_data[{edge.end.port}] = lane_store_data[{number}];",
+            f"  assign pass_valid[{edge.end.port}] = lane_store_valid[{number}];",
+            f"  assign lane_store_ready[{number}] = pass_ready[{edge.end.port}];",
+        ]
     return [
-        "\n  // Registers",
-        f"  sh_graph_registers #(.Channels({max(len(from_host), 1)}), .Stores({max(stores, 1)})) u_registers (",
-        "    .clk_i, .rst_i(graph_rst_i), .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o,",
-        "    .reg_response_valid_o, .signal_data_o(signal_data), .signal_valid_o(signal_valid), .signal_ready_i(signal_ready),",
+        *lines,
+        "  sh_graph_flows #(",
+        "    .Lanes(Lanes), .Groups(FlowGroups), .GroupEntries(FlowGroupEntries), .TernaryEntries(FlowTernaryEntries)",
+        "  ) u_flows (",
+        "    .clk_i, .rst_i(graph_rst_i), .tick_i, .lane_data_i(pass_data), .lane_valid_i(pass_valid), .lane_ready_o(pass_ready),",
+        "    .out_data_o, .out_valid_o, .out_ready_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o,",
+        "    .reg_response_valid_o, .program_valid_o(program_request), .program_ready_i(program_ready),",
+        "    .program_response_i(program_response), .program_response_valid_i(program_response_valid),",
+        "    .event_o, .idle_o(flows_idle)",
+        "  );",
+    ]
+
+
+def _registers(to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], from_host: tuple[Edge, ...], flow_table: bool) -> list[str]:
+    """The program's window, all windows' capability words, and the events of the graph."""
+    stores, own = len(to_lanes) + len(to_host), f"8'd{len(from_host)}, 8'd{len(to_host)}, 16'(ELEMENT_GRAPH)"
+    window = f"  sh_graph_registers #(.Channels({max(len(from_host), 1)}), .Stores({max(stores, 1)})) u_registers ("
+    chain = [
+        "    .signal_data_o(signal_data), .signal_valid_o(signal_valid), .signal_ready_i(signal_ready),",
         "    .reply_data_i(reply_data), .reply_valid_i(reply_valid), .reply_ready_o(reply_ready), .taken_i(taken), .drop_i(drop),",
         "    .lost_i(7'(lane_lost)), .host_invalid_i(host_invalid)",
         "  );",
-        f"  assign capability_o = {{96'd0, 8'd{len(from_host)}, 8'd{len(to_host)}, 16'(ELEMENT_GRAPH)}};",
+    ]
+    if flow_table:
+        return [
+            "\n  // Registers: this program's window is the graph's second.",
+            "  logic [3:0] own_ready, own_response_valid;",
+            "  register_response_t [3:0] own_response;",
+            window,
+            "    .clk_i, .rst_i(graph_rst_i), .reg_request_i, .reg_request_valid_i({3'd0, program_request}),",
+            "    .reg_request_ready_o(own_ready), .reg_response_o(own_response), .reg_response_valid_o(own_response_valid),",
+            *chain,
+            "  assign program_ready          = own_ready[0];",
+            "  assign program_response       = own_response[0];",
+            "  assign program_response_valid = own_response_valid[0];",
+            "  assign capability_o = {",
+            f"    16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE), 32'd0, {own},",
+            "    16'($clog2(FlowGroups * FlowGroupEntries)), 16'(ELEMENT_FLOW_TABLE)",
+            "  };",
+        ]
+    return [
+        "\n  // Registers",
+        window,
+        "    .clk_i, .rst_i(graph_rst_i), .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o,",
+        "    .reg_response_valid_o, " + chain[0].strip(),
+        *chain[1:],
+        f"  assign capability_o = {{96'd0, {own}}};",
         "",
         "  // Packets that leave: counted at their first flit.",
         "  always_comb begin",
@@ -252,6 +332,20 @@ def _rest(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], f
         "    event_o.forwarded = out_valid_o && out_ready_i && out_data_o.sop;",
         "    event_o.to_host   = to_host_valid_o && to_host_ready_i && to_host_data_o.sop;",
         "  end",
+    ]
+
+
+def _idle(
+    graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], from_host: tuple[Edge, ...], flow_table: bool
+) -> list[str]:
+    quiet = QUIET_CYCLES + graph.depth
+    bits = quiet.bit_length()
+    visible = ["active", "out_valid_o", "to_host_valid_o", "host_valid_i", "lane_valid != '0"]
+    visible += [f"{way}_store_valid != '0" for way, edges in (("lane", to_lanes), ("host", to_host)) if edges]
+    visible += ["from_valid != '0"] if from_host else []
+    visible += ["!flows_idle"] if flow_table else []
+    unused = ["own_ready[3:1]", "own_response[3:1]", "own_response_valid[3:1]"] if flow_table else []
+    return [
         "",
         "  // Nothing is in flight when no token was seen for longer than an element can have one inside.",
         f"  logic [{bits - 1}:0] quiet_q;",
@@ -265,5 +359,6 @@ def _rest(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], f
         "",
         "  logic unused;",
         "  assign unused = &{1'b0, tick_i, time_i, lane_data, lane_valid, host_data_i, host_valid_i, out_ready_i, to_host_ready_i,",
+        *([f"    {', '.join(unused)},"] if unused else []),
         "    LpmEntries4, LpmEntries6, ExactEntries4, ExactEntries6, FlowGroups, FlowGroupEntries, FlowTernaryEntries};",
     ]

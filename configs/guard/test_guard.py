@@ -1,22 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded capture with floods and scans among its packets, as C++ and in the device: what is dropped, what signals say."""
+"""A recorded capture with floods and scans among its packets, as C++, in the device, and in front of the device's flow table: what
+is dropped, what signals say."""
 
 from __future__ import annotations
 
 import lzma
+import os
 import random
 from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+import sluice_layouts as L
 from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 
+from compiler.compile import HardwareError
+from compiler.frontend.program import load
+from compiler.frontend.source import Diagnostics
 from elements.hash.address import address_hash
+from host.python.device import Action, Device
+from host.python.flow_table import Flows, error_text
+from testing.device import run as send
+from testing.models.flow import key_of
 from testing.programs import run
 from testing.simulate import ROOT
-from tools.cli.run_program import read_capture
+from tools.cli.run_program import call_of, read_capture
+from tools.cli.run_sim import ask, design, stdout_to
 
 SOURCE = Path(__file__).with_name("guard.sl")
 CAPTURE = ROOT / "testing" / "captures" / "lane0.pcap.xz"
@@ -88,3 +99,41 @@ def test_it_finds_and_drops_what_attacks(target: str, mixed: tuple[list[bytes], 
     found = [ran.answers["flood"][2:], ran.answers["scan"][2:], ran.answers["obey"]]  # behind those of the settings
     assert [answer for some in found for answer in some] == answers
     assert ran.left == [left]
+
+
+def test_what_passes_it_meets_the_flow_table(mixed: tuple[list[bytes], list[bytes], list[int]]) -> None:
+    given, left, answers = mixed
+    program = load(SOURCE, Diagnostics())
+    assert program is not None
+    made = design("guard", program, flow_table=True)
+    with stdout_to(Path(os.devnull)), Device(made.sizes, graph=made.texts) as device:
+
+        def wait_for(bit: int) -> int:
+            while not (status := device.read(made.window + L.GRAPH_REGISTERS_STATUS)) & bit:
+                device.advance(16)
+            return status
+
+        def asked(text: str) -> int:
+            return ask(made, device, call_of(program, text), wait_for)
+
+        device.call("sluice_device_set_lossless", 1)
+        flows = Flows(device)
+        port = L.FlowKey(ingress_port=0xFF).to_int()
+        assert flows.add(0, port, 1, [Action(L.ACTION_REPLICATE, 1 << 2)]) >= 0, error_text()
+        for setting in SETTINGS:
+            asked(setting)
+        host, lanes = send(device, {0: given, 1: given[:50], 3: given[50:80]})
+        known = [packet for packet in left if key_of(0, packet)]
+        assert {lane: packets for lane, packets in lanes.items() if packets} == {2: known}
+        came = {lane: [one.data for one in host if one.ingress_port == lane] for lane in range(4)}
+        assert came == {0: [p for p in left if not key_of(0, p)], 1: given[:50], 2: [], 3: given[50:80]}
+        assert [asked(signal) for signal in ASKED] == answers
+        flows.close()
+
+
+def test_a_program_with_channels_to_the_host_is_refused_before_the_flow_table() -> None:
+    program = load(ROOT / "tests" / "programs" / "figure4.sl", Diagnostics())
+    assert program is not None
+    with pytest.raises(HardwareError, match="channels to or from the host") as refused:
+        design("figure4", program, flow_table=True)
+    assert refused.value.code == "E0805"

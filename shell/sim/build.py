@@ -41,7 +41,7 @@ MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAG
 CPU = Path("/proc/cpuinfo")  # what it can do is part of what a build is known by
 ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")
 FLAGS = f"--cc --build -j 2 -Wno-fatal {SPEED} {MAKE}".split()
-# Of a compiled configuration: its elements print what happens, and it is soon built rather than fast.
+# Of a compiled configuration that is traced: its elements print what happens, and it is soon built rather than fast.
 GRAPH_FLAGS = ["-DSLUICE_TRACE", "-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"]
 
 
@@ -56,28 +56,33 @@ def _run(command: list[str], log: Path) -> None:
         raise BuildError(f"{command[0]} failed; log: {log}\n" + "\n".join(log.read_text().splitlines()[-12:]))
 
 
-def _digest(sizes: Mapping[str, int], graph: Sequence[Path], *files: Path) -> str:
+def _digest(sizes: Mapping[str, int], graph: Sequence[Path], flags: Sequence[str], *files: Path) -> str:
     can = next((line for line in CPU.read_text().splitlines() if line.startswith("flags")), "") if CPU.exists() else ""
-    state = hashlib.sha256(repr((sorted(sizes.items()), can)).encode())
+    state = hashlib.sha256(repr((sorted(sizes.items()), flags, can)).encode())
     for path in [TOOLCHAIN, Path(__file__), *closure("sh_sim", graph), *files]:
         state.update(path.name.encode() + path.read_bytes())
     return state.hexdigest()[:16]
 
 
 def build(
-    sizes: Mapping[str, int] | None = None, say: Callable[[str], None] = lambda text: None, graph: Mapping[str, str] | None = None
+    sizes: Mapping[str, int] | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    graph: Mapping[str, str] | None = None,
+    traced: bool = True,
 ) -> Path:
     """The library for these sizes (see `DEFAULTS`); made when it is not there. Raises BuildError.
 
-    `graph`: modules by file name, `sh_graph.sv` among them, that stand in for those of the rule tables."""
+    `graph`: modules by file name, `sh_graph.sv` among them, that stand in for those of the rule tables; `traced`: their elements print
+    what happens, and it is soon built rather than fast."""
     wanted = {**DEFAULTS, **(sizes or {})}
     modules = _written(graph or {})
-    library = BUILD / _digest(wanted, modules, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
+    flags = GRAPH_FLAGS if graph and traced else []
+    library = BUILD / _digest(wanted, modules, flags, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
     if not library.exists():
-        shell = BUILD / f"shell-{_digest(wanted, modules)}"
+        shell = BUILD / f"shell-{_digest(wanted, modules, flags)}"
         with locked(BUILD / f"{shell.name}.lock"):
             if not shell.exists():
-                _verilate(wanted, modules, shell, say)
+                _verilate(wanted, modules, flags, shell, say)
             if not library.exists():
                 _link(shell, library)
     return library
@@ -93,11 +98,13 @@ def _written(graph: Mapping[str, str]) -> list[Path]:
     return [folder / name for name in sorted(graph)]
 
 
-def _verilate(wanted: Mapping[str, int], graph: Sequence[Path], shell: Path, say: Callable[[str], None]) -> None:
+def _verilate(
+    wanted: Mapping[str, int], graph: Sequence[Path], flags: Sequence[str], shell: Path, say: Callable[[str], None]
+) -> None:
     """The shell as archives: the long part, which a change of the model alone does not repeat."""
     start = time.monotonic()
     shown = "the configuration" if graph else ", ".join(f"{k} {v}" for k, v in wanted.items())
-    say(f"building the simulated device ({shown}); {'a minute' if graph else 'a few minutes'}, once")
+    say(f"building the simulated device ({shown}); {'a minute' if flags else 'a few minutes'}, once")
     unfinished = shell.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
@@ -108,7 +115,7 @@ def _verilate(wanted: Mapping[str, int], graph: Sequence[Path], shell: Path, say
     verilator = [
         str(VERILATOR),
         *FLAGS,
-        *(GRAPH_FLAGS if graph else []),
+        *flags,
         "-CFLAGS",
         "-fPIC",
         "--Mdir",

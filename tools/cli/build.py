@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice build`: a program as SystemVerilog or C++ files."""
+"""`sluice build`: a program as SystemVerilog or C++ files, or as a simulated device."""
 
 from __future__ import annotations
 
 import re
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -18,8 +20,11 @@ from compiler.frontend.source import Diagnostics
 from compiler.frontend.typed import Program
 from compiler.native import has_native
 from compiler.native import native as native_body
+from shell.sim.build import BuildError
+from shell.sim.build import build as build_device
 from testing.simulate import ROOT, closure, module_folders
 from tools.cli.programs import fail, hardware, program_of, save
+from tools.cli.run_sim import design
 
 LIST = "files.f"
 
@@ -29,24 +34,36 @@ class Target(StrEnum):
 
     RTL = "rtl"
     CPU = "cpu"
+    DEVICE = "device"
 
 
 def build(
     file: Path = typer.Argument(..., help="a program: elements, a configuration, or both"),
-    target: Target = typer.Option(Target.RTL, help="rtl: SystemVerilog; cpu: C++20"),
+    target: Target = typer.Option(Target.RTL, help="rtl: SystemVerilog; cpu: C++20; device: the simulated device, a library"),
     out: Path = typer.Option(..., "-o", "--out", help="folder for the files; made when it is not there"),
     clock: float = typer.Option(200.0, "--clock", help="MHz to schedule for (rtl)"),
     native: bool = typer.Option(
         False, "--native", help="take native bodies, where elements have one in the language of the target"
+    ),
+    flow_table: bool = typer.Option(
+        False,
+        "--flow-table",
+        help="the flow table of rte_flow behind the program: what leaves by a lane goes on as a packet of that lane",
     ),
 ) -> None:
     """Build a program: one SystemVerilog module an element and one for the configuration, with the parts they stand on
     and a list of the files in the order of compilation (`files.f`); or one C++ file. Nothing is written where there is an error.
 
     `./sluice build my.sl --out rtl`, then for example `cd rtl && verilator --lint-only --top-module cfg_my -f files.f`. In
-    `rtl/shell` is the whole device with the configuration as its graph, its top `sh_core`, and a list of its own."""
+    `rtl/shell` is the whole device with the configuration as its graph, its top `sh_core`, and a list of its own.
+
+    `./sluice build configs/guard/guard.sl --target device --flow-table --out guarded` makes `guarded/libsluice_sim.so`, a device for
+    the DPDK driver (`net_sluice0,device=sim:FILE`) and the host library (`sim:lib=FILE`)."""
+    if target is Target.DEVICE:
+        print(_device(file, flow_table, out))
+        return
     try:
-        texts = _rtl(file, clock, native) if target is Target.RTL else {"program.cc": _cpp(program_of(file), native)}
+        texts = _rtl(file, clock, native, flow_table) if target is Target.RTL else {"program.cc": _cpp(program_of(file), native)}
     except HardwareError as error:
         diagnostics = Diagnostics()
         error.report(diagnostics)
@@ -59,12 +76,28 @@ def build(
         print(out / "shell")
 
 
+def _device(file: Path, flow_table: bool, out: Path) -> Path:
+    """The library of the simulated device, which does not print what its elements do."""
+    try:
+        made = design(file.stem, program_of(file), flow_table)
+        library = build_device(made.sizes, lambda text: print(text, file=sys.stderr), made.texts, traced=False)
+        out.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copy(library, out))
+    except HardwareError as error:
+        diagnostics = Diagnostics()
+        error.report(diagnostics)
+        raise fail(diagnostics, False) from error
+    except (BuildError, OSError) as error:
+        print(f"build: {error}", file=sys.stderr)
+        raise typer.Exit(1) from error
+
+
 def _cpp(program: Program, native: bool) -> str:
     """The C++. Raises HardwareError where a native body does not fit."""
     return native_cpp.generate(program) if native else cpp.generate(program)
 
 
-def _rtl(file: Path, clock: float, native: bool) -> dict[str, str]:
+def _rtl(file: Path, clock: float, native: bool, flow_table: bool) -> dict[str, str]:
     """The files by name. Raises HardwareError."""
     program, compiled = hardware(file, clock)
     texts = _modules(compiled, native)
@@ -72,7 +105,7 @@ def _rtl(file: Path, clock: float, native: bool) -> dict[str, str]:
     if program.instances:
         graph = graph_of(file.stem, program, compiled)
         texts[f"{graph.module}.sv"] = graph.text
-        shell = _shell(file.stem, program, compiled)
+        shell = _shell(file.stem, program, compiled, flow_table)
     used = parts("\n".join(texts.values()))
     whole = {**used, **texts, LIST: _list([*sorted(used), *texts])}
     if shell:
@@ -87,9 +120,9 @@ def _list(names: Sequence[str]) -> str:
     return "".join(f"{name}\n" for name in order)
 
 
-def _shell(name: str, program: Program, compiled: dict[str, Compiled]) -> dict[str, str]:
+def _shell(name: str, program: Program, compiled: dict[str, Compiled], flow_table: bool) -> dict[str, str]:
     """The device around the configuration, by file name. Raises HardwareError."""
-    graph, top = shell_of(name, program, compiled)
+    graph, top = shell_of(name, program, compiled, flow_table)
     core = ROOT / "shell" / "core" / "sh_core.sv"
     known = {path.stem for folder in module_folders() for path in folder.glob("*.sv")}
     used = {word for word in re.findall(r"\w+", core.read_text() + top.text) if word in known} - {"sh_core", "sh_graph"}

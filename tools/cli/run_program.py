@@ -79,7 +79,7 @@ def loaded(path: Path) -> typed.Program:
     return program
 
 
-def _call(program: typed.Program, text: str) -> Call:
+def call_of(program: typed.Program, text: str) -> Call:
     asked, _, after = text.partition("@")
     if after and not after.isdigit():
         raise typer.BadParameter(f"--signal {text}: behind '@' is the number of packets that have been sent before it")
@@ -141,7 +141,7 @@ def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], N
     arguments += [word for path in what.outputs for word in ("--out", str(path))]
     arguments += [word for i in cpp.loggers(program) for word in ("--log", f"{i.name}={what.log(i.name)}")]
     for text in what.signals:
-        call = _call(program, text)
+        call = call_of(program, text)
         words = [call.instance, call.signal.name, *(f"{value:x}" for value in call.signal.arguments)]
         arguments += ["--signal", "/".join(words) + ("" if call.after is None else f"@{call.after}")]
     found = cpp_run.run_captures(program, [*arguments, "--seed", str(what.seed)], progress)
@@ -156,7 +156,7 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
         choices[name] = Signals(what.seed and what.seed + 1000003 * (1 + len(choices)))
         return choices[name]
 
-    calls = [_call(program, text) for text in what.signals]
+    calls = [call_of(program, text) for text in what.signals]
     graph = Graph(program, chosen)
     captures = [read_capture(path) for path in what.inputs]
     kinds = {c.source.port: c.type for c in program.channels if not c.source.instance and c.source.port >= 0}
@@ -192,7 +192,7 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
 
 def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
     """The configuration as RTL inside the simulated shell; each lane sends as fast as it can."""
-    calls = [_call(program, text) for text in what.signals]
+    calls = [call_of(program, text) for text in what.signals]
     captures = [read_capture(path) for path in what.inputs]
     try:
         ran = run_sim.run(what.path.stem, program, captures, calls, what.seed, progress)

@@ -40,6 +40,8 @@ HOST_ROUNDS = 4096  # of the host's instances, between two steps of the device
 HOST_TOKENS = 4096  # on their way to the device, with which the host's instances wait
 SMALLEST = 14  # bytes of a packet
 WINDOW = layouts.WINDOW_SIZE
+# Of a device with the flow table behind the program: what the DPDK driver's ports and rules need.
+FLOW_TABLE = {"flow_groups": 8, "flow_group_entries": 256, "flow_ternary": 64, "host_queues": 4}
 PROGRAM = "u_graph.u_program.u_"  # where instances stand in the device
 
 
@@ -86,20 +88,28 @@ class Design:
     graph: Graph
     top: Top
     texts: dict[str, str]
+    flow_table: bool = False
 
     @property
     def sizes(self) -> dict[str, int]:
         """The parameters of the shell."""
-        return {"lanes": self.top.lanes}
+        return {**FLOW_TABLE, "lanes": max(4, self.top.lanes)} if self.flow_table else {"lanes": self.top.lanes}
+
+    @property
+    def window(self) -> int:
+        """Address of the program's registers (`graph_registers`)."""
+        return WINDOW * (2 if self.flow_table else 1)
 
 
-def design(name: str, program: Program) -> Design:
-    """Compile. Raises HardwareError where the program cannot be hardware, or the shell cannot hold it."""
+def design(name: str, program: Program, flow_table: bool = False) -> Design:
+    """Compile, with the flow table behind the program if asked for. Raises HardwareError where the program cannot be hardware, or the
+    shell cannot hold it."""
     compiled = compile_program(program)
-    graph, top = shell_of(name, program, compiled)
+    graph, top = shell_of(name, program, compiled, flow_table)
     # What an element does at the end of a run of the test bench has no meaning here.
     texts = {f"{found.module}.sv": found.text.replace("tb.stop", "1'b0") for found in compiled.values()}
-    return Design(program, compiled, graph, top, {**texts, f"{graph.module}.sv": graph.text, "sh_graph.sv": top.text})
+    modules = {**texts, f"{graph.module}.sv": graph.text, "sh_graph.sv": top.text}
+    return Design(program, compiled, graph, top, modules, flow_table)
 
 
 def run(
@@ -328,22 +338,7 @@ class _Run:
         if call.instance in self.choices:
             self.choices[call.instance].add(call.signal)
             return
-        instances = list(self.made.graph.instances)
-        found = next(self.made.compiled[i.element.name] for i in instances if i.name == call.instance)
-        number = number_of(instances, call.instance)
-        words = rtl.words_of(found.plan.pipeline.element, signal_of(found.ir, call.signal), number)
-        for word in words:
-            self._wait_for(1, call)
-            register = layouts.GRAPH_REGISTERS_SIGNAL_LAST if word >> 32 else layouts.GRAPH_REGISTERS_SIGNAL
-            self.device.write(WINDOW + register, word & 0xFFFFFFFF)
-        reply: list[int] = []
-        while not reply or not reply[-1] >> 32:
-            status = self._wait_for(2, call)
-            reply.append(self.device.read(WINDOW + layouts.GRAPH_REGISTERS_REPLY) | (status >> 2 & 1) << 32)
-        if reply[0] & 1 << 15 == 0 or reply[0] >> 8 & 0x7F:
-            raise RuntimeError(f"{call.instance} refuses the signal '{call.signal.name}': status {reply[0] >> 8 & 0x7F}")
-        value = sum((word & 0xFFFFFFFF) << 32 * place for place, word in enumerate(reply[1:]))
-        self.answers[call.instance].append(value)
+        self.answers[call.instance].append(ask(self.made, self.device, call, lambda bit: self._wait_for(bit, call)))
         self.last = self.device.cycles
 
     def _wait_for(self, bit: int, call: Call) -> int:
@@ -385,6 +380,25 @@ class _Run:
             is_quiet=is_quiet,
             time_of=lambda packet: packet,
         )
+
+
+def ask(made: Design, device: Device, call: Call, wait_for: Callable[[int], int]) -> int:
+    """What an element of the device answers to a signal. `wait_for` lets time pass until a bit of the mailbox's status is on, and
+    tells that. Raises RuntimeError where the element refuses."""
+    instances, window = list(made.graph.instances), made.window
+    found = next(made.compiled[i.element.name] for i in instances if i.name == call.instance)
+    number = number_of(instances, call.instance)
+    for word in rtl.words_of(found.plan.pipeline.element, signal_of(found.ir, call.signal), number):
+        wait_for(1)
+        register = layouts.GRAPH_REGISTERS_SIGNAL_LAST if word >> 32 else layouts.GRAPH_REGISTERS_SIGNAL
+        device.write(window + register, word & 0xFFFFFFFF)
+    reply: list[int] = []
+    while not reply or not reply[-1] >> 32:
+        status = wait_for(2)
+        reply.append(device.read(window + layouts.GRAPH_REGISTERS_REPLY) | (status >> 2 & 1) << 32)
+    if reply[0] & 1 << 15 == 0 or reply[0] >> 8 & 0x7F:
+        raise RuntimeError(f"{call.instance} refuses the signal '{call.signal.name}': status {reply[0] >> 8 & 0x7F}")
+    return sum((word & 0xFFFFFFFF) << 32 * place for place, word in enumerate(reply[1:]))
 
 
 def _flits(packet: Received) -> int:
