@@ -55,6 +55,7 @@ struct sluice_flow_rules {
     struct rule *rules;                // by handle
     struct sluice_rule_counters *base; // by handle: counted at earlier places
     struct mask *mask;
+    int32_t recent;                 // mask of the last new rule
     struct place *places;           // the groups, then the TCAM
     struct sluice_flow_index index; // of the rules by value and mask
     struct ids handles, ids[2];
@@ -283,7 +284,7 @@ static int find_place(struct sluice_flow_rules *rules, struct sluice_flow_operat
 
 // A new rule; `mask` is NONE where no rule has its mask.
 static int check(const struct sluice_flow_rules *rules, const struct rule *rule, const uint64_t bits[WORDS]) {
-    for (unsigned i = 0; i < WORDS; i++)
+    for (unsigned i = 0; i < WORDS && rule->mask == NONE; i++)
         if (bits[i] & rules->unread[i])
             return sluice_fail(
                 -ENOTSUP, "the rule matches bits that the device does not read (reserved, the upper four TCP flags)");
@@ -345,12 +346,14 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
     sluice_flow_words(rule.value, value);
     for (unsigned i = 0; i < WORDS; i++)
         rule.value[i] &= bits[i];
-    uint32_t mask_hash = sluice_flow_hash(bits, 0);
+    const struct mask *recent = &rules->mask[rules->recent]; // most rules have the mask of the one before
+    bool is_recent = recent->rules && sluice_flow_same(recent->bits, bits);
+    uint32_t mask_hash = is_recent ? recent->hash : sluice_flow_hash(bits, 0);
     rule.hash = sluice_flow_hash(rule.value, mask_hash);
     sluice_flow_index_fetch(&rules->index, rule.hash);
     memcpy(op.value, rule.value, sizeof op.value);
     memcpy(op.mask, bits, sizeof op.mask);
-    rule.mask = find_mask(rules, bits, mask_hash);
+    rule.mask = is_recent ? rules->recent : find_mask(rules, bits, mask_hash);
     int result = check(rules, &rule, bits);
     if (result)
         return result;
@@ -367,6 +370,7 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
     }
     int handle = take(&rules->handles); // there are as many as rule ids
     keep(rules, handle, &rule, &op);
+    rules->recent = rule.mask;
     fetch_next(rules);
     if (op.table_id == SLUICE_TABLE_TERNARY)
         grow(rules);
