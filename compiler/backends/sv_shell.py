@@ -97,7 +97,10 @@ def _header(graph: Graph, lanes: int) -> list[str]:
         "  output logic [3:0]                    reg_response_valid_o,",
         "  output logic [3:0][31:0]              capability_o,",
         "  output sl_packet_pkg::deparse_event_t event_o,",
-        "  output logic                          idle_o",
+        "  output logic                          idle_o,",
+        "  output sluice_pkg::rule_push_t        push_data_o,",
+        "  output logic                          push_valid_o,",
+        "  input  logic                          push_ready_i",
         ");",
         "  import sluice_pkg::*;",
         "`ifndef SYNTHESIS",
@@ -286,7 +289,7 @@ def _flows(to_lanes: tuple[Edge, ...], written: int, past: int) -> list[str]:
         "    .out_data_o, .out_valid_o, .out_ready_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o,",
         "    .reg_response_valid_o, .program_valid_o(program_request), .program_ready_i(program_ready),",
         "    .program_response_i(program_response), .program_response_valid_i(program_response_valid),",
-        "    .event_o, .idle_o(flows_idle)",
+        "    .push_data_o, .push_valid_o, .push_ready_i, .event_o, .idle_o(flows_idle)",
         "  );",
     ]
 
@@ -325,6 +328,8 @@ def _registers(to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], from_host:
         "    .reg_response_valid_o, " + chain[0].strip(),
         *chain[1:],
         f"  assign capability_o = {{96'd0, {own}}};",
+        "  assign push_data_o  = '0;  // there are no rules",
+        "  assign push_valid_o = 1'b0;",
         "",
         "  // Packets that leave: counted at their first flit.",
         "  always_comb begin",
@@ -344,7 +349,7 @@ def _idle(
     visible += [f"{way}_store_valid != '0" for way, edges in (("lane", to_lanes), ("host", to_host)) if edges]
     visible += ["from_valid != '0"] if from_host else []
     visible += ["!flows_idle"] if flow_table else []
-    unused = ["own_ready[3:1]", "own_response[3:1]", "own_response_valid[3:1]"] if flow_table else []
+    unused = ["own_ready[3:1]", "own_response[3:1]", "own_response_valid[3:1]"] if flow_table else ["push_ready_i"]
     return [
         "",
         "  // Nothing is in flight when no token was seen for longer than an element can have one inside.",
@@ -359,6 +364,6 @@ def _idle(
         "",
         "  logic unused;",
         "  assign unused = &{1'b0, tick_i, time_i, lane_data, lane_valid, host_data_i, host_valid_i, out_ready_i, to_host_ready_i,",
-        *([f"    {', '.join(unused)},"] if unused else []),
+        f"    {', '.join(unused)},",
         "    LpmEntries4, LpmEntries6, ExactEntries4, ExactEntries6, FlowGroups, FlowGroupEntries, FlowTernaryEntries};",
     ]

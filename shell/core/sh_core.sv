@@ -100,17 +100,6 @@ module sh_core #(
   register_response_t [Windows-1:0] window_response;
   logic [GraphWindows-1:0][31:0] graph_capability;
 
-  // The graph's ports of these names, which a compiled one has not: `.*` takes what is there.
-  /* verilator lint_off UNDRIVEN */
-  /* verilator lint_off UNUSEDSIGNAL */
-  rule_push_t push_data_o;
-  logic       push_valid_o, push_ready_i;
-  /* verilator lint_on UNUSEDSIGNAL */
-  /* verilator lint_on UNDRIVEN */
-  assign rule_push_data_o  = FlowGroups != 0 ? push_data_o : '0;
-  assign rule_push_valid_o = FlowGroups != 0 && push_valid_o;
-  assign push_ready_i      = rule_push_ready_i;
-
   sh_graph #(
     .Lanes(Lanes), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4),
     .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups), .FlowGroupEntries(FlowGroupEntries),
@@ -125,7 +114,8 @@ module sh_core #(
     .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[GraphWindows:1]),
     .reg_request_ready_o(window_request_ready[GraphWindows:1]), .reg_response_o(window_response[GraphWindows:1]),
     .reg_response_valid_o(window_response_valid[GraphWindows:1]), .capability_o(graph_capability),
-    .event_o(graph_event), .idle_o(graph_empty), .*
+    .push_data_o(rule_push_data_o), .push_valid_o(rule_push_valid_o), .push_ready_i(rule_push_ready_i),
+    .event_o(graph_event), .idle_o(graph_empty)
   );
 
   // The host's packets: to the lanes, or into the graph.

@@ -38,7 +38,7 @@ module sh_graph #(
   output logic [3:0][31:0]              capability_o,       // constant: kind and size of the windows
   output sl_packet_pkg::deparse_event_t event_o,            // pulses for the graph's counters
   output logic                          idle_o,             // nothing in flight
-  output sluice_pkg::rule_push_t        push_data_o,        // counters of rules for host memory; a compiled graph has not these three
+  output sluice_pkg::rule_push_t        push_data_o,        // counters of rules for host memory
   output logic                          push_valid_o,
   input  logic                          push_ready_i
 );

@@ -25,6 +25,9 @@ module sh_graph_flows #(
   input  logic                          program_ready_i,
   input  sluice_pkg::register_response_t program_response_i,
   input  logic                          program_response_valid_i,
+  output sluice_pkg::rule_push_t        push_data_o,         // counters of rules for host memory
+  output logic                          push_valid_o,
+  input  logic                          push_ready_i,
   output sl_packet_pkg::deparse_event_t event_o,             // pulses for the graph's counters
   output logic                          idle_o               // nothing in flight here
 );
@@ -57,7 +60,8 @@ module sh_graph_flows #(
     .clk_i, .rst_i, .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
     .out_data_o, .out_valid_o, .out_ready_i,
     .reg_request_i, .reg_request_valid_i(reg_request_valid_i & 4'b1101), .reg_request_ready_o(flow_ready),
-    .reg_response_o(flow_response), .reg_response_valid_o(flow_response_valid), .event_o
+    .reg_response_o(flow_response), .reg_response_valid_o(flow_response_valid), .event_o,
+    .push_data_o, .push_valid_o, .push_ready_i
   );
 
   assign program_valid_o = reg_request_valid_i[1];

@@ -72,8 +72,8 @@ def build(
 ) -> Path:
     """The library for these sizes (see `DEFAULTS`); made when it is not there. Raises BuildError.
 
-    `graph`: modules by file name, `sh_graph.sv` among them, that stand in for those of the rule tables; `traced`: their elements print
-    what happens, and it is soon built rather than fast."""
+    `graph`: modules by file name, `sh_graph.sv` among them, that stand in for those of the rule tables; `traced`: their elements
+    print what happens, and it is soon built rather than fast."""
     wanted = {**DEFAULTS, **(sizes or {})}
     modules = _written(graph or {})
     flags = GRAPH_FLAGS if graph and traced else []

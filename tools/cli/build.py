@@ -57,8 +57,8 @@ def build(
     `./sluice build my.sl --out rtl`, then for example `cd rtl && verilator --lint-only --top-module cfg_my -f files.f`. In
     `rtl/shell` is the whole device with the configuration as its graph, its top `sh_core`, and a list of its own.
 
-    `./sluice build configs/guard/guard.sl --target device --flow-table --out guarded` makes `guarded/libsluice_sim.so`, a device for
-    the DPDK driver (`net_sluice0,device=sim:FILE`) and the host library (`sim:lib=FILE`)."""
+    `./sluice build configs/guard/guard.sl --target device --flow-table --out guarded` makes `guarded/libsluice_sim.so`, a device
+    for the DPDK driver (`net_sluice0,device=sim:FILE`) and the host library (`sim:lib=FILE`)."""
     if target is Target.DEVICE:
         print(_device(file, flow_table, out))
         return

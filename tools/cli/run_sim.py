@@ -102,8 +102,8 @@ class Design:
 
 
 def design(name: str, program: Program, flow_table: bool = False) -> Design:
-    """Compile, with the flow table behind the program if asked for. Raises HardwareError where the program cannot be hardware, or the
-    shell cannot hold it."""
+    """Compile, with the flow table behind the program if asked for. Raises HardwareError where the program cannot be hardware, or
+    the shell cannot hold it."""
     compiled = compile_program(program)
     graph, top = shell_of(name, program, compiled, flow_table)
     # What an element does at the end of a run of the test bench has no meaning here.
