@@ -41,10 +41,12 @@ class Testpmd:
         device: str = "sim",
         begin: Sequence[str] = ("port start all", "start"),
         sizes: Mapping[str, int] = FLOW,
+        library: Path | None = None,
     ) -> None:
+        """`library`: of a simulated device that is not one of `sizes`."""
         self.folder = folder
         self.prefix = f"sluice{os.getpid()}"
-        which = device if device == "functional" else f"{device}:{build_device(sizes)}"
+        which = device if device == "functional" else f"{device}:{library or build_device(sizes)}"
         script = folder / "commands"
         script.write_text("\n".join([*PRESS_BACK, *commands, *begin]) + "\n")
         # A Unix socket's name is short: the run folder is not below the test's.

@@ -4,6 +4,7 @@ is dropped, what signals say."""
 
 from __future__ import annotations
 
+import json
 import lzma
 import os
 import random
@@ -15,6 +16,8 @@ import sluice_layouts as L
 from scapy.layers.inet import IP, TCP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap
+from typer.testing import CliRunner, Result
 
 from compiler.compile import HardwareError
 from compiler.frontend.program import load
@@ -22,12 +25,16 @@ from compiler.frontend.source import Diagnostics
 from elements.hash.address import address_hash
 from host.python.device import Action, Device
 from host.python.flow_table import Flows, error_text
+from shell.sim.build import build
 from testing.device import run as send
 from testing.models.flow import key_of
 from testing.programs import run
 from testing.simulate import ROOT
+from testing.telemetry import ask as ask_telemetry
+from testing.testpmd import Testpmd
+from tools.cli.main import app
 from tools.cli.run_program import call_of, read_capture
-from tools.cli.run_sim import ask, design, stdout_to
+from tools.cli.run_sim import Design, ask, design, stdout_to
 
 SOURCE = Path(__file__).with_name("guard.sl")
 CAPTURE = ROOT / "testing" / "captures" / "lane0.pcap.xz"
@@ -101,11 +108,16 @@ def test_it_finds_and_drops_what_attacks(target: str, mixed: tuple[list[bytes], 
     assert ran.left == [left]
 
 
-def test_what_passes_it_meets_the_flow_table(mixed: tuple[list[bytes], list[bytes], list[int]]) -> None:
-    given, left, answers = mixed
+@pytest.fixture(scope="module")
+def made() -> Design:
+    """The program in front of the flow table."""
     program = load(SOURCE, Diagnostics())
     assert program is not None
-    made = design("guard", program, flow_table=True)
+    return design("guard", program, flow_table=True)
+
+
+def test_what_passes_it_meets_the_flow_table(mixed: tuple[list[bytes], list[bytes], list[int]], made: Design) -> None:
+    given, left, answers = mixed
     with stdout_to(Path(os.devnull)), Device(made.sizes, graph=made.texts) as device:
 
         def wait_for(bit: int) -> int:
@@ -114,7 +126,7 @@ def test_what_passes_it_meets_the_flow_table(mixed: tuple[list[bytes], list[byte
             return status
 
         def asked(text: str) -> int:
-            return ask(made, device, call_of(program, text), wait_for)
+            return ask(made, device, call_of(made.program, text), wait_for)
 
         device.call("sluice_device_set_lossless", 1)
         flows = Flows(device)
@@ -129,6 +141,40 @@ def test_what_passes_it_meets_the_flow_table(mixed: tuple[list[bytes], list[byte
         assert came == {0: [p for p in left if not key_of(0, p)], 1: given[:50], 2: [], 3: given[50:80]}
         assert [asked(signal) for signal in ASKED] == answers
         flows.close()
+
+
+def test_a_driver_works_behind_it_and_its_limits_are_set_over_telemetry(
+    mixed: tuple[list[bytes], list[bytes], list[int]], made: Design, tmp_path: Path
+) -> None:
+    given, left, answers = mixed
+    wrpcap(str(tmp_path / "in"), given, linktype=1)
+    library = build(made.sizes, graph=made.texts)
+    rule = "flow create 0 transfer pattern eth / end actions port_id id 2 / end"
+    device = f"net_sluice0,lanes=[pcap:{tmp_path}/in:,none,pcap::{tmp_path}/out,none],lossless=1"
+    with Testpmd(tmp_path, [device], [rule], begin=(), library=library) as testpmd:
+
+        def signal(*words: str) -> Result:
+            there = ["--file-prefix", testpmd.prefix, "--run-folder", str(testpmd.run_folder)]
+            return CliRunner().invoke(app, ["signal", str(SOURCE), *words, *there])
+
+        testpmd.ask("/ethdev/xstats,0")
+        assert signal(*SETTINGS).exit_code == 0
+        testpmd.tell("port start 2", "port start 0")
+        known = [packet for packet in left if key_of(0, packet)]
+        testpmd.wait(2, "tx_good_lane_packets", len(known))
+        told = signal(*ASKED, "--json")
+        assert [one["answer"] for one in json.loads(told.output)] == answers
+        for question in ("", ",0", ",0,", ",0,x", ",0,0x100000000", ",9,1", ",0,1,", ",0" + ",1" * 129):
+            assert ask_telemetry(testpmd.run_folder, testpmd.prefix, f"/net_sluice/signal{question}") is None, question
+        assert ask_telemetry(testpmd.run_folder, testpmd.prefix, "/net_sluice/signal,0,0x7f0000")[0] & 1 << 15 == 0, "nobody's"
+        assert signal("flood.get_limited").output == f"flood.get_limited: {answers[0]}\n", "nothing is left of those"
+        assert signal("flood.nothing").exit_code == 2
+        refused = signal("flood.get_limited", "--port", "9")
+        assert refused.exit_code == 1 and "port 9 is none of this driver" in refused.output
+        testpmd.quit()
+        gone = signal("flood.get_limited")
+        assert gone.exit_code == 1 and "no DPDK program listens" in gone.output
+    assert [packet.data for packet in read_capture(tmp_path / "out")] == known
 
 
 def test_a_program_with_channels_to_the_host_is_refused_before_the_flow_table() -> None:

@@ -5,7 +5,25 @@ from __future__ import annotations
 
 import typer
 
-from tools.cli import bench, build, check, cost, doctor, explain, fmt, fuzz, layouts, netdev, new, ovs, report, run, test, why
+from tools.cli import (
+    bench,
+    build,
+    check,
+    cost,
+    doctor,
+    explain,
+    fmt,
+    fuzz,
+    layouts,
+    netdev,
+    new,
+    ovs,
+    report,
+    run,
+    signal,
+    test,
+    why,
+)
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -38,5 +56,6 @@ app.command("fuzz")(fuzz.fuzz)
 app.command("ovs")(ovs.ovs)
 app.command("netdev")(netdev.netdev)
 app.command("why")(why.why)
+app.command("signal")(signal.signal)
 app.command("layouts")(layouts.layouts)
 app.command("doctor")(doctor.doctor)

@@ -12,7 +12,7 @@ import os
 import sys
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -385,10 +385,8 @@ class _Run:
 def ask(made: Design, device: Device, call: Call, wait_for: Callable[[int], int]) -> int:
     """What an element of the device answers to a signal. `wait_for` lets time pass until a bit of the mailbox's status is on, and
     tells that. Raises RuntimeError where the element refuses."""
-    instances, window = list(made.graph.instances), made.window
-    found = next(made.compiled[i.element.name] for i in instances if i.name == call.instance)
-    number = number_of(instances, call.instance)
-    for word in rtl.words_of(found.plan.pipeline.element, signal_of(found.ir, call.signal), number):
+    window = made.window
+    for word in message(made.graph, made.compiled, call):
         wait_for(1)
         register = layouts.GRAPH_REGISTERS_SIGNAL_LAST if word >> 32 else layouts.GRAPH_REGISTERS_SIGNAL
         device.write(window + register, word & 0xFFFFFFFF)
@@ -396,6 +394,19 @@ def ask(made: Design, device: Device, call: Call, wait_for: Callable[[int], int]
     while not reply or not reply[-1] >> 32:
         status = wait_for(2)
         reply.append(device.read(window + layouts.GRAPH_REGISTERS_REPLY) | (status >> 2 & 1) << 32)
+    return answer(call, reply)
+
+
+def message(graph: Graph, compiled: Mapping[str, Compiled], call: Call) -> list[int]:
+    """A signal as words of the chain, bit 32 on the last."""
+    instances = list(graph.instances)
+    found = next(compiled[i.element.name] for i in instances if i.name == call.instance)
+    number = number_of(instances, call.instance)
+    return list(rtl.words_of(found.plan.pipeline.element, signal_of(found.ir, call.signal), number))
+
+
+def answer(call: Call, reply: Sequence[int]) -> int:
+    """What the words of a reply say. Raises RuntimeError where the element refuses the signal."""
     if reply[0] & 1 << 15 == 0 or reply[0] >> 8 & 0x7F:
         raise RuntimeError(f"{call.instance} refuses the signal '{call.signal.name}': status {reply[0] >> 8 & 0x7F}")
     return sum((word & 0xFFFFFFFF) << 32 * place for place, word in enumerate(reply[1:]))

@@ -202,6 +202,12 @@ int sluice_admit_set_tunnels(struct sluice_device *device, const uint8_t ipv4[4]
 // SLUICE_TEMPLATE_BYTES; -ENOENT: the device has no templates.
 int sluice_template_set(struct sluice_device *device, uint32_t index, const uint8_t *bytes, uint32_t size);
 
+// A message to an element of the compiled configuration that the device runs, and its answer, as words of the signal
+// chain (rtl/ctrl/sl_signal_node.sv; `./sluice signal` makes them). The words of the answer, of which up to `capacity`
+// are written. -ENOENT: the device runs no such configuration; -ENOSPC: the answer is longer; -ETIMEDOUT.
+int sluice_signal(struct sluice_device *device, const uint32_t *words, unsigned count, uint32_t *reply,
+                  unsigned capacity);
+
 // OFUs, named by their kind (SLUICE_ELEMENT_LPM, SLUICE_ELEMENT_EXACT). Init empties the tables and enables it.
 // -ENOENT: the device has no such OFU.
 int sluice_ofu_init(struct sluice_device *device, uint16_t ofu_id);

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice signal`: a signal to an element of the program in front of the flow table of a device that a DPDK program has open."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import typer
+
+from compiler.compile import graph_of
+from testing.telemetry import ask
+from tools.cli.programs import hardware
+from tools.cli.run_program import call_of
+from tools.cli.run_sim import answer, message
+
+WORD = 0xFFFFFFFF
+
+
+def signal(
+    file: Path = typer.Argument(help="the program that the device was built of"),
+    signals: list[str] = typer.Argument(metavar="SIGNAL...", help="instance.name:argument,..."),
+    port: int = typer.Option(0, help="a port of the device, by its number in the DPDK program"),
+    prefix: str = typer.Option("rte", "--file-prefix", help="of the DPDK program, as it was given to it"),
+    run_folder: Path = typer.Option(Path("/var/run"), help="of the DPDK program: its RUNTIME_DIRECTORY"),
+    json_output: bool = typer.Option(False, "--json", help="print it as JSON"),
+) -> None:
+    """Send signals to elements of the device that a running DPDK program, such as Open vSwitch, has open, and print the answers.
+
+    `./sluice signal configs/guard/guard.sl flood.set_source_limit:1000,50000 flood.get_limited` after `./sluice build
+    configs/guard/guard.sl --target device --flow-table`. The way there is DPDK's telemetry."""
+    program, compiled = hardware(file, 200.0)
+    graph = graph_of(file.stem, program, compiled)
+    answers: list[dict[str, str | int]] = []
+    for text in signals:
+        call = call_of(program, text)
+        words = ",".join(hex(word & WORD) for word in message(graph, compiled, call))
+        try:
+            reply = ask(run_folder, prefix, f"/net_sluice/signal,{port},{words}")
+        except OSError as error:
+            where = f"{run_folder / 'dpdk' / prefix}: {error.strerror}; see --file-prefix and --run-folder"
+            print(f"signal: no DPDK program listens in {where}", file=sys.stderr)
+            raise typer.Exit(1) from error
+        if not isinstance(reply, list):
+            print(f"signal: {text}: {reply or f'port {port} is none of this driver'}", file=sys.stderr)
+            raise typer.Exit(1)
+        try:
+            answers.append({"signal": text, "answer": answer(call, reply)})
+        except RuntimeError as error:
+            print(f"signal: {error}", file=sys.stderr)
+            raise typer.Exit(1) from error
+    if json_output:
+        print(json.dumps(answers))
+        return
+    for one in answers:
+        print(f"{one['signal']}: {one['answer']}")
