@@ -21,6 +21,9 @@ def test_rules_go_into_every_driver_and_out_again() -> None:
     for name in (*flows.NOOPS, "functional", "rtl"):
         assert min(found[name]["insertions_per_s"], found[name]["deletions_per_s"]) > 0
     assert found["rtl"]["insertion_cycles"] > found["rtl"]["deletion_cycles"] > 30, "with its operand an insertion takes 34 more"
+    assert found["rtl"]["query_cycles"] == 0 < found["rtl"]["register_query_cycles"]
+    asked = found["queries"]
+    assert set(asked) == set(flows.QUERIES) and all(one["queries_per_s"] > 1000 for one in asked.values())
     out = io.StringIO()
     flows.show(found, Console(file=out, width=120))
     rows = {
@@ -30,6 +33,8 @@ def test_rules_go_into_every_driver_and_out_again() -> None:
     }
     drivers = {"functional": "functional device", "noop": "no-op", "noop_handles": "no-op with handles", "rtl": "RTL, 40 rules"}
     assert rows == {text: [f"{found[name][key]:,}" for key in KEYS] for name, text in drivers.items()}
+    for one in asked.values():
+        assert f"{one['query_ns']:,} ns, {one['queries_per_s']:,} a second" in out.getvalue()
     for name in flows.NOOPS:
         shares = [found["functional"][key] / found[name][key] for key in KEYS]
         assert [found[f"of_{name}"][key] for key in KEYS] == pytest.approx(shares, abs=0.0006)

@@ -29,14 +29,37 @@ PROGRAM = "dpdk-test-flow-perf"
 RULES, RTL_RULES, RUNS, PATIENCE = 60_000, 1_500, 5, 120
 WHAT = ["--transfer", "--ether", "--ipv4", "--count", "--drop"]  # the IPv4 source is another in every rule
 NOOPS = {"noop": "net_noop0", "noop_handles": "net_noop0,keep=1"}
+QUERIES = {  # of counters: from memory that the device writes, and from its registers; rules, queries
+    "functional": ("functional", RULES, 2_000_000),
+    "functional_registers": ("functional:nopush", RULES, 300_000),
+    "rtl": ("sim:", RTL_RULES, 1_000_000),
+}
 RATE = r"Core 0 :: Rules {} rate -> ([\d.]+) K Rule/Sec"
+
+
+def eal_of(driver: Path, vdev: str) -> list[str]:
+    """DPDK's own arguments."""
+    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
+    eal = ["--no-huge", "--legacy-mem", "-m", "256", "--no-pci", "--file-prefix", f"sluice{os.getpid()}", "-d", str(driver)]
+    return [*eal, "--lcores", f"0@({cores}),1@({cores})", "--vdev", vdev]
+
+
+def query(driver: Path, device: str, rules: int, count: int) -> dict[str, float]:
+    """One run of `query.c`: what a query of counters costs. Raises RuntimeError with its last words."""
+    program = build_program(Path(__file__).with_name("query.c"))
+    which = f"sim:{build_device(FLOW)}" if device == "sim:" else device
+    eal = eal_of(driver, f"net_sluice0,device={which},lanes=[none]")
+    command = [str(program), *eal, "--", str(rules), str(count)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    found = re.search(r"query_ns ([\d.]+)", done.stdout)
+    if done.returncode or not found:
+        raise RuntimeError(f"query.c on {device}: status {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+    return {"query_ns": float(found[1]), "queries_per_s": round(1e9 / float(found[1])), "rules": rules}
 
 
 def once(driver: Path, vdev: str, rules: int) -> dict[str, int]:
     """One run of the program: rules a second in and out. Raises RuntimeError with its last words."""
-    cores = ",".join(map(str, sorted(os.sched_getaffinity(0))))
-    eal = ["--no-huge", "--legacy-mem", "-m", "256", "--no-pci", "--file-prefix", f"sluice{os.getpid()}", "-d", str(driver)]
-    eal += ["--lcores", f"0@({cores}),1@({cores})", "--vdev", vdev]
+    eal = eal_of(driver, vdev)
     own = [f"--rules-count={rules}", f"--rules-batch={rules}", "--deletion-rate", "--total-mbuf-count=4096", *WHAT]
     done = subprocess.run([PROGRAM, *eal, "--", *own], capture_output=True, text=True, timeout=PATIENCE, check=False)
     found = [re.search(RATE.format(kind), done.stdout) for kind in ("insertion", "deletion")]
@@ -61,13 +84,24 @@ def rtl_cycles(count: int) -> dict[str, float]:
             handles.append(flows.add(key, mask, 0, [Action(layouts.ACTION_DROP)]))
             if handles[-1] < 0:
                 raise RuntimeError(error_text())
+        before = device.cycles
+        for handle in handles:
+            flows.rules.counters(handle)
+        read = device.cycles - before
+        for handle in handles:
+            flows.mirrored(handle)
         middle = device.cycles
+        queries = {"register_query_cycles": round(read / count, 1), "query_cycles": (middle - before - read) / count}
         for handle in handles:
             if flows.delete(handle):
                 raise RuntimeError(error_text())
         cycles = device.cycles
         flows.close()
-    return {"insertion_cycles": round((middle - start) / count, 1), "deletion_cycles": round((cycles - middle) / count, 1)}
+    return {
+        "insertion_cycles": round((before - start) / count, 1),
+        "deletion_cycles": round((cycles - middle) / count, 1),
+        **queries,
+    }
 
 
 def measure(
@@ -91,6 +125,12 @@ def measure(
         result[f"of_{name}"] = {key: round(result["functional"][key] / result[name][key], 3) for key in found[name][0]}
     log(f"{PROGRAM} on the RTL, {rtl_rules} rules")
     result["rtl"] |= once(driver, f"net_sluice0,device=sim:{build_device(FLOW)},lanes=[none]", rtl_rules)
+    log("queries of counters")
+    part = rules / RULES
+    result["queries"] = {
+        name: query(driver, device, min(rtl_rules if name == "rtl" else rules, most), max(1, int(part * count)))
+        for name, (device, most, count) in QUERIES.items()
+    }
     return result
 
 
@@ -109,6 +149,12 @@ def show(result: dict[str, Any], console: Console) -> None:
         if ratio := result.get(f"of_{name}"):
             rates = f"{ratio['insertions_per_s']:.1%} in, {ratio['deletions_per_s']:.1%} out"
             console.print(f"functional device over {names[name]}: {rates}")
-    console.print(f"RTL, device cycles: {result['rtl']['insertion_cycles']} in, {result['rtl']['deletion_cycles']} out")
+    console.print(
+        f"RTL, device cycles: {result['rtl']['insertion_cycles']} in, {result['rtl']['deletion_cycles']} out,"
+        f" {result['rtl']['query_cycles']} a query, {result['rtl']['register_query_cycles']} by registers"
+    )
+    names = {"functional": "functional device", "functional_registers": "the same, by its registers", "rtl": "RTL"}
+    for name, one in result.get("queries", {}).items():
+        console.print(f"query on the {names[name]}: {one['query_ns']:,} ns, {one['queries_per_s']:,} a second")
     if "missing" in result:
         console.print(result["missing"])
