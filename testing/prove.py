@@ -32,12 +32,14 @@ def prove(
     mutation: tuple[str, str, str] | None = None,
     *,
     synthesis: bool = False,
+    flat: bool = False,
 ) -> None:
     """Prove the harness `top`; raises ProofError with the failed assertion where it does not hold, and
     RuntimeError where the tools refuse the sources.
 
     `mutation` (module, text, replacement) breaks a part on purpose, to see that the proof would notice.
-    `synthesis` proves what synthesis sees, memories as flip-flops: much faster where a memory is written in parts.
+    `synthesis` proves what synthesis sees, memories as flip-flops: much faster where a memory is written in parts. `flat`: as
+    of `prove_files`.
     """
     files = {path.name: path.read_text() for path in closure(top)}
     if mutation is not None:
@@ -45,7 +47,7 @@ def prove(
         if text not in files[f"{module}.sv"]:
             raise ValueError(f"{module}.sv has no {text!r}")
         files[f"{module}.sv"] = files[f"{module}.sv"].replace(text, replacement)
-    prove_files(top, files, mode, depth, parameters, synthesis=synthesis)
+    prove_files(top, files, mode, depth, parameters, synthesis=synthesis, flat=flat)
 
 
 def prove_files(
@@ -63,7 +65,7 @@ def prove_files(
     names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
     given = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
     view, passes = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
-    prepare = f"prep -flatten -top {top}\nopt\nopt_clean\n" if flat else f"prep -top {top}\n{passes}"
+    prepare = f"prep -flatten -top {top}\n{passes}opt\nopt_clean\n" if flat else f"prep -top {top}\n{passes}"
     script = (
         f"[options]\nmode {mode}\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
         f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\n{prepare}[files]\n"
