@@ -131,7 +131,8 @@ def test_what_passes_it_meets_the_flow_table(mixed: tuple[list[bytes], list[byte
         device.call("sluice_device_set_lossless", 1)
         flows = Flows(device)
         port = L.FlowKey(ingress_port=0xFF).to_int()
-        assert flows.add(0, port, 1, [Action(L.ACTION_REPLICATE, 1 << 2)]) >= 0, error_text()
+        rule = flows.add(0, port, 1, [Action(L.ACTION_REPLICATE, 1 << 2)])
+        assert rule >= 0, error_text()
         for setting in SETTINGS:
             asked(setting)
         host, lanes = send(device, {0: given, 1: given[:50], 3: given[50:80]})
@@ -140,6 +141,8 @@ def test_what_passes_it_meets_the_flow_table(mixed: tuple[list[bytes], list[byte
         came = {lane: [one.data for one in host if one.ingress_port == lane] for lane in range(4)}
         assert came == {0: [p for p in left if not key_of(0, p)], 1: given[:50], 2: [], 3: given[50:80]}
         assert [asked(signal) for signal in ASKED] == answers
+        device.advance(device.read(L.WINDOW_SIZE + L.FLOW_REGISTERS_PUSH_CYCLES))
+        assert flows.mirrored(rule).packets == len(known), "the table's counters come through the program's graph"
         flows.close()
 
 
