@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storms of rules: threads make, query and destroy rules on the ports of one device at the same time; then a table is
-// filled with rules of many masks until it refuses, emptied and filled again. `rule_storm EAL-ARGUMENTS -- THREADS
-// ROUNDS` prints JSON, or what went wrong, and then ends with 1.
+// Storms of rules: threads make, query and destroy rules on the ports of one device at the same time, while another
+// queries all of them, whether they are still there or not; then a table is filled with rules of many masks until it
+// refuses, emptied and filled again. `rule_storm EAL-ARGUMENTS -- THREADS ROUNDS` prints JSON, or what went wrong, and
+// then ends with 1.
 #include <errno.h>
 #include <pthread.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +36,28 @@ static struct rte_flow *simple(uint16_t port, uint32_t bits, uint32_t number, st
     return rte_flow_create(port, &attributes, items, actions, error);
 }
 
-static unsigned long rounds;
+static unsigned long rounds, asked, gone;
+static _Atomic(struct rte_flow *) shown[THREADS * OWN]; // handles, the last of each place
+static atomic_bool stop;
+
+// No packet comes: a rule that is there has counted nothing, and one that is gone is refused.
+static void *ask(void *argument) {
+    const struct rte_flow_action count[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}, {.type = RTE_FLOW_ACTION_TYPE_END}};
+    struct rte_flow_error error;
+    (void)argument;
+    for (uint32_t i = 0; !atomic_load(&stop); i = (i + 1) % (THREADS * OWN)) {
+        struct rte_flow_query_count got = {.reset = i % 2};
+        struct rte_flow *flow = atomic_load(&shown[i]);
+        if (!flow)
+            continue;
+        int result = rte_flow_query((uint16_t)(i % PORTS), flow, count, &got, &error);
+        if (result ? result != -ENOENT || error.type != RTE_FLOW_ERROR_TYPE_HANDLE : got.hits || got.bytes)
+            FAIL("a query beside destroy: %d, %llu packets", result, (unsigned long long)got.hits);
+        asked++;
+        gone += result != 0;
+    }
+    return NULL;
+}
 
 static void *one_thread(void *argument) {
     const struct rte_flow_action count[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}, {.type = RTE_FLOW_ACTION_TYPE_END}};
@@ -46,6 +70,7 @@ static void *one_thread(void *argument) {
             struct rte_flow_query_count got = {.reset = 1};
             if (!(own[i] = simple(port, i % 8, number * OWN + i, &error)))
                 FAIL("thread %u: %s", number, error.message);
+            atomic_store(&shown[number * OWN + i], own[i]);
             if (simple(port, i % 8, number * OWN + i, &error) || rte_errno != EEXIST)
                 FAIL("thread %u: a rule was accepted twice", number);
             if (rte_flow_query(port, own[i / 2], count, &got, &error) || got.hits)
@@ -86,20 +111,23 @@ static void fill(void) {
         ;
     if (again != count)
         FAIL("%u rules fit, then %u", count, again);
-    printf("{\"masks\": %u, \"refusal_ns\": %llu, \"worst_refusal_ns\": %llu}\n", count, (unsigned long long)mean,
-           (unsigned long long)worst);
+    printf("{\"masks\": %u, \"refusal_ns\": %llu, \"worst_refusal_ns\": %llu, \"asked\": %lu, \"gone\": %lu}\n", count,
+           (unsigned long long)mean, (unsigned long long)worst, asked, gone);
 }
 
 static void storm(char **arguments) {
     unsigned long count = strtoul(arguments[0], NULL, 10);
     rounds = strtoul(arguments[1], NULL, 10);
-    pthread_t threads[THREADS];
+    pthread_t threads[THREADS], asker;
     if (count > THREADS)
         FAIL("too many threads");
     for (uintptr_t i = 0; i < count; i++)
         pthread_create(&threads[i], NULL, one_thread, (void *)i);
+    pthread_create(&asker, NULL, ask, NULL);
     for (unsigned i = 0; i < count; i++)
         pthread_join(threads[i], NULL);
+    atomic_store(&stop, true);
+    pthread_join(asker, NULL);
     fill();
 }
 
