@@ -58,6 +58,24 @@ def test_without_options_it_has_the_reference_size() -> None:
         assert [opened.read(FLOW + L.OFU_REGISTERS_ENTRIES + 4 * n) for n in (0, 1)] == [65536, 256]
 
 
+def test_counters_are_in_host_memory_or_where_it_has_none_in_registers_only() -> None:
+    for options, records in (("", 20), ("nopush", 0)):
+        with Device(SIZE, transport="functional", options=options) as device:
+            flows = everything(device, Action(L.ACTION_OUTPUT, 1))
+            run(device, {0: [bytes(12) + b"\x88\xb5" + bytes(60)] * 3})
+            assert device.read(FLOW + L.FLOW_REGISTERS_PUSH_RECORDS) == records
+            if records:
+                assert flows.mirrored(0).packets == 3
+            else:
+                with pytest.raises(OSError, match="rule 0") as caught:
+                    flows.mirrored(0)
+                assert caught.value.errno == errno.ENOTSUP
+                with pytest.raises(SluiceError):
+                    device.write(FLOW + L.FLOW_REGISTERS_PUSH_CONTROL, 1)
+            assert flows.rules.counters(0).packets == 3
+            flows.close()
+
+
 def test_every_size_comes_to_the_host_and_runts_oversize_and_bad_frames_do_not(device: Device) -> None:
     draw = random.Random(SEED)
     sizes = [14, 15, 60, 63, 64, 65, 1514, 1919, 1920, 1921, 3840, 3841, 9215, 9216]

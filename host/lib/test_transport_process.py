@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 import sluice_layouts as L
 
-from host.python.device import Device, SluiceError, load
+from host.python.device import Action, Device, SluiceError, load
+from host.python.flow_table import Flows
 from host.python.run import Run, run
 from shell.sim.build import build
-from testing.device import SMALL
+from testing.device import FLOW, SMALL
 from testing.simulate import ROOT
 
 PATIENCE = 300  # milliseconds without an answer, where a test waits for them to pass
@@ -79,6 +80,19 @@ def test_a_device_ends_with_its_close_while_another_runs_on(device: Device) -> N
         assert other.read(L.SHELL_REGISTERS_MAGIC) == L.DEVICE_MAGIC
     wait_for_end(second)
     assert processes() == []
+
+
+def test_counters_of_rules_come_into_the_memory_of_the_owner() -> None:
+    with Device(FLOW, transport="sim-process") as device:
+        flows = Flows(device)
+        rule = flows.add(0, 0, 0, [Action(L.ACTION_OUTPUT, 1)])
+        for n in range(1, 4):
+            assert device.lane_send(0, bytes(12) + b"\x88\xb5" + bytes(60))
+            device.settle()
+            device.advance(device.read(L.WINDOW_SIZE + L.FLOW_REGISTERS_PUSH_CYCLES))
+            counted = flows.mirrored(rule)
+            assert (counted.packets, counted.bytes) == (n, 74 * n)
+        flows.close()
 
 
 def test_a_device_ends_with_its_owner_in_the_middle_of_a_long_command() -> None:
