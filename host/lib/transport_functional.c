@@ -137,10 +137,11 @@ static int read_option(const char *text, size_t length, struct functional *it) {
     const struct {
         const char *name;
         uint32_t *value, least, most;
-    } options[] = {
-        {"lanes=", &it->size.lanes, 1, FUNCTIONAL_LANES},     {"groups=", &it->size.groups, 1, MAX_GROUPS},
-        {"entries=", &it->size.group_entries, 1, MAX_RULES},  {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY},
-        {"queues=", &it->size.queues, 0, SLUICE_HOST_QUEUES}, {"push=", &it->size.push, 0, 1}};
+    } options[] = {{"lanes=", &it->size.lanes, 1, FUNCTIONAL_LANES},
+                   {"groups=", &it->size.groups, 1, MAX_GROUPS},
+                   {"entries=", &it->size.group_entries, 1, MAX_RULES},
+                   {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY},
+                   {"queues=", &it->size.queues, 0, SLUICE_HOST_QUEUES}};
     if (length == strlen("join") && strncmp(text, "join", length) == 0) {
         it->is_joined = true;
         return 0;

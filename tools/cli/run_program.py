@@ -80,6 +80,7 @@ def loaded(path: Path) -> typed.Program:
 
 
 def call_of(program: typed.Program, text: str) -> Call:
+    """`instance.name:argument,...@packets`, as options give a signal. Raises typer.BadParameter where there is no such one."""
     asked, _, after = text.partition("@")
     if after and not after.isdigit():
         raise typer.BadParameter(f"--signal {text}: behind '@' is the number of packets that have been sent before it")
