@@ -134,9 +134,20 @@ static void trace(struct run *run) {
                                   result->sent > done ? result->sent - done : 0, result->host};
 }
 
+// Nothing is left: 1, 0, or a negative errno. Rule operations let cycles pass, so an idle device may have put packets
+// before the lanes since they were last looked at.
+static int is_over(struct run *run) {
+    int collected, served;
+    if (run->result->sent < run->result->packets || !sluice_device_idle(run->engine.device))
+        return 0;
+    if ((collected = engine_collect(&run->engine)) < 0 || (served = engine_serve(&run->engine)) < 0)
+        return collected < 0 ? collected : served;
+    return !collected && !served;
+}
+
 static int loop(struct run *run, sluice_run_progress progress, void *context) {
     for (uint64_t step = 0;; step++) {
-        int fed = feed(run), collected, served, cached;
+        int fed = feed(run), collected, served, cached, over;
         if (fed < 0)
             return fed;
         sluice_device_advance(run->engine.device, ENGINE_STEP);
@@ -145,8 +156,8 @@ static int loop(struct run *run, sluice_run_progress progress, void *context) {
             return collected < 0 ? collected : served < 0 ? served : cached;
         trace(run);
         int moved = fed || collected || served;
-        if (run->result->sent == run->result->packets && !moved && sluice_device_idle(run->engine.device))
-            return 0;
+        if (!moved && (over = is_over(run)))
+            return over < 0 ? over : 0;
         run->idle_steps = moved ? 0 : run->idle_steps + 1;
         if (run->idle_steps > STUCK_LIMIT)
             return sluice_fail(-ENODEV, "the device has stopped: %llu of %llu packets were taken",

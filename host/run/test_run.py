@@ -162,6 +162,15 @@ def test_a_slice_of_the_capture_is_right_and_repeats_exactly_on_a_device_of_its_
     assert outputs == outputs_again and first.cycles == again.cycles
 
 
+def test_packets_that_leave_while_the_last_rules_are_installed_are_collected(tmp_path: Path) -> None:
+    ether = Ether(src="02:00:00:00:01:00", dst="02:00:00:00:00:00")
+    flow = [ether / IP(src="10.1.0.1", dst="10.2.0.1", ttl=9) / UDP(sport=7, dport=port) for port in (8, 6)]
+    for size in range(1000, 1500, 50):  # of those that leave within the few cycles of the installation
+        packets = [bytes(flow[0] / Raw(bytes(72))), bytes(flow[1] / Raw(bytes(size - 42)))]
+        result, (_, out) = ask(tmp_path, ROUTES + ACL, packets)
+        assert result.good and len(out) == 2, (size, result.text)
+
+
 def test_random_bytes_change_nothing_for_the_packets_behind_them(tmp_path: Path) -> None:
     choose = random.Random(SEED)
 
