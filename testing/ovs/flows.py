@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 
 LEVELS = ("netdev_offload_dpdk:file:dbg", "dpif_netdev:file:dbg", "dpdk:file:dbg")
 UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-LINE = re.compile(r"^[^|]*\|\d+\|(?P<module>[\w-]+)(?:\((?P<thread>[^)]*)\))?\|\w+\|(?P<text>.*)$")
+LINE = re.compile(r"^(?P<time>[^|]*)\|\d+\|(?P<module>[\w-]+)(?:\((?P<thread>[^)]*)\))?\|\w+\|(?P<text>.*)$")
 OUTCOME = re.compile(rf"(?P<result>succeed|failed) to (?P<what>add|modify|delete) netdev flow (?P<ufid>{UUID})")
 REFUSED = re.compile(r"^\S+: rte_flow creation failed: \d+ \((?P<why>.*)\)\.$")
 FAILED_RULE = re.compile(r"^\S+: Failed flow: ?(?P<rule>.*)$")
@@ -25,6 +26,7 @@ ADDED = re.compile(rf"^flow_add: ufid:(?P<ufid>{UUID}) mega_ufid:(?P<mega>{UUID}
 # Fields that make a megaflow no longer than needed to read: what is wildcarded is left out.
 NOISE = re.compile(r"(skb_priority|skb_mark|dp_hash|packet_type|ct_state|ct_zone|ct_mark|ct_label|recirc_id)\([^)]*\),?")
 UNDECIDED = "the log tells of no attempt to offload it"
+DUMPED_AT = "# dumped at "  # a line in front of flows: what the log tells later is not of them
 ACTIONS = {
     2: "userspace (controller)", 6: "sample (sFlow, IPFIX, a mirror)", 7: "recirc", 8: "hash (a bond or select group)",
     9: "push_mpls", 10: "pop_mpls", 12: "ct (connection tracking)", 13: "trunc", 16: "ct_clear", 19: "meter", 20: "clone",
@@ -53,6 +55,17 @@ class Attempt:
     rule: str = ""
     handle: str = ""
     earlier: int = 0  # packets of the rules that it had before: OVS makes a new one for each change
+    is_gone: bool = False  # OVS has deleted the flow since
+    asked: str = ""  # when the flow was made, and when its first rule was, or it was refused; as the log writes times
+    answered: str = ""
+
+    @property
+    def late(self) -> float | None:
+        """Milliseconds that the flow was without a rule, where the log tells of both."""
+        try:
+            return max(0.0, 1000 * (datetime.fromisoformat(self.answered) - datetime.fromisoformat(self.asked)).total_seconds())
+        except ValueError:
+            return None
 
 
 @dataclass(frozen=True)
@@ -119,32 +132,53 @@ class _Heard:
             self.reasons.append(re.sub(r"^[\w-]+: ", "", text))
 
 
-def attempts(log: Iterable[str]) -> dict[str, Attempt]:
-    """The last attempt for each ufid that a log tells of. Offload threads call a flow by a number of its own (mega_ufid)."""
-    heard: dict[str, _Heard] = defaultdict(_Heard)
-    found: dict[str, Attempt] = {}
-    numbers: dict[str, str] = {}
-    deleted: set[str] = set()
+@dataclass
+class _Log:
+    """What the lines read so far tell of each flow. Offload threads call a flow by a number of its own (mega_ufid)."""
+
+    heard: dict[str, _Heard] = field(default_factory=lambda: defaultdict(_Heard))
+    found: dict[str, Attempt] = field(default_factory=dict)
+    numbers: dict[str, str] = field(default_factory=dict)
+    made: dict[str, str] = field(default_factory=dict)  # when
+
+    def read(self, time: str, module: str, thread: str, text: str) -> None:
+        if added := ADDED.match(text):
+            self.numbers[added["ufid"]] = added["mega"]
+            self.made[added["mega"]] = time
+        elif not thread.startswith("hw_offload"):
+            return
+        elif module in ("netdev_offload_dpdk", "dpdk"):
+            self.heard[thread].hear(text)
+        elif outcome := OUTCOME.search(text):
+            self.end(time, outcome["result"], outcome["what"], outcome["ufid"], self.heard.pop(thread, _Heard()))
+
+    def end(self, time: str, result: str, what: str, ufid: str, said: _Heard) -> None:
+        before = self.found.get(ufid)
+        if what == "delete":
+            if before:
+                self.found[ufid] = replace(before, is_gone=True)
+            return
+        before = None if before and before.is_gone else before
+        earlier = said.earlier + (before.earlier if before else 0)
+        first = before.answered if before and before.accepted else time
+        reasons = tuple(dict.fromkeys(said.reasons))
+        self.found[ufid] = Attempt(result == "succeed", reasons, said.rule, said.handle, earlier, answered=first)
+
+
+def attempts(log: Iterable[str], until: str = "") -> dict[str, Attempt]:
+    """The last attempt for each ufid that a log tells of; `until`: of what is behind this time nothing is told."""
+    told = _Log()
     for line in log:
         parts = LINE.match(line)
-        if parts and (added := ADDED.match(parts["text"])):
-            numbers[added["ufid"]] = added["mega"]
-        if not parts or not (parts["thread"] or "").startswith("hw_offload"):
-            continue
-        thread, text = parts["thread"], parts["text"]
-        if parts["module"] in ("netdev_offload_dpdk", "dpdk"):
-            heard[thread].hear(text)
-        elif outcome := OUTCOME.search(text):
-            said, ufid = heard.pop(thread, _Heard()), outcome["ufid"]
-            if outcome["what"] == "delete":
-                deleted.add(ufid)
-            else:
-                earlier = said.earlier + (found[ufid].earlier if ufid in found and ufid not in deleted else 0)
-                found[ufid] = Attempt(
-                    outcome["result"] == "succeed", tuple(dict.fromkeys(said.reasons)), said.rule, said.handle, earlier
-                )
-                deleted.discard(ufid)
-    return found | {ufid: found[mega] for ufid, mega in numbers.items() if mega in found}
+        if parts and not (until and parts["time"] > until):
+            told.read(parts["time"], parts["module"], parts["thread"] or "", parts["text"])
+    found = {ufid: replace(attempt, asked=told.made.get(ufid, "")) for ufid, attempt in told.found.items()}
+    return found | {ufid: found[mega] for ufid, mega in told.numbers.items() if mega in found}
+
+
+def time_now() -> str:
+    """The time as a log writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _named(reason: str) -> str:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an operator does with a switch, one stage each: learning, routing, access lists, VLANs, VXLAN and Geneve tunnels.
 
-Hosts 0 to 2 are on bridge br0, host 3 is on br-phy, the underlay of the tunnels. A stage is a context: it sets the switch and the
-hosts up and checks that what should pass passes and that what should not does not; its settings last until it is left.
+Hosts 0 to 2 are on bridge br0, host 3 is on br-phy, the underlay of the tunnels. A stage is a context that sets the switch and the
+hosts up until it is left. It yields its traffic: a call checks that what should pass passes and that what should not does not.
 """
 
 from __future__ import annotations
@@ -38,6 +38,9 @@ class Check:
     def good(self) -> bool:
         """Whether it is as it should be."""
         return self.expected == self.passed
+
+
+Traffic = Callable[[], list[Check]]
 
 
 @dataclass(frozen=True)
@@ -79,12 +82,12 @@ class Net:
 
 
 @contextlib.contextmanager
-def learning(net: Net) -> Iterator[list[Check]]:
+def learning(net: Net) -> Iterator[Traffic]:
     """A learning switch."""
     net.lan()
     net.switch.set_flows(BRIDGE, ["actions=NORMAL"])
     with net.running(1, "serve", str(OPEN)):
-        yield [net.ping(0, "10.0.0.2"), net.ping(2, "10.0.0.1"), net.tcp(0, "10.0.0.2", OPEN)]
+        yield lambda: [net.ping(0, "10.0.0.2"), net.ping(2, "10.0.0.1"), net.tcp(0, "10.0.0.2", OPEN)]
 
 
 def answers_arp(address: str) -> str:
@@ -103,14 +106,14 @@ def route(prefix: str, mac: str, port: int) -> str:
 
 
 @contextlib.contextmanager
-def routing(net: Net) -> Iterator[list[Check]]:
+def routing(net: Net) -> Iterator[Traffic]:
     """Routing between two subnets."""
     for host, gateway in enumerate(GATEWAYS):
         net.spaces.address(host, f"10.0.{host}.1/24", gateway)
     routes = [route(f"10.0.{host}.0/24", host_mac(host), host + 1) for host in range(2)]
     net.switch.set_flows(BRIDGE, [*map(answers_arp, GATEWAYS), *routes])
     with net.running(1, "serve", str(OPEN)):
-        yield [net.ping(0, "10.0.1.1"), net.tcp(0, "10.0.1.1", OPEN), net.ping(0, "10.0.2.1", False)]
+        yield lambda: [net.ping(0, "10.0.1.1"), net.tcp(0, "10.0.1.1", OPEN), net.ping(0, "10.0.2.1", False)]
 
 
 ACL = [
@@ -121,17 +124,21 @@ ACL = [
 
 
 @contextlib.contextmanager
-def access_lists(net: Net) -> Iterator[list[Check]]:
+def access_lists(net: Net) -> Iterator[Traffic]:
     """A learning switch that denies a TCP port, and echo of one host."""
     net.lan()
     net.switch.set_flows(BRIDGE, ACL)
     with net.running(1, "serve", str(OPEN)), net.running(1, "serve", str(CLOSED)):
-        passing = [net.ping(0, "10.0.0.2"), net.tcp(0, "10.0.0.2", OPEN)]
-        yield [*passing, net.tcp(0, "10.0.0.2", CLOSED, False), net.ping(2, "10.0.0.2", False)]
+        yield lambda: [
+            net.ping(0, "10.0.0.2"),
+            net.tcp(0, "10.0.0.2", OPEN),
+            net.tcp(0, "10.0.0.2", CLOSED, False),
+            net.ping(2, "10.0.0.2", False),
+        ]
 
 
 @contextlib.contextmanager
-def access_ports(net: Net) -> Iterator[list[Check]]:
+def access_ports(net: Net) -> Iterator[Traffic]:
     """Hosts 0 and 1 on access ports of VLANs 10 and 20, host 2 tagged on a trunk."""
     net.lan()
     net.switch.set_flows(BRIDGE, ["actions=NORMAL"])
@@ -142,17 +149,17 @@ def access_ports(net: Net) -> Iterator[list[Check]]:
     try:
         with net.running(2, "vlan", "eth0", "10", "vlan10"), net.running(2, "serve", str(OPEN)):
             net.interface(2, "vlan10", "10.0.0.3/24")
-            yield [net.ping(0, "10.0.0.3"), net.tcp(0, "10.0.0.3", OPEN), net.ping(0, "10.0.0.2", False)]
+            yield lambda: [net.ping(0, "10.0.0.3"), net.tcp(0, "10.0.0.3", OPEN), net.ping(0, "10.0.0.2", False)]
     finally:
         for port, column in columns.items():
             net.switch.vsctl("clear", "port", port, column.partition("=")[0])
 
 
-def tunnel(kind: str) -> Callable[[Net], AbstractContextManager[list[Check]]]:
+def tunnel(kind: str) -> Callable[[Net], AbstractContextManager[Traffic]]:
     """Host 0 reaches an address behind a tunnel that ends on host 3."""
 
     @contextlib.contextmanager
-    def stage(net: Net) -> Iterator[list[Check]]:
+    def stage(net: Net) -> Iterator[Traffic]:
         net.lan()
         switch, spaces = net.switch, net.spaces
         spaces.address(FAR, f"{FAR_END}/24")
@@ -166,7 +173,7 @@ def tunnel(kind: str) -> Callable[[Net], AbstractContextManager[list[Check]]]:
             switch.check_port("tunnel0")
             with net.running(FAR, "tunnel", kind, NEAR_END, str(VNI), "inside"), net.running(FAR, "serve", str(OPEN)):
                 net.interface(FAR, "inside", f"{INSIDE}/24")
-                yield [net.ping(0, INSIDE), net.tcp(0, INSIDE, OPEN)]
+                yield lambda: [net.ping(0, INSIDE), net.tcp(0, INSIDE, OPEN)]
         finally:
             switch.vsctl("del-port", BRIDGE, "tunnel0")
 
@@ -179,7 +186,7 @@ class Stage:
 
     name: str
     title: str
-    run: Callable[[Net], AbstractContextManager[list[Check]]]
+    run: Callable[[Net], AbstractContextManager[Traffic]]
 
 
 STAGES: Sequence[Stage] = (

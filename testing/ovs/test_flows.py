@@ -3,14 +3,19 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 from pathlib import Path
 
+import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
-from testing.ovs import flows
+from testing.ovs import demo, flows, switch
+from testing.ovs.stages import Check
 from tools.cli.main import app
+from tools.cli.ovs import WIDTH, table
 
 UFID = "e521919a-bed5-4e45-ae22-eae5ef7deb5b"
 MEGA = "8d1cba34-5041-4c24-9733-099a887a23ba"
@@ -37,6 +42,10 @@ ADDED = said("dpif_netdev", f"flow_add: ufid:{UFID} mega_ufid:{MEGA} recirc_id(0
 
 def outcome(result: str, what: str = "add", ufid: str = MEGA) -> str:
     return said("dpif_netdev", f"{result} to {what} netdev flow {ufid}")
+
+
+def at(millisecond: int, line: str) -> str:
+    return line.replace(".541Z", f".{millisecond}Z")
 
 
 def refusal(text: str) -> str:
@@ -85,6 +94,21 @@ def test_packets_of_rules_that_a_flow_had_before_are_summed_until_it_is_deleted(
     assert (attempt.earlier, attempt.handle, attempt.accepted) == (12, "0x1", True)
     log += [destroyed(1), outcome("succeed", "delete"), installed(), outcome("succeed")]
     assert flows.attempts(log)[MEGA].earlier == 0
+
+
+def test_a_flow_is_without_a_rule_from_when_it_was_made_until_its_first_rule() -> None:
+    log = [at(541, ADDED), installed(), at(953, outcome("succeed")), installed(), at(999, outcome("succeed", "modify"))]
+    assert flows.attempts(log)[UFID].late == 412
+    assert flows.attempts(log[1:])[MEGA].late is None
+    assert not flows.attempts(log)[UFID].is_gone
+    assert flows.attempts([*log, outcome("succeed", "delete")])[UFID].is_gone
+
+
+def test_what_the_log_tells_behind_a_time_does_not_count() -> None:
+    log = [ADDED, said("netdev_offload_dpdk", "Unsupported action type 24"), outcome("failed")]
+    log += [at(700, installed()), at(701, outcome("succeed", "modify"))]
+    assert not flows.attempts(log, "2026-11-22T01:53:37.700Z")[UFID].accepted
+    assert flows.attempts(log)[UFID].accepted
 
 
 def test_reasons_of_ovs_itself_are_told_with_names() -> None:
@@ -139,6 +163,52 @@ def test_why_explains_each_flow_of_its_input(tmp_path: Path) -> None:
     status, text = why(tmp_path, SOFTWARE)
     assert status == 0
     assert "because: the table has no room" in text
+
+
+def test_why_tells_the_cause_of_when_a_flow_was_dumped_and_not_of_tear_down(tmp_path: Path) -> None:
+    log = [ADDED, said("netdev_offload_dpdk", "Unsupported action type 24"), outcome("failed")]
+    log += [at(900, refusal("no port any more")), at(900, outcome("failed", "modify"))]
+    (tmp_path / "log").write_text("".join(log))
+    for marker, told in [("2026-11-22T01:53:37.600Z", "tnl_pop"), ("2026-11-22T01:53:38.000Z", "no port any more")]:
+        given = f"{flows.DUMPED_AT}{marker}\n{MARKED}\n"
+        done = CliRunner().invoke(app, ["why", "--log", str(tmp_path / "log"), "--json", "-"], input=given)
+        (reason,) = json.loads(done.output)[0]["reasons"]
+        assert told in reason
+
+
+class Rounds:
+    """A switch with one flow, whose rule comes too late for the packets of the first rounds of traffic."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, late: int, fails_in: int = 0) -> None:
+        self.count, self.late, self.fails_in = 0, late, fails_in
+        monkeypatch.setattr(demo, "decided", lambda ovs: (["dumped"], [self.row()]))
+        self.switch = switch.OpenVSwitch(Path("nowhere"))
+
+    def row(self) -> demo.Row:
+        return demo.Row("lane0", "tcp", "lane1", "yes", [], 3 if self.count > self.late else 0, 416)
+
+    def traffic(self) -> list[Check]:
+        self.count += 1
+        return [Check("ping", True, self.count != self.fails_in)]
+
+
+@pytest.mark.parametrize(("late", "rounds"), [(0, 1), (2, 3), (99, demo.ROUNDS)])
+def test_a_stage_talks_again_until_hardware_has_had_a_packet(late: int, rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Rounds(monkeypatch, late, fails_in=2)
+    checks, dumped, (row,) = demo.talk(made.switch, made.traffic)
+    assert (made.count, row.hardware > 0) == (rounds, late < demo.ROUNDS)
+    assert [check.good for check in checks] == [rounds == 1], "a round that fails is not made good by the next"
+    assert dumped[0].startswith(flows.DUMPED_AT) and dumped[1:] == ["dumped"]
+
+
+def test_the_table_of_the_demo_fits_100_columns_and_has_the_reason_of_packets_in_software() -> None:
+    header = "tnl_push(tnl_port(vxlan_sys_4789),header(size=50,type=4,eth(dst=02:00:00:00:01:03),vxlan(vni=0x7)),out_port(br))"
+    long = [demo.Row("lane0", "eth(src=02:00:00:00:01:00)," * 9, header, "no", ["OVS has no rte_flow item for it"] * 3, 0, 10**9)]
+    long.append(demo.Row("lane3", "arp", header, "yes", [], 0, 0))
+    shown = io.StringIO()
+    Console(file=shown, width=WIDTH).print(table(demo.Outcome("vxlan", "VXLAN tunnel", 1.0, [], long)))
+    assert WIDTH <= 100 >= max(map(len, shown.getvalue().splitlines()))
+    assert "1,000,000,000" in shown.getvalue() and "header(." in shown.getvalue()
 
 
 def test_why_says_what_it_wants_instead_of_nonsense(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 
 from testing.ovs import device as devices
 from testing.ovs import flows, spaces, switch
-from testing.ovs.demo import run
+from testing.ovs.demo import KEPT, run
 from testing.ovs.differential import compare, packets
 from testing.ovs.differential import run as run_pipeline
 from testing.ovs.pipelines import PIPELINES, Pipeline
@@ -51,10 +52,14 @@ def test_hosts_talk_through_every_stage_and_their_flows_are_in_hardware(device: 
         assert inside, outcome
         assert sum(row.hardware for row in inside) > 0, outcome
         for row in outcome.flows:
-            assert bool(row.reasons) == (row.offloaded != "yes"), row
+            assert bool(row.reasons) == (row.offloaded != "yes" or row.software > 0), row
             assert flows.UNDECIDED not in row.reasons, row
     reasons = {reason for outcome in outcomes for row in outcome.flows for reason in row.reasons}
     assert any("tnl_pop" in reason for reason in reasons)
+    done = CliRunner().invoke(app, ["why", "--json", "-"], input=(KEPT / "flows.txt").read_text())
+    popped = [told for told in json.loads(done.output) if "tnl_pop" in told["actions"]]
+    assert len(popped) == sum("tnl_pop" in row.actions for outcome in outcomes for row in outcome.flows) > 0
+    assert [told for told in popped if not any("tnl_pop" in reason for reason in told["reasons"])] == []
 
 
 @pytest.mark.parametrize("pipeline", PIPELINES, ids=lambda one: one.name)

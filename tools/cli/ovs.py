@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import asdict
 from typing import Any
@@ -20,17 +21,21 @@ from testing.ovs.demo import KEPT, Outcome, run
 from testing.ovs.stages import NAMES, STAGES
 from testing.simulate import ROOT
 
+WIDTH = 100  # columns, where the output is no terminal
+
 
 def table(outcome: Outcome) -> Table:
     """The flows of a stage for people."""
     shown = Table(title=f"{outcome.title}, {outcome.seconds} s", title_justify="left", expand=True)
-    for name, ratio in (("flow", 8), ("actions", 4), ("offloaded, or why not", 6)):
+    for name, ratio in (("flow and its actions", 8), ("offloaded, or why not", 5)):
         shown.add_column(name, ratio=ratio, overflow="fold")
     for name in ("hardware", "software"):
-        shown.add_column(name, justify="right")
+        shown.add_column(name, justify="right", min_width=len(name))
     for row in outcome.flows:
-        fate = {"yes": "[green]in hardware[/green]", "partial": "marked only: ", "no": ""}[row.offloaded] + "; ".join(row.reasons)
-        shown.add_row(f"{row.in_port} {row.match}", row.actions, fate, f"{row.hardware:,}", f"{row.software:,}")
+        state = {"yes": ["[green]in hardware[/green]"], "partial": ["marked only"], "no": []}[row.offloaded]
+        actions = re.sub(r"header\(.*\)(?=,out_port)", "header(...)", row.actions)  # of a tunnel: as long as all the rest
+        flow = f"{row.in_port} {row.match} -> {actions}"
+        shown.add_row(flow, "; ".join([*state, *row.reasons]), f"{row.hardware:,}", f"{row.software:,}")
     return shown
 
 
@@ -51,7 +56,7 @@ def ovs(
 
     A minute, and once a few for building the device. Needs root (network namespaces), and `make dpdk` once. No huge pages."""
     progress = Console(stderr=True)
-    console = Console(width=None if sys.stdout.isatty() else 160)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if unknown := [name for name in stage if name not in NAMES]:
         raise typer.BadParameter(f"no stage {', '.join(unknown)}; there are {', '.join(NAMES)}")
     chosen = [one for one in STAGES if not stage or one.name in stage]

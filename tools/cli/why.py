@@ -7,7 +7,9 @@ import json
 import re
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +95,35 @@ def _show(told: dict[str, Any], console: Console) -> None:
         say(f"  the driver, asked again, on an empty device: {told['driver']}")
 
 
-def _lines(given: str) -> Iterable[str]:
-    lines = sys.stdin.read().splitlines() if given == "-" else given.splitlines()
-    found = [line for line in lines if "in_port(" in line or line.strip().startswith("flow ")]
-    if not found:
+@dataclass
+class Given:
+    """What was asked: flows by when they were dumped ("": now), and rules in testpmd's words."""
+
+    flows: list[tuple[str, str]] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
+
+
+def _given(text: str) -> Given:
+    given, time = Given(), ""
+    for line in (sys.stdin.read() if text == "-" else text).splitlines():
+        if line.startswith(flows.DUMPED_AT):
+            time = line.removeprefix(flows.DUMPED_AT).strip()
+        elif "in_port(" in line:
+            given.flows.append((time, line))
+        elif line.strip().startswith("flow "):
+            given.rules.append(line.strip())
+    if not given.flows and not given.rules:
         raise typer.BadParameter("no flow: give a line of `ovs-appctl dpctl/dump-flows -m`, or - and lines on standard input")
-    return found
+    return given
+
+
+def _explained(dumped: list[tuple[str, str]], log: Path, again: bool) -> Iterator[dict[str, Any]]:
+    """Each flow by what the log told when it was dumped: later the switch may have changed it."""
+    for time, lines in groupby(dumped, lambda one: one[0]):
+        with log.open(errors="replace") as text:
+            attempts = flows.attempts(text, time)
+        for _, line in lines:
+            yield explain(line, attempts, again)
 
 
 def why(
@@ -115,14 +140,10 @@ def why(
     offered, out of the log of the switch (how to make it tell: `docs/guide/ovs.md`). A line `flow create 0 transfer ...`
     goes to the driver itself, in testpmd with a simulated device."""
     console = Console()
-    lines = list(_lines(flow))
-    rules = [line.strip() for line in lines if "in_port(" not in line]
-    answers: list[dict[str, Any]] = [{"rule": rule, "driver": ask(rule) or "takes it"} for rule in rules]
-    dumped = [line for line in lines if "in_port(" in line]
-    if dumped:
-        with _log(log).open(errors="replace") as text:
-            attempts = flows.attempts(text)
-        answers += [explain(line, attempts, again) for line in dumped]
+    given = _given(flow)
+    answers: list[dict[str, Any]] = [{"rule": rule, "driver": ask(rule) or "takes it"} for rule in given.rules]
+    if given.flows:
+        answers += _explained(given.flows, _log(log), again)
     if json_output:
         print(json.dumps(answers, indent=1))
         return
