@@ -25,10 +25,11 @@ def test_packets_go_round_and_their_cost_is_told() -> None:
     assert all(min(one[key] for key in keys) > 0 for one in found["rows"])
     polls, sleeps = found["waits"]
     assert (polls["way"], sleeps["way"]) == ("poll", "interrupt")
-    assert 0 < polls["latency_us"] <= polls["latency_99_us"] and 0 < sleeps["latency_us"] < sleeps["latency_99_us"]
-    assert 0 < sleeps["thread"] < polls["thread"] / 2 < 0.6 and sleeps["process"] > sleeps["thread"]
-    cost = {one["driver"]: one["parse"] for one in found["rows"]}
-    assert cost["sluice, parsed"] < cost["sluice"] and cost[FLOWS[1]] < cost[FLOWS[0]]
+    assert all(0 < one["latency_us"] <= one["latency_99_us"] and 0 <= one["thread"] <= one["process"] for one in (polls, sleeps))
+    assert sleeps["sleeps"] > 0 == polls["sleeps"]
+    for one in found["rows"]:
+        parsed = [one["by_software"], one["by_device"]]
+        assert parsed == ([0, 20_000] if one["driver"] in ("sluice, parsed", FLOWS[1]) else [20_000, 0]), one
     parsed, bare = ([one for one in found["device"]["lanes"] if one["graph"] == graph] for graph in ("flow table", "none"))
     assert [one["cycles"] for one in (*parsed, *bare)] == [1.0] * 4  # a flit a cycle, both ways
     assert parsed[0]["latency_cycles"] > bare[0]["latency_cycles"] > 0

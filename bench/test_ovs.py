@@ -107,18 +107,21 @@ def test_offload_takes_work_from_the_poll_thread() -> None:
     assert [row["live_megaflows"] for row in result["rows"]] == [1, 1, 1]
     assert [row["offloaded"] for row in result["rows"]] == [0, 1, 1]
     for row in (none, partial):
-        assert min(row["cycles"][name] for name in ("receive", "update", "execute", "send", "to_mbuf", "ovs")) > 0, row
-        assert row["cycles"]["to_mbuf"] < row["cycles"]["receive"] < row["cycles"]["total"], row
-        assert 0 < row["cycles"]["switch"] < row["cycles"]["total"], row
-    assert none["cycles"]["parse"] > partial["cycles"]["parse"] == 0
+        assert min(row["cycles"].values()) >= 0 < min(row["cycles"][name] for name in ("receive", "total", "ovs")), row
+        parts = {name: row["cycles"][name] for name in (*profile.STAGES, profile.LOOP)}
+        assert sum(parts.values()) == pytest.approx(row["cycles"]["total"], abs=0.05), "the total is that of its parts"
+        assert sum(parts[name] for name in profile.SWITCH) == pytest.approx(row["cycles"]["switch"], abs=0.05)
+    assert partial["cycles"]["parse"] == 0
     assert none["hits"]["emc"] > 0 == none["hits"]["marks"]
     assert partial["hits"]["marks"] > 0 == partial["hits"]["emc"]
-    assert full["cycles"]["receive"] < none["cycles"]["receive"]  # by far: no packet comes to the thread
+    assert sum(full["hits"].values()) == 0, "no packet comes to the thread"
     (alone,) = result["latency"]
     assert alone["size"] == 64 and alone["us"]["full"] < 1
     for mode in latency.MODES:  # none where other work uses the core
         cycles, microseconds = alone["thread_cycles_up_to"][mode], alone["us"][mode]
-        assert (cycles is None and microseconds is None) or (cycles > 500 and microseconds > alone["us"]["full"])
+        assert (cycles is None and microseconds is None) or (
+            cycles > 0 and microseconds > alone["device_cycles"]["device_send"] / 200
+        )
     out = io.StringIO()
     ovs.show(result, Console(file=out, width=200))
     assert "partial" in out.getvalue()

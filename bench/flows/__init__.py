@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules through rte_flow: DPDK's own dpdk-test-flow-perf on the driver with the functional device, in the same run beside drivers
 that match nothing (`noop.c`: one that does nothing, one that has handles), and on the RTL, whose cost is also given in device
-cycles."""
+cycles. Rates are of processor time (`processor_time.c`): other work on the machine does not count in them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ QUERIES = {  # of counters: from memory that the device writes, and from its reg
     "functional_registers": ("functional:nopush", RULES, 300_000),
     "rtl": ("sim:", RTL_RULES, 1_000_000),
 }
-RATE = r"Core 0 :: Rules {} rate -> ([\d.]+) K Rule/Sec"
+SPENT = r"(?m)^processor_ns (\d+) (\d+)$"
 
 
 def eal_of(driver: Path, vdev: str) -> list[str]:
@@ -58,18 +58,25 @@ def query(driver: Path, device: str, rules: int, count: int) -> dict[str, float]
 
 
 def once(driver: Path, vdev: str, rules: int) -> dict[str, int]:
-    """One run of the program: rules a second in and out. Raises RuntimeError with its last words."""
+    """One run of the program: rules in and out, a second of processor time. Raises RuntimeError with its last words."""
     eal = eal_of(driver, vdev)
     own = [f"--rules-count={rules}", f"--rules-batch={rules}", "--deletion-rate", "--total-mbuf-count=4096", *WHAT]
-    done = subprocess.run([PROGRAM, *eal, "--", *own], capture_output=True, text=True, timeout=PATIENCE, check=False)
-    found = [re.search(RATE.format(kind), done.stdout) for kind in ("insertion", "deletion")]
-    if done.returncode or not found[0] or not found[1]:
+    counting = {
+        "LD_PRELOAD": str(build_program(Path(__file__).with_name("processor_time.c"), driver=True)),
+        "SLUICE_RULES": str(rules),
+    }
+    done = subprocess.run(
+        [PROGRAM, *eal, "--", *own], capture_output=True, text=True, timeout=PATIENCE, check=False, env={**os.environ, **counting}
+    )
+    found = re.search(SPENT, done.stdout)
+    if done.returncode or not found or "0" in found.groups():
         raise RuntimeError(f"{PROGRAM} on {vdev}: status {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
-    return {"insertions_per_s": round(1000 * float(found[0][1])), "deletions_per_s": round(1000 * float(found[1][1]))}
+    inserting, deleting = (round(1e9 * rules / int(nanoseconds)) for nanoseconds in found.groups())
+    return {"insertions_per_s": inserting, "deletions_per_s": deleting}
 
 
 def typical(runs: list[dict[str, int]]) -> dict[str, Any]:
-    """The median of each rate; the program counts wall time, so all runs are kept beside."""
+    """The median of each rate, and all runs beside."""
     return {**{key: round(median(run[key] for run in runs)) for key in runs[0]}, "runs": runs}
 
 

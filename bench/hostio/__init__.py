@@ -51,13 +51,16 @@ def _run(program: Path, driver: Path, vdev: str, words: Sequence[str]) -> dict[s
 
 
 def row(name: str, size: int, runs: list[dict[str, float]]) -> dict[str, Any]:
-    """Medians over the runs, and the packets a second that a core does which only sends and receives."""
+    """Medians over the runs, and the packets a second that a core does which only sends and receives; the least share of a core
+    that a run had, and how many packets the device and software parsed."""
     cycles = {key: round(median(run[key] for run in runs), 1) for key in KEYS}
     return {
         "driver": name,
         "size": size,
         **cycles,
         "packets_per_s": round(runs[0]["tsc_hz"] / (cycles["send"] + cycles["receive"])),
+        "core_share": min(run["core_share"] for run in runs),
+        **{key: sum(int(run[key]) for run in runs) for key in ("by_device", "by_software")},
     }
 
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // For `sluice bench hostio`: packets go out of one end and come back into another. What a call costs the thread that
-// makes it is printed as JSON: cycles of the time stamp counter a packet, the median over bursts of 32, so that a
-// burst in which the thread had to wait does not count.
+// makes it is printed as JSON: cycles of the time stamp counter a packet, the median over bursts of 32: a burst is far
+// shorter than a time slice, so in the median the thread had the core all the time. Beside them `core_share`, the
+// thread's processor time over the time that passed, and how many packets the device or software parsed.
 //
 // `loop EAL-ARGUMENTS -- driver SENDER RECEIVER SIZE COUNT`: between ports of DPDK, as mbufs, which software parses.
 // `loop EAL-ARGUMENTS -- offload SENDER RECEIVER SIZE COUNT`: the same, but the device parses.
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "functional.h"
 #include "service.h"
@@ -57,6 +59,7 @@ static struct rte_mempool *pool;
 static struct sluice_flow_model *flows;
 static uint8_t frame[RTE_ETHER_MAX_LEN];
 static volatile uint32_t seen; // what was parsed is used
+static uint64_t parsed_by_software_count, parsed_by_device_count;
 static const uint64_t offloads =
     RTE_ETH_RX_OFFLOAD_RSS_HASH | RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
 static const uint8_t hash_key[40] = {
@@ -137,6 +140,7 @@ static struct rte_mbuf *packet(uint16_t size) {
 // Type, hash and checksums together: a packet that is not what was sent ends the run.
 static uint32_t parse_by_software(const struct rte_mbuf *mbuf) {
     struct rte_net_hdr_lens lengths;
+    parsed_by_software_count++;
     uint32_t type = rte_net_get_ptype(mbuf, &lengths, RTE_PTYPE_ALL_MASK);
     const struct rte_ipv4_hdr *ip = rte_pktmbuf_mtod_offset(mbuf, const struct rte_ipv4_hdr *, lengths.l2_len);
     const struct rte_udp_hdr *udp = (const struct rte_udp_hdr *)((const uint8_t *)ip + lengths.l3_len);
@@ -153,6 +157,7 @@ static uint32_t parsed_by_device(const struct rte_mbuf *mbuf) {
     if ((mbuf->ol_flags & expected) != expected || !RTE_ETH_IS_IPV4_HDR(mbuf->packet_type) ||
         (mbuf->packet_type & RTE_PTYPE_L4_MASK) != RTE_PTYPE_L4_UDP)
         fail("the device does not say what a packet is");
+    parsed_by_device_count++;
     return mbuf->packet_type ^ mbuf->hash.rss;
 }
 
@@ -189,6 +194,7 @@ static uint16_t send_mbufs(const struct ends *ends) {
 
 static uint32_t parse_record(const struct sluice_packet *packet) {
     struct sluice_phv_record record;
+    parsed_by_software_count++;
     sluice_parse(packet->bytes, packet->size, NULL, &record);
     return record.length;
 }
@@ -210,10 +216,12 @@ static const uint8_t *make_key(const uint8_t *packet, uint32_t size, uint8_t key
 
 static uint32_t find_by_software(const struct sluice_packet *packet) {
     uint8_t key[SLUICE_FLOW_KEY_BYTES];
+    parsed_by_software_count++;
     return find_flow(make_key(packet->bytes, packet->size, key));
 }
 
 static uint32_t find_by_key(const struct sluice_packet *packet) {
+    parsed_by_device_count++;
     return find_flow(packet->flow_key);
 }
 
@@ -273,7 +281,17 @@ static void *run(void *service) {
 
 // ----
 
+static double seconds(clockid_t clock) {
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+// What the thread had of a core while `loop` ran.
+static double core_share;
+
 static void loop(const struct ends *ends, uint32_t total) {
+    double begin = seconds(CLOCK_MONOTONIC), spent = seconds(CLOCK_THREAD_CPUTIME_ID);
     uint64_t end = rte_rdtsc() + PATIENCE_S * rte_get_tsc_hz();
     for (uint32_t sent = 0, received = 0; received < total;) {
         if (sent - received <= IN_FLIGHT - BURST && sent < total)
@@ -287,6 +305,7 @@ static void loop(const struct ends *ends, uint32_t total) {
     }
     for (unsigned i = 0; i < 1000; i++) // nothing is under way any more
         ends->receive(ends);
+    core_share = (seconds(CLOCK_THREAD_CPUTIME_ID) - spent) / (seconds(CLOCK_MONOTONIC) - begin);
 }
 
 static void loop_driver(struct ends *ends, uint32_t total) {
@@ -354,8 +373,10 @@ int main(int count, char **arguments) {
         make_flows(ends.size);
         loop_buffers(&ends, own[1], total);
     }
-    printf("{\"send\": %.1f, \"receive\": %.1f, \"empty_poll\": %.1f, \"parse\": %.1f, \"tsc_hz\": %llu}\n",
+    printf("{\"send\": %.1f, \"receive\": %.1f, \"empty_poll\": %.1f, \"parse\": %.1f, \"tsc_hz\": %llu",
            median(&sends, BURST), median(&receives, BURST), median(&polls, 1), median(&parses, BURST),
            (unsigned long long)rte_get_tsc_hz());
+    printf(", \"core_share\": %.3f, \"by_device\": %llu, \"by_software\": %llu}\n", core_share,
+           (unsigned long long)parsed_by_device_count, (unsigned long long)parsed_by_software_count);
     return rte_eal_cleanup() ? 1 : 0;
 }

@@ -23,6 +23,7 @@ enum { FRAME = 60, TIME_AT = 16, BURST = 32, MOST = 1 << 16, PATIENCE_MS = 10000
 static struct sockaddr_un lane = {.sun_family = AF_UNIX};
 static unsigned pause_us, total;
 static double latencies[MOST], sender_seconds;
+static unsigned sleeps_count;
 
 static void fail(const char *text) {
     fprintf(stderr, "failed: %s\n", text);
@@ -66,6 +67,7 @@ static void sleep_until_packet(void) {
     struct rte_epoll_event event;
     if (rte_eth_dev_rx_intr_enable(0, 0) || rte_epoll_wait(RTE_EPOLL_PER_THREAD, &event, 1, PATIENCE_MS) != 1)
         fail("no packet woke us up");
+    sleeps_count++;
 }
 
 static void receive_all(bool sleeps) {
@@ -119,7 +121,8 @@ int main(int count, char **arguments) {
     qsort(latencies + WARM_UP, kept, sizeof *latencies, is_above);
     if (rte_eth_dev_stop(0) || rte_eth_dev_close(0))
         fail("the port does not close");
-    printf("{\"latency_us\": %.1f, \"latency_99_us\": %.1f, \"thread\": %.3f, \"process\": %.3f}\n",
-           latencies[WARM_UP + kept / 2], latencies[WARM_UP + kept * 99ULL / 100], thread / seconds, all / seconds);
+    printf("{\"latency_us\": %.1f, \"latency_99_us\": %.1f, \"thread\": %.3f, \"process\": %.3f, \"sleeps\": %u}\n",
+           latencies[WARM_UP + kept / 2], latencies[WARM_UP + kept * 99ULL / 100], thread / seconds, all / seconds,
+           sleeps_count);
     return rte_eal_cleanup() ? 1 : 0;
 }

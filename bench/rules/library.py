@@ -20,15 +20,15 @@ BATCH = 256
 
 
 def _operations(device: Device, ofu: int, many: Sequence[CInstruction]) -> dict[str, Any]:
-    """Time and cycles of instructions in batches; SluiceError where one is refused."""
-    start, cycles = time.perf_counter(), device.cycles
+    """Processor time and cycles of instructions in batches; SluiceError where one is refused."""
+    start, cycles = time.process_time(), device.cycles
     for at in range(0, len(many), BATCH):
         batch = (CInstruction * len(many[at : at + BATCH]))(*many[at : at + BATCH])
         results = (c.c_int * len(batch))()
         failed = device.call("sluice_rule_ops_many", c.c_uint16(ofu), batch, c.c_uint(len(batch)), results)
         if failed:
             raise SluiceError(-min(results), f"{failed} of {len(batch)} instructions were refused")
-    seconds, spent = time.perf_counter() - start, device.cycles - cycles
+    seconds, spent = time.process_time() - start, device.cycles - cycles
     return {
         "operations": len(many),
         "cycles": round(spent / len(many), 2),

@@ -20,4 +20,3 @@ def test_ten_threads_change_rules_at_once_and_a_full_table_is_full_again_after_i
     found = storm(threads=10, rounds=4)
     assert found["masks"] == 16 + 256, "mask groups and TCAM of the functional device"
     assert found["asked"] > found["gone"] > 0, "queries beside destroy"
-    assert found["refusal_ns"] < 200_000, "a refusal asks no packet and moves no rule"

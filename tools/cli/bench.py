@@ -15,6 +15,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
+from bench import machine
 from testing.simulate import ROOT
 
 BENCHMARKS = {
@@ -62,13 +63,16 @@ def bench(
         raise typer.BadParameter("--fmax and --bless are of the benchmark 'elements'")
     more = {"fmax": fmax, "bless": bless} if name == "elements" else {}
     module = importlib.import_module(f"bench.{name}")
-    console = Console(stderr=True)
+    console, watch = Console(stderr=True), machine.Watch()
     try:
         measured = module.measure(console.log, peers, **more)
     except (RuntimeError, OSError) as error:  # what is missing, or what a program that was measured said
         console.print(f"{name}: {error}", style="red", markup=False, highlight=False)
         raise typer.Exit(1) from None
-    result = {"benchmark": name, **_origin(name), **measured}
+    told = watch.told()
+    result = {"benchmark": name, **_origin(name), "machine_load": told, **measured}
+    if said := machine.warning(told):
+        console.print(said, style="yellow", markup=False, highlight=False)
     if plot is not None:
         plot.mkdir(parents=True, exist_ok=True)
         module.plot(result, plot)
