@@ -24,7 +24,7 @@ from rich.table import Table
 from bench import golden
 from bench.compiled import Rate, Streams, compiled_or_error, elements, elements_of, flits, rates
 from bench.updates import frames
-from compiler.certificate import certify, parts
+from compiler.certificate import certify, parts, verdict
 from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.native import has_native, native, with_parts
@@ -221,7 +221,7 @@ def show(result: dict[str, Any], console: Console) -> None:
     table = Table("element", "MHz asked", "II", "stages", "certified", "tokens a cycle", *heads, "ClickNP: MHz, delay")
     for row in result["elements"]:
         peer, ecp5 = row["clicknp"], row.get("ecp5", {})
-        certified = "" if "certificate" not in row else "no" if row["certificate"]["failure"] else "yes"
+        certified = verdict(row["certificate"], row["ii"]) if "certificate" in row else ""
         figures = [row.get("clock_mhz", ""), row.get("ii", ""), row.get("depth", ""), certified, row.get("tokens_per_cycle", "")]
         figures += [row.get("xcup", {}).get(kind, "") for kind in ("lut", "ff", "bram")]
         ratio = (row.get("native") or {}).get("generated_over_native")

@@ -2,7 +2,9 @@
 """The certificate of an element's interval: a proof, by SymbiYosys, on the SystemVerilog that was emitted.
 
 While every input has a token, every output has room and no signal comes, an iteration begins in every II-th cycle in which the
-memories are swept, and takes a token from each input that all iterations take; memories that are swept stay so until a reset.
+memories are swept, and a token is taken within a bounded number of cycles, at each input that the data does not keep waiting;
+memories that are swept stay so until a reset. Covers show that tokens are taken at all. An element that iterates longer over a
+token (`pace.py`) is not certified for its II: the certificate says how many cycles a token takes.
 What else can keep an iteration from beginning are the stall conditions, listed beside.
 """
 
@@ -13,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from compiler import pace
 from compiler.backends.sv_element import SIGNAL_WORD
 from compiler.compile import Compiled
 from compiler.ir.ir import Node
@@ -20,6 +23,8 @@ from compiler.schedule.tables import drained_cycles
 from testing.prove import ProofError, prove_files
 from testing.simulate import GENERATED, ROOT, closure
 
+TAKEN = 2  # tokens at an input that covers want to see
+Bounds = dict[str, int | None]  # of an input, or pace.ANY of them: cycles for a token, None where there is no bound
 BOUND = 24  # cycles behind the reset, where induction does not succeed
 ANY_TABLE = ROOT / "testing" / "formal" / "fv_any_table.sv"
 SWEEP = "reset_done_q <= reset_q == AddressBits'(Entries - 1);"  # of sl_forward_ram
@@ -27,11 +32,13 @@ SWEEP = "reset_done_q <= reset_q == AddressBits'(Entries - 1);"  # of sl_forward
 
 @dataclass(frozen=True)
 class Certificate:
-    """`cycles`: for runs of how many cycles it is proved, 0 for runs of every length; `failure`: why it is not proved, or empty."""
+    """`cycles`: for runs of how many cycles it is proved, 0 for runs of every length; `failure`: why it is not proved, or empty.
+    `token_cycles`: at each input a token is taken within so many cycles; None where data keeps it waiting."""
 
     element: str
     interval: int
     cycles: int
+    token_cycles: Mapping[str, int | None]
     stalls: tuple[str, ...]
     failure: str
 
@@ -43,34 +50,106 @@ class Certificate:
         else:
             runs = f"runs of up to {self.cycles} cycles" if self.cycles else "every run"
             said = f"certified: II = {self.interval} for {runs}, proved on the SystemVerilog"
-        return "\n".join([f"{self.element}: {said}", *(f"  stalls while {stall}" for stall in self.stalls)])
+        takes = [
+            f"  {name}: {_one_token(count) if count else 'takes a token when the data asks for it'}"
+            for name, count in self.token_cycles.items()
+            if count != self.interval
+        ]
+        return "\n".join([f"{self.element}: {said}", *takes, *(f"  stalls while {stall}" for stall in self.stalls)])
 
     def to_json(self) -> dict[str, Any]:
         """The same as figures."""
-        return {"certified": not self.failure, "cycles": self.cycles, "stalls": list(self.stalls), "failure": self.failure}
+        return {
+            "certified": not self.failure,
+            "cycles": self.cycles,
+            "token_cycles": dict(self.token_cycles),
+            "stalls": list(self.stalls),
+            "failure": self.failure,
+        }
+
+
+def verdict(found: Mapping[str, Any], interval: int) -> str:
+    """A certificate's figures (`to_json`) in some words."""
+    if found["failure"]:
+        return f"no, {found['failure']}"
+    worst = max((count for count in found["token_cycles"].values() if count), default=interval)
+    return f"yes, at worst {_one_token(worst)}" if worst > interval else "yes"
 
 
 def certify(compiled: Compiled, text: str = "") -> Certificate:
     """The certificate of an element, by induction, else bounded; `text`: of its module, where it is not what the compiler emits.
     Raises RuntimeError where the tools refuse the SystemVerilog."""
-    plan = compiled.plan
-    top = f"fv_{compiled.module}"
-    files = {
-        f"{top}.sv": harness(compiled),
-        f"{compiled.module}.sv": text or compiled.text,
-        **parts(compiled.text),
-        **_tables(compiled),
-    }
-    cycles, failure = 0, ""
-    try:
-        prove_files(top, files, "prove", 2 * plan.interval + 4, synthesis=True, flat=True)
-    except ProofError:
-        cycles = BOUND + 2 * plan.interval
+    shared = {f"{compiled.module}.sv": text or compiled.text, **parts(compiled.text), **_tables(compiled)}
+    cycles, bounds, failure = _proved(compiled, shared)
+    if not failure:
+        failure = _vacuous(compiled, shared, bounds) or _iterates(compiled, bounds)
+    token_cycles = {name: count for name, count in bounds.items() if name != pace.ANY}
+    return Certificate(compiled.element.name, compiled.plan.interval, cycles, token_cycles, stalls(compiled), failure)
+
+
+def _proved(compiled: Compiled, shared: Mapping[str, str]) -> tuple[int, Bounds, str]:
+    """For runs of how many cycles (0: of every length) which bounds hold; why they do not, or nothing."""
+    plan, bounds = compiled.plan, compiled.token_cycles
+    for bounds in _attempts(compiled):
+        iterates = max((count for count in bounds.values() if count), default=0) > plan.interval
+        depth = 2 * plan.interval + 4 + (max(filter(None, bounds.values())) + plan.depth if iterates else 0)
         try:
-            prove_files(top, _without_sweeps(files), "bmc", cycles, synthesis=True, flat=True)
-        except ProofError as error:
-            failure = re.sub(r".*failed assertion ", "", str(error).splitlines()[-1])
-    return Certificate(compiled.element.name, plan.interval, cycles, stalls(compiled), failure)
+            prove_files(_top(compiled), _harnessed(compiled, shared, bounds), "prove", depth, synthesis=True, flat=True)
+        except ProofError:
+            continue
+        return 0, bounds, ""
+    cycles = BOUND + 2 * max([plan.interval, *filter(None, bounds.values())])
+    try:
+        files = _without_sweeps(_harnessed(compiled, shared, bounds))
+        prove_files(_top(compiled), files, "bmc", cycles, synthesis=True, flat=True)
+    except ProofError as error:
+        return cycles, bounds, re.sub(r".*failed assertion ", "", str(error).splitlines()[-1])
+    return cycles, bounds, ""
+
+
+def _attempts(compiled: Compiled) -> list[Bounds]:
+    """Bounds to be proved, the best first: those that runs showed, those without inputs that data may keep waiting, and an
+    iteration more for a token."""
+    seen = compiled.token_cycles
+    always = {name for name, take in compiled.plan.pipeline.takes.items() if take.op == "const" and take.value == 1}
+    kept = {name: count if name in always or len(compiled.ir.inputs) == 1 else None for name, count in seen.items()}
+    kept[pace.ANY] = seen[pace.ANY]
+    more = {name: count and count + compiled.plan.interval if name not in always else count for name, count in kept.items()}
+    found = [seen, kept] if always else [seen, kept, more]
+    return [bounds for n, bounds in enumerate(found) if bounds not in found[:n]]
+
+
+def _vacuous(compiled: Compiled, shared: Mapping[str, str], bounds: Bounds) -> str:
+    """Why the proof says nothing: no run begins iterations and takes tokens; nothing where one does."""
+    depth = 8 + 2 * TAKEN * max([compiled.plan.interval, *filter(None, bounds.values())])
+    files = _without_sweeps(_harnessed(compiled, shared, bounds))
+    try:
+        prove_files(_top(compiled), files, "cover", depth, synthesis=True, flat=True)
+    except ProofError as error:
+        found = re.findall(r"c_\w+", str(error))
+        return f"no run of {depth} cycles reaches {', '.join(dict.fromkeys(found)) or 'its covers'}: what is proved is empty"
+    return ""
+
+
+def _iterates(compiled: Compiled, bounds: Bounds) -> str:
+    """Why an interval between iterations says nothing of tokens, or nothing."""
+    interval, worst = compiled.plan.interval, bounds[pace.ANY]
+    if not compiled.ir.inputs or (worst and worst <= pace.BETWEEN * interval):
+        return ""
+    rate = _one_token(worst) if worst else "no bound on the cycles for a token was found"
+    return f"an iteration begins {pace.every(interval)}, but {rate}"
+
+
+def _one_token(cycles: int) -> str:
+    return f"one token in {cycles} cycles"
+
+
+def _top(compiled: Compiled) -> str:
+    return f"fv_{compiled.module}"
+
+
+def _harnessed(compiled: Compiled, shared: Mapping[str, str], bounds: Bounds) -> dict[str, str]:
+    return {f"{_top(compiled)}.sv": harness(compiled, bounds), **shared}
 
 
 def stalls(compiled: Compiled) -> tuple[str, ...]:
@@ -94,7 +173,7 @@ def stalls(compiled: Compiled) -> tuple[str, ...]:
     return tuple(found)
 
 
-def harness(compiled: Compiled) -> str:
+def harness(compiled: Compiled, bounds: Bounds) -> str:
     """The module `fv_MODULE`: the element with tokens at all inputs and room at all outputs, and what it promises."""
     element, plan = compiled.ir, compiled.plan
     ports = ["  input logic clk_i"]
@@ -116,6 +195,10 @@ def harness(compiled: Compiled) -> str:
     always = [name for name, take in plan.pipeline.takes.items() if take.op == "const" and take.value == 1]
     promises = [f"      a_begins : assert (begins || waited_q < 16'd{plan.interval - 1});"]
     promises += [f"      a_takes_{name} : assert (!begins || {name}_ready);" for name in always]
+    groups = _groups(compiled, bounds)
+    promises += [
+        f"      a_token_{name} : assert (takes_{name} || without_{name}_q < 16'd{bound - 1});" for name, _, bound in groups
+    ]
     no_signal = ["    if (!rst_q) a_no_signal : assert (!u_element.signal_pending);"] if element.signals else []
     return "\n".join(
         [
@@ -128,6 +211,8 @@ def harness(compiled: Compiled) -> str:
             "  logic begins, swept, swept_q;",
             "  logic [15:0] waited_q;  // cycles in which none began",
             *wires,
+            *(f"  logic takes_{name};\n  logic [15:0] without_{name}_q, taken_{name}_q = '0;" for name, _, _ in groups),
+            *(f"  assign takes_{name} = {' || '.join(ready)};" for name, ready, _ in groups),
             f"  {compiled.module} u_element ({', '.join(connections)});",
             "  assign begins = u_element.advance && u_element.start;",
             f"  assign swept = {' && '.join(ready) or chr(49) + chr(39) + 'b1'};",
@@ -135,8 +220,11 @@ def harness(compiled: Compiled) -> str:
             "    rst_q    <= 1'b0;",
             "    swept_q  <= swept && !rst_q;",
             "    waited_q <= rst_q || begins || !swept ? 16'd0 : waited_q + 16'd1;",
+            *(line for name, _, _ in groups for line in _counted(name)),
             "    if (!rst_q && swept) begin",
             *promises,
+            "      c_begins : cover (begins);",
+            *(f"      c_takes_{name} : cover (taken_{name}_q == 16'd{TAKEN});" for name, _, _ in groups),
             "    end",
             *no_signal,
             "    if (!rst_q && swept_q) a_stays_swept : assert (swept);",
@@ -145,6 +233,23 @@ def harness(compiled: Compiled) -> str:
             "",
         ]
     )
+
+
+def _groups(compiled: Compiled, bounds: Bounds) -> list[tuple[str, list[str], int]]:
+    """Inputs that are promised tokens, with a bound in cycles: each by itself, and all of them where no one is by itself."""
+    names = [port.name for port in compiled.ir.inputs]
+    found = [(name, [f"{name}_ready"], bound) for name in names if (bound := bounds[name])]
+    if not found and names and (bound := bounds[pace.ANY]):
+        found.append(("any_input", [f"{name}_ready" for name in names], bound))
+    return found
+
+
+def _counted(name: str) -> list[str]:
+    """Cycles without a token, and tokens, at an input."""
+    return [
+        f"    without_{name}_q <= rst_q || takes_{name} || !swept ? 16'd0 : without_{name}_q + 16'd1;",
+        f"    if (!rst_q && swept && takes_{name} && taken_{name}_q != 16'd{TAKEN}) taken_{name}_q <= taken_{name}_q + 16'd1;",
+    ]
 
 
 def _reads(compiled: Compiled) -> list[Node]:

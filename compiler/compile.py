@@ -7,7 +7,9 @@ What a program has that hardware cannot is an error with its place, like those o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
+from compiler import pace
 from compiler.backends import sv_element, sv_graph, sv_shell
 from compiler.frontend import typed
 from compiler.frontend.source import Diagnostics, Span
@@ -57,6 +59,19 @@ class Compiled:
     def text(self) -> str:
         """Its SystemVerilog."""
         return sv_element.generate(self.plan)
+
+    @cached_property
+    def token_cycles(self) -> dict[str, int | None]:
+        """For each input, and for `pace.ANY` of them: the most cycles for a token in the runs that were tried, None where too many
+        iterations took none."""
+        found = pace.iterations(self.plan.pipeline.element)
+        return {name: count and count * self.plan.interval for name, count in found.items()}
+
+    @property
+    def token_interval(self) -> int:
+        """Cycles for a token: II, or what an element takes that iterates over a token."""
+        worst = self.token_cycles[pace.ANY] or pace.LONGEST * self.plan.interval
+        return worst if worst > pace.BETWEEN * self.plan.interval else self.plan.interval
 
 
 def compile_element(element: typed.Element, clock: float = CLOCK, target: str = TARGET) -> Compiled:

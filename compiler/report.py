@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from compiler import pace
 from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.ir.ir import Node, Table
@@ -26,12 +27,15 @@ SUGGESTION = "move what does not depend on the state out of the update, or ask f
 
 
 def element(compiled: Compiled) -> dict[str, Any]:
-    """The figures of an element; sizes in bits, times in stages (clock cycles) and ns."""
+    """The figures of an element; sizes in bits, times in stages (clock cycles) and ns. `token_cycles`: cycles for a token at each
+    input, as seen in runs; None where data keeps it waiting."""
     plan = compiled.plan
     return {
         "element": compiled.element.name,
         "module": compiled.module,
         "ii": plan.interval,
+        "pace": pace.text(plan.interval, compiled.token_cycles),
+        "token_cycles": {name: count for name, count in compiled.token_cycles.items() if name != pace.ANY},
         "depth": plan.depth,
         "latency_cycles": plan.depth,  # from taking a token to its leaving, the register of the output included
         "clock_mhz": round(1000 / plan.clock, 1),
@@ -144,10 +148,9 @@ def _limit(recurrence: Recurrence, update: StateUpdate | None, tried: Sequence[s
 
 def text(found: dict[str, Any]) -> str:
     """The figures of an element, for people; what became registers alike is one line."""
-    every = "a token every cycle" if found["ii"] == 1 else f"a token every {found['ii']} cycles"
     clock = f"estimated {found['estimated_mhz']:g} MHz (asked: {found['clock_mhz']:g})"
     stages = f"{found['depth']} stage{'s' if found['depth'] != 1 else ''}"
-    lines = [f"{found['element']}: {every}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock}"]
+    lines = [f"{found['element']}: {found['pace']}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock}"]
     for line in state_rows(found["states"]):
         lines.append(f"  {line.name}: {line.size} bits in {line.place}; {line.update}")
     for table in found["tables"]:

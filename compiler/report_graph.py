@@ -23,8 +23,8 @@ def configuration(program: Program, compiled: Mapping[str, Compiled]) -> dict[st
         return None
     clock = next(iter(device.values())).plan.clock
     ways_meet = rejoins(program)
-    slowest = max(device, key=lambda name: device[name].plan.interval)
-    interval = device[slowest].plan.interval
+    slowest = max(device, key=lambda name: device[name].token_interval)
+    interval = device[slowest].token_interval
     order, back = _order(program)
     latency, path, stores = _longest(program, device, ways_meet, order, back)
     return {
@@ -42,7 +42,7 @@ def configuration(program: Program, compiled: Mapping[str, Compiled]) -> dict[st
 
 
 def _interval(end: Endpoint, device: Mapping[str, Compiled]) -> int:
-    return device[end.instance].plan.interval if end.instance in device else 1
+    return device[end.instance].token_interval if end.instance in device else 1
 
 
 def _channel(program: Program, channel: Channel, device: Mapping[str, Compiled], ways_meet: bool) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from html import escape
 from itertools import pairwise
 from typing import Any
 
+from compiler.certificate import verdict
 from compiler.report import alike, state_rows, table_lines
 
 NODE_WIDTH, NODE_HEIGHT = 170, 58  # all sizes in pixels
@@ -106,10 +107,11 @@ def _channels(graph: dict[str, Any]) -> str:
 
 
 def _element(found: dict[str, Any]) -> str:
-    every = "a token every cycle" if found["ii"] == 1 else f"a token every {found['ii']} cycles"
     clock = f"estimated {found['estimated_mhz']:g} MHz (asked: {found['clock_mhz']:g})"
-    text = f"{every}, latency {found['depth']} cycles, {found['pipeline_bits']} bits of pipeline registers, {clock}"
+    text = f"{found['pace']}, latency {found['depth']} cycles, {found['pipeline_bits']} bits of pipeline registers, {clock}"
     parts = [f"<h3>{escape(found['element'])}</h3><p>{escape(text)}</p>"]
+    if "certificate" in found:
+        parts.append(f"<p>certified: {escape(verdict(found['certificate'], found['ii']))}</p>")
     states = [((row.name, row.size, row.place, row.update), False) for row in state_rows(found["states"])]
     if states:
         parts.append(_table(("state", "bits", "lives in", "update"), states))

@@ -20,7 +20,7 @@ from scapy.layers.l2 import Ether
 
 from bench.compiled import Rate, elements, fastest, flits, rates
 from bench.traffic import HOST, ROUTER
-from compiler.certificate import certify
+from compiler.certificate import certify, verdict
 from compiler.compile import Compiled
 
 HERE = Path(__file__).parent
@@ -85,7 +85,7 @@ def show(result: dict[str, Any], console: Console) -> None:
     heads = [f"cycles a packet, {count} flow{'s' if count != '1' else ''}" for count in counts]
     table = Table("update", "clock MHz", "II", "stages", "certified", *heads, "as the interpreter")
     for row in result["updates"]:
-        certified = "no" if row["certificate"]["failure"] else "yes"
+        certified = verdict(row["certificate"], row["ii"])
         cycles = [f"{row['cycles_per_packet'][count]:.2f}" for count in counts]
         same = "no" if row["disagreements"] else "yes"
         table.add_row(row["update"], f"{row['clock_mhz']:g}", str(row["ii"]), str(row["depth"]), certified, *cycles, same)

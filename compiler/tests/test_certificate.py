@@ -22,6 +22,15 @@ SMALL = (
     "RoundRobin_2",
     "Tee_packet_2",
 )  # all: ./sluice bench elements
+SIXTEENTH = """
+.element Sixteenth (uint<32> in -> uint<32> out) {
+    .state { uint<4> n; uint acc; }
+    .handler {
+        if (n == 0) { acc = read(in); n = 15; }
+        else { n -= 1; acc = acc * 3; if (n == 0) write(out, acc); }
+    }
+}
+"""
 LARGE = """
 .element Large (uint in -> uint out) {
     .state { uint<256> count[131072]; }
@@ -82,6 +91,31 @@ def test_a_slow_element_is_certified_for_its_interval_and_says_what_stalls_it() 
         "a signal is an iteration of its own (one for each call)",
         "a reset sweeps count (16 cycles)",
     )
+
+
+def test_an_element_that_iterates_over_a_token_is_not_certified_and_says_how_long_a_token_takes() -> None:
+    found = certify(compiled(SIXTEENTH))
+    assert found.interval == 1 and found.token_cycles == {"in": 16}
+    assert found.text.splitlines()[:2] == [
+        "Sixteenth: not certified: an iteration begins every cycle, but one token in 16 cycles",
+        "  in: one token in 16 cycles",
+    ]
+
+
+def test_a_cycle_for_the_end_of_a_packet_is_certified_and_said() -> None:
+    found = certify(compile_element(ELEMENTS["NVGREEncap_256"]))
+    assert (found.failure, found.cycles) == ("", 0)
+    assert found.text.splitlines()[1] == "  in: one token in 2 cycles"
+
+
+def test_a_memory_that_is_never_swept_is_not_certified() -> None:
+    slow = compiled(SLOW)
+    right = "  assign start_handler = u_v_count_ready && "
+    assert right in slow.text
+    never = slow.text.replace(".ready_o(u_v_count_ready)", ".ready_o()").replace(
+        right, f"  assign u_v_count_ready = 1'b0;\n{right}"
+    )
+    assert "c_begins" in certify(slow, never).failure
 
 
 @pytest.mark.parametrize(

@@ -118,3 +118,22 @@ def test_a_file_without_a_configuration_has_a_page_too(tmp_path: Path) -> None:
     elements = PROGRAM[: PROGRAM.index("Slow :: slow")]
     assert json.loads(report(tmp_path, elements, "--json", "--html", str(tmp_path / "p.html")))["configuration"] is None
     assert "<svg" not in (tmp_path / "p.html").read_text()
+
+
+def test_an_element_that_iterates_over_a_token_is_as_slow_as_that(tmp_path: Path) -> None:
+    slow = """.element Sixteenth (packet in -> packet out) {
+    .state { uint<4> n; flit kept; }
+    .handler {
+        if (n == 0) { kept = read(in); n = 15; }
+        else { n -= 1; if (n == 0) write(out, kept); }
+    }
+}
+Sixteenth :: s  from_tor -> s -> to_tor
+"""
+    rate = "an iteration every cycle, at worst one token in 16 cycles"
+    text = report(tmp_path, slow, "--html", str(tmp_path / "p.html"))
+    assert text.startswith(f"Sixteenth: {rate}, ")
+    assert rate in (tmp_path / "p.html").read_text()
+    found = json.loads(report(tmp_path, slow, "--json"))
+    assert found["elements"][0]["ii"] == 1 and found["elements"][0]["token_cycles"] == {"in": 16}
+    assert found["configuration"]["slowest"] == {"instance": "s", "element": "Sixteenth", "cycles_per_token": 16}
