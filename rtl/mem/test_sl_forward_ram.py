@@ -1,34 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sl_forward_ram: the proof that reads see every earlier write, the memory it becomes, and random traffic on few addresses."""
+"""sl_forward_ram: the memory it becomes, and random traffic on few addresses. Its proof: `testing/formal/fv_forward_ram.sv`."""
 
 import random
 
 import cocotb
-import pytest
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 from testing.cocotb.channel import start
-from testing.prove import ProofError, prove
 from testing.simulate import simulate
 from testing.synthesis import Memory, expect_memory
-
-
-def test_every_read_sees_the_latest_write() -> None:
-    prove("fv_forward_ram", depth=3)
-    prove("fv_forward_ram", mode="cover", depth=12)
-
-
-@pytest.mark.parametrize(
-    "mutation",
-    [
-        ("early_hit_q || (write", "early_hit_q && (write"),
-        ("|| (write_q && write_address_q == read_address)", ""),
-        ("!inside_q2 ? '0 :", ""),
-    ],
-)
-def test_a_missing_forward_is_found(mutation: tuple[str, str]) -> None:
-    with pytest.raises(ProofError):
-        prove("fv_forward_ram", mode="bmc", depth=12, mutation=("sl_forward_ram", *mutation))
 
 
 def test_words_are_in_block_ram() -> None:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof obligations of sl_pipe_gate around a pipeline of `Latency` stages, for all inputs and all lengths of runs (induction):
 // its FIFO never overflows however long the output waits, as many results leave as words entered, and the gate lets a
-// word in whenever fewer than it has places for are under way. That the FIFO keeps order: fv_fifo.
+// word in whenever fewer than it has places for are under way; the first word under way is offered Latency + 2 cycles after it
+// entered, or the output has been busy since. That the FIFO keeps order, without a gap: fv_fifo.
 module fv_pipe_gate #(
   parameter int unsigned Latency = 2  // stages of the pipeline, 1 or more
 ) (
@@ -27,6 +28,7 @@ module fv_pipe_gate #(
 
   int unsigned under_way, stored, read;
   logic [4:0]  owed_q = '0;  // words that entered and did not leave
+  logic [7:0]  waits_q = '0;  // cycles in which something was owed and nothing offered
 
   assign under_way = 32'($countones(valid_q)) + 32'(u_gate.u_fifo.count_o);
   assign stored    = 32'(u_gate.u_fifo.count_o) - 32'(out_valid);
@@ -37,8 +39,11 @@ module fv_pipe_gate #(
     valid_q <= rst_q ? '0 : Latency'({valid_q, stage_valid});
     data_q  <= (2 * Latency)'({data_q, ~stage_data});
     owed_q  <= owed_q + 5'(in_valid_i && in_ready && !rst_q) - 5'(out_valid && out_ready_i && !rst_q);
+    if (rst_q || owed_q == '0 || out_valid) waits_q <= '0;
+    else waits_q <= waits_q + 1'b1;
 
     if (!rst_q) begin
+      a_offers_in_time : assert (32'(waits_q) <= Latency + 1);
       a_there_is_room : assert (!valid_q[Latency-1] || u_gate.u_fifo.in_ready_o);
       a_owes_what_is_under_way : assert (32'(owed_q) == under_way && under_way <= Places);
       a_lets_in_until_full : assert (in_ready == (under_way != Places));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_skid, for all inputs and all lengths of runs (induction): one word, chosen freely among those that
-// enter, leaves once, unchanged, and behind exactly the words that entered before it; a waiting word holds still; without a
-// stall a word is out one cycle after it entered.
+// Proof obligations of sl_skid, for all inputs and all lengths of runs (induction): words leave once, unchanged and in order
+// (fv_watch); a waiting word holds still; whatever is inside is offered at once, so that a word leaves one cycle after it
+// entered when the receiver is ready; a word is taken unless two are inside.
 module fv_skid #(
   parameter int unsigned Width = 4  // bits of a word
 ) (
@@ -9,49 +9,34 @@ module fv_skid #(
   input logic [Width-1:0] in_data_i,
   input logic             in_valid_i,
   input logic             out_ready_i,
-  input logic             choose_i  // watch the word that enters now, if none is watched yet
+  input logic             choose_i
 );
   logic             rst_q = 1'b1;
-  logic             in_ready, out_valid;
-  logic [Width-1:0] out_data;
+  logic             in_ready, out_valid, leave, watching;
+  logic [Width-1:0] out_data, word;
+  logic [1:0]       held, ahead;
 
   sl_skid #(.Width(Width)) u_skid (
     .clk_i, .rst_i(rst_q), .in_data_i, .in_valid_i, .in_ready_o(in_ready),
     .out_data_o(out_data), .out_valid_o(out_valid), .out_ready_i
   );
 
-  logic             watching_q = 1'b0, done_q = 1'b0;
-  logic [Width-1:0] word_q;
-  logic [1:0]       inside_q = '0, ahead_q = '0;  // words inside; words inside before the watched one
-  logic             enter, leave;
-
-  assign enter = in_valid_i && in_ready && !rst_q;
   assign leave = out_valid && out_ready_i && !rst_q;
 
-  always_ff @(posedge clk_i) begin
-    rst_q    <= 1'b0;
-    inside_q <= inside_q + 2'(enter) - 2'(leave);
-    if (enter && choose_i && !watching_q && !done_q) begin
-      watching_q <= 1'b1;
-      word_q     <= in_data_i;
-      ahead_q    <= inside_q - 2'(leave);
-    end else if (watching_q && leave) begin
-      ahead_q <= ahead_q - 1'b1;
-      if (ahead_q == '0) begin
-        watching_q <= 1'b0;
-        done_q     <= 1'b1;
-      end
-    end
+  fv_watch #(.Width(Width), .Most(2)) u_watch (
+    .clk_i, .rst_i(rst_q), .choose_i, .enter_i(in_valid_i && in_ready && !rst_q), .enter_data_i(in_data_i), .leave_i(leave),
+    .out_valid_i(out_valid), .out_data_i(out_data), .watching_o(watching), .word_o(word), .ahead_o(ahead), .held_o(held)
+  );
 
+  always_ff @(posedge clk_i) begin
+    rst_q <= 1'b0;
     if (!rst_q) begin
-      a_holds_two_at_most : assert (inside_q <= 2'd2);
-      a_valid_says_what_is_inside : assert (out_valid == (inside_q != '0) && in_ready == (inside_q != 2'd2));
-      if (watching_q) a_is_still_inside : assert (ahead_q < inside_q);
-      if (watching_q && ahead_q == '0) a_leaves_unchanged_and_in_order : assert (out_data == word_q);
+      a_offers_what_is_inside : assert (out_valid == (held != '0));
+      a_takes_words_until_full : assert (in_ready == (held != 2'd2));
       // Where the second word is, for the induction.
-      a_spare_is_the_second : assert (u_skid.spare_valid_q == (inside_q == 2'd2));
-      if (watching_q && ahead_q == 2'd1) a_waits_behind : assert (u_skid.spare_q == word_q);
-      c_watched_word_leaves_from_behind : cover (watching_q && leave && ahead_q == 2'd1);
+      a_spare_is_the_second : assert (u_skid.spare_valid_q == (held == 2'd2));
+      if (watching && ahead == 2'd1) a_waits_behind : assert (u_skid.spare_q == word);
+      c_watched_word_leaves_from_behind : cover (watching && leave && ahead == 2'd1);
     end
   end
 

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every proof of this folder, in one table: how it is made, what must be reachable, and which broken parts it must refuse.
+
+`test_proofs.py` runs all of it; `docs/reference/proofs.md` is written from it (`python -m testing.formal.proofs`).
+A proof without covers or without a broken part cannot be put into the table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compiler.layouts import main as layouts
+from testing.lock import locked
+from testing.prove import prove
+from testing.simulate import GENERATED, ROOT
+
+FOLDER = Path(__file__).resolve().parent
+PAGE = ROOT / "docs" / "reference" / "proofs.md"
+HEAD = """# Proofs
+
+Written by `python -m testing.formal.proofs` from `testing/formal/proofs.py` and the first lines of the harnesses. SymbiYosys and
+z3 prove each row in `make test`: by induction for runs of every length, or bounded for all runs of so many steps from reset. For
+each, every cover is reached, so that the assumptions do leave the interesting runs, and each part broken on purpose is refuted.
+
+| harness | proved by | covers | broken parts refuted | what is assumed and promised |
+| --- | --- | --- | --- | --- |"""
+# Modules that harnesses are made of, and a stand-in for tables in certificates of elements.
+HELPERS = {"fv_watch", "fv_any_table"}
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A part broken on purpose: in `module`, `text` is replaced; the assertion `caught_by` must fail."""
+
+    module: str
+    text: str
+    replacement: str
+    caught_by: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A harness with one set of parameters. Mode `prove` is k-induction over `depth` steps, for runs of every length; `bmc` is all
+    runs of `depth` steps. All covers must be reached in `cover_depth` steps, all broken parts refuted in that many or `depth`."""
+
+    harness: str
+    mode: str
+    depth: int
+    cover_depth: int
+    broken: tuple[Broken, ...]
+    parameters: Mapping[str, int] = field(default_factory=dict)
+    constants: Mapping[str, int] = field(default_factory=dict)  # of the layouts, smaller than usual
+    synthesis: bool = False
+    flat: bool = False
+    multiclock: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mode not in ("prove", "bmc"):
+            raise ValueError(f"{self.name}: {self.mode} proves nothing")
+        if not self.broken:
+            raise ValueError(f"{self.name}: what does it refuse? Name a broken part.")
+        if not self.covers():
+            raise ValueError(f"{self.harness}.sv has no cover: its assumptions may leave no run at all")
+
+    @property
+    def name(self) -> str:
+        given = [f"{key}={value}" for key, value in {**self.parameters, **self.constants}.items()]
+        return " ".join([self.harness, *given])
+
+    @property
+    def text(self) -> str:
+        return (FOLDER / f"{self.harness}.sv").read_text()
+
+    def covers(self) -> list[str]:
+        """The labels of the harness's covers."""
+        return re.findall(r"(\w+) : cover \(", self.text)
+
+    def promise(self) -> str:
+        """The first lines of the harness, without the comment signs."""
+        lines = self.text.splitlines()[1:]
+        end = next(number for number, line in enumerate(lines) if not line.startswith("//"))
+        return " ".join(line[3:] for line in lines[:end])
+
+    def reach(self) -> str:
+        """For which runs it holds."""
+        return "induction" if self.mode == "prove" else f"bounded, {self.depth} steps"
+
+
+NO_METADATA = (
+    ".in_data_i(word)",
+    ".in_data_i({META_BITS'(0), word[FLIT_BITS-META_BITS-1:0]})",
+    "a_leaves_unchanged_and_in_order",
+)
+PROOFS = (
+    Proof(
+        "fv_skid", "prove", 2, 6,
+        (
+            Broken("sl_skid", "spare_valid_q ? spare_q : in_data_i", "in_data_i", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_skid", "<= spare_valid_q || in_valid_i;", "<= spare_valid_q;", "a_offers_what_is_inside"),
+        ),
+    ),
+    Proof(
+        "fv_fifo", "prove", 3, 14,
+        (
+            Broken("sl_fifo", "count_o != CountBits'(Depth - 1)", "1'b1", "a_takes_words_until_full"),
+            Broken("sl_fifo", "assign fetch = stored_any_q && out_free;", "assign fetch = 1'b0;", "a_is_on_its_way_out_in_time"),
+        ),
+    ),
+    Proof(
+        "fv_fifo", "prove", 3, 14,
+        (
+            Broken("sl_fifo", ".read_valid_i(fetch)", ".read_valid_i(1'b1)", "a_waits_in_the_register"),
+            Broken("sl_fifo", "(!read_valid_q || out_free);", "out_free && !read_valid_q;", "a_is_on_its_way_out_in_time"),
+        ),
+        {"Style": 1},
+    ),
+    Proof(
+        "fv_pipe_gate", "prove", 6, 20,
+        (
+            Broken("sl_pipe_gate", "in_flight_q != CountBits'(Depth - 1)", "1'b1", "a_lets_in_until_full"),
+            Broken("sl_fifo", "assign fetch = stored_any_q && out_free;", "assign fetch = 1'b0;", "a_offers_in_time"),
+        ),
+    ),
+    Proof(
+        "fv_merge", "prove", 3, 8,
+        (
+            Broken("sl_merge", "<= !word.eop;", "<= word.sop;", "a_inputs"),
+            Broken("sl_merge", *NO_METADATA),
+            Broken("sl_merge", "(!fast_valid_i || credit_q > 18'sd0)", "!fast_valid_i", "a_credit_gives_the_way"),
+        ),
+    ),
+    Proof(
+        "fv_packet_arbiter", "prove", 3, 10,
+        (
+            Broken("sl_packet_arbiter", "<= !word.eop;", "<= word.sop;", "a_inputs"),
+            Broken("sl_packet_arbiter", "if (pause_i && !locked_q) any", "any", "a_takes_a_flit_when_there_is_room"),
+            Broken("sl_packet_arbiter", *NO_METADATA),
+            Broken("sl_packet_arbiter", "(locked_q || !credit_q[turn_q][CreditBits-1])", "1'b1", "a_waiting_port_gets_its_turn"),
+        ),
+    ),
+    Proof(
+        "fv_packet_guard", "prove", 2, 5,
+        (
+            Broken("sl_packet_guard", "(inside_q || in_data_i.sop)", "1'b1", "a_first_flits_begin_packets"),
+            Broken("sl_packet_guard", "(inside_q && in_data_i.sop) ||", "", "a_first_flits_begin_packets"),
+            Broken("sl_packet_guard", "= !inside_q;", "= 1'b1;", "a_first_flits_begin_packets"),
+            Broken("sl_packet_guard", "in_valid_i && (inside_q || in_data_i.sop)", "in_valid_i && inside_q", "a_first_flits_leave"),
+        ),
+    ),
+    Proof(
+        "fv_forward_ram", "prove", 3, 12,
+        (
+            Broken("sl_forward_ram", "early_hit_q || (write", "early_hit_q && (write", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "|| (write_q && write_address_q == read_address)", "", "a_one_stage_word"),
+            Broken("sl_forward_ram", "!inside_q2 ? '0 :", "", "a_reads_zero_outside"),
+        ),
+    ),
+    Proof(
+        "fv_toeplitz", "prove", 4, 6,
+        (Broken("sl_toeplitz", "key[62 - bit_ -: 32]", "key[62 - (bit_ & 30) -: 32]", "a_adds_the_bits_of_the_key"),),
+    ),
+    # Steps enough for a whole write beside a live entry and a lookup behind it.
+    *(
+        Proof(
+            "fv_tcam", "bmc", 25 + block_ram, 28 + block_ram,
+            (Broken("sl_tcam_bank", ".Delay(Latency - 1)", ".Delay(Latency)", "a_matches_what_it_holds"),),
+            {"BlockRam": block_ram},
+            synthesis=True,
+        )
+        for block_ram in (0, 1)
+    ),
+    # A count in the first cycle, and its bound.
+    Proof(
+        "fv_counter_push", "bmc", 13, 13,
+        (Broken("sl_counter_push", "<= StampBits'(1);", "<= StampBits'(0);", "a_nothing_is_lost_or_late"),),
+        synthesis=True,
+        flat=True,
+    ),
+)  # fmt: skip
+
+
+def generated(proof: Proof) -> Path:
+    """Where the layouts are that this proof is about: the usual ones, or smaller ones, made here."""
+    if not proof.constants:
+        return GENERATED
+    folder = ROOT / "build" / "formal" / "-".join(["layouts", *(f"{key}-{value}" for key, value in proof.constants.items())])
+    with locked(folder.with_suffix(".lock")):
+        sets = [text for key, value in proof.constants.items() for text in ("--set", f"{key}={value}")]
+        if layouts(["--out", str(folder), *sets]) != 0:
+            raise ValueError(f"{proof.name}: no layouts")
+    return folder
+
+
+def run(proof: Proof, mode: str, depth: int, broken: Broken | None = None) -> None:
+    """One run of the prover; raises ProofError."""
+    prove(
+        proof.harness,
+        mode,
+        depth,
+        proof.parameters,
+        None if broken is None else (broken.module, broken.text, broken.replacement),
+        synthesis=proof.synthesis,
+        flat=proof.flat,
+        multiclock=proof.multiclock,
+        generated=generated(proof),
+    )
+
+
+def page() -> str:
+    """The reference page."""
+    rows = [
+        f"| `{proof.name}` | {proof.reach()} | {len(proof.covers())} | {len(proof.broken)} | {proof.promise()} |"
+        for proof in PROOFS
+    ]
+    return "\n".join([HEAD, *rows, ""])
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
