@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { DRAIN_CYCLES = 256, NO_EDIT = 0xffff };
+enum { DRAIN_CYCLES = 256, NO_EDIT = 0xffff, POLLS = 100000 };
 
 // A mask that names lanes must name one that is there, or the host: its packets would be forwarded to nowhere.
 static int check_ports(const struct sluice_device *device, unsigned slot, const struct sluice_action *action) {
@@ -45,22 +45,33 @@ int sluice_actions_check(const struct sluice_device *device, const struct sluice
     return 0;
 }
 
-static void wait_cycles(struct sluice_device *device, uint64_t until) {
+static int read_time(struct sluice_device *device, uint64_t *time) {
     uint32_t low = 0, high = 0;
-    do {
-        if (sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_LOW, &low) ||
-            sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_HIGH, &high))
-            return;
-    } while (((uint64_t)high << 32 | low) < until);
+    int result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_LOW, &low);
+    result = result ? result : sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_HIGH, &high);
+    *time = (uint64_t)high << 32 | low;
+    return result;
+}
+
+// Until a time at most DRAIN_CYCLES away.
+static int wait_cycles(struct sluice_device *device, uint64_t until) {
+    uint64_t now, end = 0;
+    for (unsigned i = 0; i < POLLS; i++) {
+        int result = read_time(device, &now);
+        if (result)
+            return result;
+        end = i == 0 ? (until < now + DRAIN_CYCLES ? until : now + DRAIN_CYCLES) : end;
+        if (now >= end)
+            return 0;
+    }
+    return sluice_fail(-ENODEV, "the device's time stands still");
 }
 
 static void release_edit(struct sluice_device *device, struct sluice_edit_table *table, uint16_t index) {
-    uint32_t low = 0, high = 0;
+    uint64_t now;
     if (index == NO_EDIT || --table->entries[index].holders > 0)
         return;
-    sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_LOW, &low);
-    sluice_read_locked(device, SLUICE_SHELL_REGISTERS_TIME_HIGH, &high);
-    table->entries[index].freed_at = ((uint64_t)high << 32 | low) + DRAIN_CYCLES;
+    table->entries[index].freed_at = read_time(device, &now) ? UINT64_MAX : now + DRAIN_CYCLES;
 }
 
 void sluice_edits_release(struct sluice_device *device, struct sluice_edit_table *table,
@@ -99,8 +110,8 @@ static int take_edit(struct sluice_device *device, struct sluice_edit_table *tab
     }
     if (oldest < 0)
         return sluice_fail(-ENOSPC, "all %d entries of the edit-data table are in use", SLUICE_EDIT_ENTRIES);
-    wait_cycles(device, table->entries[oldest].freed_at);
-    int result = write_edit(device, table, (uint16_t)oldest, value);
+    int result = wait_cycles(device, table->entries[oldest].freed_at);
+    result = result ? result : write_edit(device, table, (uint16_t)oldest, value);
     if (result)
         return result;
     memcpy(table->entries[oldest].value, value, SLUICE_EDIT_BYTES);

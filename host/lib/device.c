@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTROL_PAUSE = 2, CONTROL_LOSSLESS = 4, STATUS_IDLE = 2 };
+enum { CONTROL_PAUSE = 2, CONTROL_LOSSLESS = 4, STATUS_IDLE = 2, MOST_CLOCK_KHZ = 10000000 };
 
 static _Thread_local char error_text[256] = "no error";
 static pthread_mutex_t default_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,11 +34,34 @@ static int explain(int error, const char *verb, uint32_t address) {
     return error ? sluice_fail(error, "register %#x: the device refuses a %s", address, verb) : 0;
 }
 
+// A bus without a device reads all ones, wherever: where a register does, the magic tells whether the device is there.
+static int check_present(struct sluice_device *device, uint32_t address, uint32_t value) {
+    uint32_t magic = 0;
+    if (value != UINT32_MAX)
+        return 0;
+    int result = device->transport->reg_read(device->transport, SLUICE_SHELL_REGISTERS_MAGIC, &magic);
+    if (result)
+        return explain(result, "read", SLUICE_SHELL_REGISTERS_MAGIC);
+    return magic == SLUICE_DEVICE_MAGIC
+               ? 0
+               : sluice_fail(-ENODEV, "register %#x reads %#x and the magic %#x: the device is gone", address, value,
+                             magic);
+}
+
 int sluice_read_locked(struct sluice_device *device, uint32_t address, uint32_t *value) {
     int result = sluice_tell_rings_locked(device);
     result = result ? result : device->transport->reg_read(device->transport, address, value);
     sluice_hear_rings_locked(device);
-    return explain(result, "read", address);
+    return result ? explain(result, "read", address) : check_present(device, address, *value);
+}
+
+int sluice_read_fact_locked(struct sluice_device *device, uint32_t address, uint32_t most, uint32_t *value) {
+    int result = sluice_read_locked(device, address, value);
+    return result ? result : sluice_check_fact(address, *value, most);
+}
+
+int sluice_check_fact(uint32_t address, uint32_t value, uint32_t most) {
+    return value <= most ? 0 : sluice_fail(-EPROTO, "register %#x reads %u; the most is %u", address, value, most);
 }
 
 int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t value) {
@@ -46,6 +69,22 @@ int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t
     result = result ? result : device->transport->reg_write(device->transport, address, value);
     sluice_hear_rings_locked(device);
     return explain(result, "write", address);
+}
+
+int sluice_check_response(const struct sluice_response *response) {
+    switch (response->status) {
+    case SLUICE_STATUS_OK:
+        return 0;
+    case SLUICE_STATUS_ENOENT:
+    case SLUICE_STATUS_EEXIST:
+    case SLUICE_STATUS_EINVAL:
+    case SLUICE_STATUS_ENOSPC:
+        return sluice_fail(-(int)response->status, "rule %u: the device refuses it (errno %u)", response->rule_id,
+                           response->status);
+    default:
+        return sluice_fail(-EPROTO, "rule %u: the device answers %u, which means nothing", response->rule_id,
+                           response->status);
+    }
 }
 
 static int one_by_one(struct sluice_device *device, struct sluice_access *accesses, unsigned count) {
@@ -63,7 +102,11 @@ int sluice_batch_locked(struct sluice_device *device, struct sluice_access *acce
     int result = sluice_tell_rings_locked(device);
     result = result ? result : device->transport->reg_batch(device->transport, accesses, count, &done);
     sluice_hear_rings_locked(device);
-    return result ? explain(result, accesses[done].is_read ? "read" : "write", accesses[done].address) : 0;
+    if (result)
+        return explain(result, accesses[done].is_read ? "read" : "write", accesses[done].address);
+    for (unsigned i = 0; i < count && result == 0; i++)
+        result = accesses[i].is_read ? check_present(device, accesses[i].address, accesses[i].value) : 0;
+    return result;
 }
 
 int sluice_register_read(struct sluice_device *device, uint32_t address, uint32_t *value) {
@@ -80,9 +123,29 @@ int sluice_register_write(struct sluice_device *device, uint32_t address, uint32
     return result;
 }
 
+// The elements of the windows; in window 0 and that of the receive queues, how much of them there is.
+static int identify_windows(struct sluice_device *device) {
+    uint32_t value;
+    for (unsigned i = 0; i < device->windows; i++) {
+        uint32_t address = SLUICE_SHELL_REGISTERS_CAPABILITY + 4 * i;
+        int result = sluice_read_locked(device, address, &value);
+        if (result)
+            return result;
+        device->window[i].kind = (uint16_t)value;
+        if (device->window[i].kind == UINT16_MAX)
+            return sluice_fail(-EPROTO, "register %#x reads %#x: there is no such element", address, value);
+        device->queues = device->window[i].kind == SLUICE_ELEMENT_HOST ? value >> 16 : device->queues;
+        device->host_lanes = i == 0 ? value >> 24 : device->host_lanes;
+    }
+    if (device->queues > SLUICE_HOST_QUEUES || (device->host_lanes && device->host_lanes != device->lanes))
+        return sluice_fail(-EPROTO, "the device says that it has %u queues a lane and %u host lanes for %u lanes",
+                           device->queues, device->host_lanes, device->lanes);
+    return 0;
+}
+
 // Page 0 says what the device is; a device of other layouts would be misread bit by bit.
 static int identify(struct sluice_device *device) {
-    uint32_t magic, version, hash, value;
+    uint32_t magic, version, hash;
     int result;
     if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_MAGIC, &magic)) ||
         (result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_VERSION, &version)) ||
@@ -93,23 +156,15 @@ static int identify(struct sluice_device *device) {
     if (version != SLUICE_DEVICE_VERSION || hash != SLUICE_LAYOUT_HASH)
         return sluice_fail(-EPROTO, "the device has layouts %#x, the library %#x; build both from the same sources",
                            hash, SLUICE_LAYOUT_HASH);
-    if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_LANES, &value)))
+    if ((result = sluice_read_fact_locked(device, SLUICE_SHELL_REGISTERS_LANES, SLUICE_HOST_PORT, &device->lanes)) ||
+        (result =
+             sluice_read_fact_locked(device, SLUICE_SHELL_REGISTERS_CLOCK_KHZ, MOST_CLOCK_KHZ, &device->clock_khz)) ||
+        (result =
+             sluice_read_fact_locked(device, SLUICE_SHELL_REGISTERS_WINDOWS, SLUICE_MAX_WINDOWS, &device->windows)))
         return result;
-    device->lanes = value;
-    if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_CLOCK_KHZ, &device->clock_khz)) ||
-        (result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_WINDOWS, &value)))
-        return result;
-    if (value > SLUICE_MAX_WINDOWS)
-        return sluice_fail(-EPROTO, "the device has %u windows; the most is %d", value, SLUICE_MAX_WINDOWS);
-    device->windows = value;
-    for (unsigned i = 0; i < device->windows; i++) {
-        if ((result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_CAPABILITY + 4 * i, &value)))
-            return result;
-        device->window[i].kind = (uint16_t)value;
-        device->queues = device->window[i].kind == SLUICE_ELEMENT_HOST ? value >> 16 : device->queues;
-        device->host_lanes = i == 0 ? value >> 24 : device->host_lanes;
-    }
-    return 0;
+    if (device->lanes == 0)
+        return sluice_fail(-EPROTO, "the device says that it has no lanes");
+    return identify_windows(device);
 }
 
 static int attach_rings(struct sluice_device *device) {

@@ -9,6 +9,7 @@
 #include "transport.h"
 
 enum { SLUICE_MAX_WINDOWS = 16, SLUICE_RING_BUFFERS = 512, SLUICE_TABLES = 2 };
+enum { SLUICE_MOST_RULES = 1 << 22 }; // of a table
 
 struct sluice_rule_store; // rules.c
 
@@ -65,7 +66,13 @@ struct sluice_device {
     uint32_t push_cycles; // until counts are in host memory; 0: at once, or never
 };
 
+// All ones where the magic is not right either: -ENODEV, the device is gone.
 int sluice_read_locked(struct sluice_device *device, uint32_t address, uint32_t *value);
+// What sizes memory, or bounds a loop: -EPROTO above `most`.
+int sluice_read_fact_locked(struct sluice_device *device, uint32_t address, uint32_t most, uint32_t *value);
+int sluice_check_fact(uint32_t address, uint32_t value, uint32_t most);
+// What a table answered to an instruction on a rule: 0, its negative errno, or -EPROTO where there is no such answer.
+int sluice_check_response(const struct sluice_response *response);
 int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t value);
 // Accesses one after the other, up to the first that fails.
 int sluice_batch_locked(struct sluice_device *device, struct sluice_access *accesses, unsigned count);

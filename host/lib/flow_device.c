@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "device.h"
 #include "sluice/sluice.h"
-#include "transport.h"
 
 enum { WORD = 4, BLOCK = 4 * WORD, POLLS = 100000 };
 enum { HALF = SLUICE_FLOW_OPERAND_BYTES / 2 }; // of an operand
@@ -21,6 +21,7 @@ enum { BLOCKS = (SLUICE_INSTRUCTION_BYTES + BLOCK - 1) / BLOCK };
 enum { RESPONSE_WORDS = SLUICE_RESPONSE_BYTES / WORD };
 enum { MOST = 4 + (SLUICE_FLOW_OPERAND_BYTES + SLUICE_INSTRUCTION_BYTES) / WORD }; // accesses of an operation
 enum { STATUS_READY = 1, WORD_CYCLES = 2 }; // a register access takes that many cycles or more
+enum { MOST_GROUPS = 256, MOST_LATENCY = 1 << 16 };
 
 struct sluice_flow_device {
     struct sluice_flow_bus bus;
@@ -154,7 +155,7 @@ static int execute(void *context, const struct sluice_flow_operation *op) {
         device->is_operand_known |= has_operand(op);
         struct sluice_response response = response_of(&batch);
         if (response.kind)
-            return -(int)response.status;
+            return sluice_check_response(&response);
         batch.count = 0;
     }
     return -ENODEV;
@@ -181,24 +182,36 @@ static int counters(void *context, uint8_t table_id, uint32_t rule_id, struct sl
     return result;
 }
 
+// Sizes; memory is made of them.
+static int read_facts(struct sluice_flow_device *device) {
+    const struct {
+        uint32_t address, most, *value;
+    } facts[] = {{SLUICE_FLOW_REGISTERS_GROUPS, MOST_GROUPS, &device->groups},
+                 {SLUICE_FLOW_REGISTERS_GROUP_ENTRIES, SLUICE_MOST_RULES, &device->group_entries},
+                 {SLUICE_OFU_REGISTERS_ENTRIES + 4, SLUICE_MOST_RULES, &device->ternary_entries},
+                 {SLUICE_OFU_REGISTERS_LATENCY, MOST_LATENCY, &device->latency}};
+    int result = 0;
+    for (unsigned i = 0; i < sizeof facts / sizeof *facts && result == 0; i++) {
+        result = read_word(device, facts[i].address, facts[i].value);
+        result = result ? result : sluice_check_fact(facts[i].address, *facts[i].value, facts[i].most);
+    }
+    if (result == 0 && (uint64_t)device->groups * device->group_entries > SLUICE_MOST_RULES)
+        return sluice_fail(-EPROTO, "the flow table says that it has %u groups of %u rules", device->groups,
+                           device->group_entries);
+    return result;
+}
+
 static int open_device(struct sluice_flow_device *device) {
     uint32_t kind = 0, status = 0;
     int result = read_word(device, SLUICE_OFU_REGISTERS_KIND, &kind);
     if (result == 0 && kind != SLUICE_ELEMENT_FLOW_TABLE)
         return sluice_fail(-ENODEV, "the window is of an element of kind %u, not of a flow table", kind);
-    const struct {
-        uint32_t address, *value;
-    } facts[] = {{SLUICE_FLOW_REGISTERS_GROUPS, &device->groups},
-                 {SLUICE_FLOW_REGISTERS_GROUP_ENTRIES, &device->group_entries},
-                 {SLUICE_OFU_REGISTERS_ENTRIES + 4, &device->ternary_entries},
-                 {SLUICE_OFU_REGISTERS_LATENCY, &device->latency}};
-    for (unsigned i = 0; i < sizeof facts / sizeof *facts && result == 0; i++)
-        result = read_word(device, facts[i].address, facts[i].value);
+    result = result ? result : read_facts(device);
     for (unsigned i = 0; i < POLLS && result == 0 && !(status & STATUS_READY); i++)
         result = read_word(device, SLUICE_OFU_REGISTERS_STATUS, &status);
-    if (result == 0)
-        result = write_word(device, SLUICE_OFU_REGISTERS_CONTROL, 1);
-    return result ? sluice_fail(result, "the flow table's window does not answer") : 0;
+    if (result == 0 && !(status & STATUS_READY))
+        return sluice_fail(-ENODEV, "the flow table's memories are never cleared");
+    return result ? result : write_word(device, SLUICE_OFU_REGISTERS_CONTROL, 1);
 }
 
 int sluice_flow_device_new(const struct sluice_flow_bus *bus, struct sluice_flow_device **out) {

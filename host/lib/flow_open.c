@@ -9,6 +9,7 @@
 #include "flow_mirror.h"
 
 enum { MIRROR_TRIES = 100 }; // then someone else changes rules all the time
+enum { MOST_RECORDS = 4 * SLUICE_MOST_RULES, MOST_PUSH_CYCLES = 1 << 26 };
 
 struct sluice_flows {
     struct sluice_device *device;
@@ -48,7 +49,7 @@ static int open_mirror(struct sluice_flows *flows, const struct sluice_flow_tabl
         return result;
     if ((result = read_register(flows, SLUICE_FLOW_REGISTERS_PUSH_TERNARY, &flows->ternary_record)))
         return result;
-    if (flows->ternary_record < hashed || flows->ternary_record > records ||
+    if (flows->ternary_record < hashed || flows->ternary_record > records || records > MOST_RECORDS ||
         records - flows->ternary_record < table->ternary_entries)
         return sluice_fail(-EPROTO, "the device has %u records of counters, the TCAM's from %u on, for %u and %u rules",
                            records, flows->ternary_record, hashed, table->ternary_entries);
@@ -59,7 +60,8 @@ static int open_mirror(struct sluice_flows *flows, const struct sluice_flow_tabl
         return result;
     flows->mirror = memory;
     uint32_t cycles = 0;
-    result = read_register(flows, SLUICE_FLOW_REGISTERS_PUSH_CYCLES, &cycles);
+    if (!(result = read_register(flows, SLUICE_FLOW_REGISTERS_PUSH_CYCLES, &cycles)))
+        result = sluice_check_fact(SLUICE_FLOW_REGISTERS_PUSH_CYCLES, cycles, MOST_PUSH_CYCLES);
     __atomic_store_n(&flows->device->push_cycles, cycles, __ATOMIC_RELAXED);
     return result;
 }

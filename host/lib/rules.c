@@ -128,8 +128,10 @@ static struct sluice_rule_store *store_of(struct sluice_device *device, uint16_t
     store->is_lpm = ofu_id == SLUICE_ELEMENT_LPM;
     for (uint32_t i = 0; i < SLUICE_TABLES && *result == 0; i++) {
         uint32_t entries = 0, key_bits = 0;
-        if (!(*result = sluice_read_locked(device, store->base + SLUICE_OFU_REGISTERS_ENTRIES + 4 * i, &entries)) &&
-            !(*result = sluice_read_locked(device, store->base + SLUICE_OFU_REGISTERS_KEY_BITS + 4 * i, &key_bits)))
+        uint32_t at = store->base + SLUICE_OFU_REGISTERS_ENTRIES + 4 * i;
+        uint32_t bits_at = store->base + SLUICE_OFU_REGISTERS_KEY_BITS + 4 * i;
+        if (!(*result = sluice_read_fact_locked(device, at, SLUICE_MOST_RULES, &entries)) &&
+            !(*result = sluice_read_fact_locked(device, bits_at, SLUICE_KEY_BITS, &key_bits)))
             *result = make_table(&store->tables[i], entries, key_bits);
     }
     if (*result != 0) {
@@ -221,10 +223,7 @@ static int answer(struct sluice_device *device, struct sluice_rule_store *store)
     for (unsigned i = 0; i < sizeof bytes; i++)
         bytes[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
     sluice_response_unpack(&response, bytes);
-    if (response.status == SLUICE_STATUS_OK)
-        return 0;
-    return sluice_fail(-(int)response.status, "rule %u: the device refuses it (errno %u)", response.rule_id,
-                       response.status);
+    return sluice_check_response(&response);
 }
 
 // One instruction checked and its edit data taken; what must be undone if the device refuses it stays with the caller.

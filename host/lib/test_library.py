@@ -4,8 +4,11 @@
 import ctypes as c
 import errno
 import ipaddress
+import json
+import os
 import random
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -372,6 +375,35 @@ def test_a_length_that_cannot_be_is_cut_to_one_that_can(failing: Path, monkeypat
     buffers = -(-sizes[0] // L.BUFFER_DATA_SIZE)
     assert set(sizes) == {min(max(length, 1), L.EGRESS_BYTES)} and len(sizes) == -(-512 // buffers)
     library.sluice_device_close(handle)
+
+
+def test_registers_that_read_all_ones_are_an_error_and_no_hang(failing: Path) -> None:
+    command = [sys.executable, "-m", "host.lib.testing.broken_registers", str(failing)]
+    paths = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, cwd=ROOT, env=paths, capture_output=True, text=True, timeout=300, check=False)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0, f"hang or crash with {lines[-1]}: {done.stderr[-2000:]}"
+    whole, *broken = [line for line in lines if "results" in line]
+    assert all(result >= 0 for name, result, _ in whole["results"] if name != "sluice_flows_mirrored"), whole
+    named = {name for name, *_ in whole["results"]}
+    ones = {int(line["case"]["FAILING_ONES"]): line["results"] for line in broken if "FAILING_ONES" in line["case"]}
+    assert len(ones) > 50 and len(broken) > len(ones) + 40
+    allowed = {-errno.ENODEV, -errno.EPROTO, -errno.ENOSPC, -errno.ENOENT, -errno.EEXIST, -errno.EAGAIN}
+    for line in broken:
+        results = line["results"]
+        assert all(result >= 0 or (result in allowed and text) for _, result, text in results), line
+        if "FAILING_GONE" in line["case"] and int(line["case"]["FAILING_GONE"]) < 300:
+            assert results[-1][1] == -errno.ENODEV and "the device is gone" in results[-1][2], line
+    sizes = ["SHELL_REGISTERS_LANES", "SHELL_REGISTERS_CLOCK_KHZ", "SHELL_REGISTERS_WINDOWS", "SHELL_REGISTERS_CAPABILITY"]
+    for name in sizes:
+        (opened,) = ones[getattr(L, name)]
+        assert opened[1] == -errno.EPROTO, (name, opened)
+    for name in ("OFU_REGISTERS_ENTRIES", "OFU_REGISTERS_KEY_BITS"):
+        found = {call: result for call, result, _ in ones[L.WINDOW_SIZE + getattr(L, name)]}
+        assert found["sluice_ofu_init"] == -errno.EPROTO and set(found) == named, (name, found)
+    for name in ("FLOW_REGISTERS_GROUPS", "FLOW_REGISTERS_GROUP_ENTRIES", "OFU_REGISTERS_LATENCY", "FLOW_REGISTERS_PUSH_RECORDS"):
+        found = {call: result for call, result, _ in ones[2 * L.WINDOW_SIZE + getattr(L, name)]}
+        assert found["sluice_flows_open"] == -errno.EPROTO, (name, found)
 
 
 def test_a_table_that_never_answers_an_instruction_is_an_error_and_no_hang(failing: Path) -> None:

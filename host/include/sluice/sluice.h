@@ -88,7 +88,8 @@ int sluice_fail(int error, const char *format, ...) __attribute__((format(printf
 // `sim-process:timeout=MILLISECONDS,lib=PATH` says after how long without an answer it counts as gone). Without `lib=`,
 // the environment's SLUICE_SIM_LIB. Or `functional:`, the flow-table configuration as software, without time
 // (docs/design/functional.md). -EINVAL: no such transport; -ENODEV: it cannot be loaded or is no Sluice device;
-// -EPROTO: its layouts are not those of this library.
+// -EPROTO: its layouts are not those of this library, or it says of itself what cannot be. A device whose registers all
+// read all ones was removed: every call that reads one returns -ENODEV.
 int sluice_device_open(const char *uri, struct sluice_device **device);
 void sluice_device_close(struct sluice_device *device);
 

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // A simulated device that fails, for the tests of the library: its page 0 is right, and after FAILING_AFTER register
 // accesses (environment) it answers no more. FAILING_MAGIC and FAILING_HASH replace what page 0 says. With
-// FAILING_LENGTH every buffer of the to-host ring is a packet that claims this length.
+// FAILING_LENGTH every buffer of the to-host ring is a packet that claims this length. With FAILING_WINDOWS=4 it has a
+// flow table and receive queues too, and its tables answer that all went well. Then FAILING_ONES is the address of a
+// register that reads all ones, and after FAILING_GONE accesses every register does, as of a card that was removed.
+// FAILING_TRACE is a file that gets the address of each register that is read.
 #include "sim_model.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sluice_layouts.h"
 
-enum { LANES = 2 };
+enum { LANES = 2, READY_AND_ANSWERED = 1 | 1 << 16 };
+enum { LPM = SLUICE_WINDOW_SIZE, FLOWS = 2 * SLUICE_WINDOW_SIZE };
 
 struct sim_model {
     uint64_t cycles, accesses;
@@ -48,36 +53,87 @@ static int answers(struct sim_model *model) {
     return model->accesses++ < setting("FAILING_AFTER", UINT32_MAX);
 }
 
-int sim_model_reg_read(struct sim_model *model, uint32_t address, uint32_t *value) {
-    *value = 0;
+static uint32_t response_word(uint32_t word) {
+    const struct sluice_response response = {.kind = SLUICE_INSTRUCTION_POPULATE, .status = SLUICE_STATUS_OK};
+    uint32_t words[SLUICE_RESPONSE_BYTES / 4];
+    sluice_response_pack(&response, (uint8_t *)words);
+    return words[word];
+}
+
+static uint32_t shell_register(const struct sim_model *model, uint32_t address) {
     switch (address) {
     case SLUICE_SHELL_REGISTERS_MAGIC:
-        *value = setting("FAILING_MAGIC", SLUICE_DEVICE_MAGIC);
-        break;
+        return setting("FAILING_MAGIC", SLUICE_DEVICE_MAGIC);
     case SLUICE_SHELL_REGISTERS_VERSION:
-        *value = SLUICE_DEVICE_VERSION;
-        break;
+        return SLUICE_DEVICE_VERSION;
     case SLUICE_SHELL_REGISTERS_LAYOUT_HASH:
-        *value = setting("FAILING_HASH", SLUICE_LAYOUT_HASH);
-        break;
+        return setting("FAILING_HASH", SLUICE_LAYOUT_HASH);
     case SLUICE_SHELL_REGISTERS_LANES:
-        *value = LANES;
-        break;
+        return LANES;
     case SLUICE_SHELL_REGISTERS_WINDOWS:
-        *value = 2;
-        break;
+        return setting("FAILING_WINDOWS", 2);
+    case SLUICE_SHELL_REGISTERS_TIME_LOW:
+        return (uint32_t)(16 * model->accesses);
     case SLUICE_SHELL_REGISTERS_CAPABILITY + 4:
-        *value = SLUICE_ELEMENT_LPM;
-        break;
-    case SLUICE_WINDOW_SIZE + SLUICE_OFU_REGISTERS_ENTRIES:
-        *value = 16;
-        break;
-    case SLUICE_WINDOW_SIZE + SLUICE_OFU_REGISTERS_KEY_BITS:
-        *value = 32;
-        break;
+        return SLUICE_ELEMENT_LPM;
+    case SLUICE_SHELL_REGISTERS_CAPABILITY + 8:
+        return SLUICE_ELEMENT_FLOW_TABLE;
+    case SLUICE_SHELL_REGISTERS_CAPABILITY + 12:
+        return SLUICE_ELEMENT_HOST | 1 << 16;
     default:
-        break;
+        return 0;
     }
+}
+
+static uint32_t table_register(uint32_t address) {
+    int answers = getenv("FAILING_WINDOWS") != NULL;
+    switch (address) {
+    case LPM + SLUICE_OFU_REGISTERS_ENTRIES:
+        return 16;
+    case LPM + SLUICE_OFU_REGISTERS_KEY_BITS:
+        return 32;
+    case LPM + SLUICE_OFU_REGISTERS_STATUS:
+    case FLOWS + SLUICE_OFU_REGISTERS_STATUS:
+        return answers ? READY_AND_ANSWERED : 0;
+    case LPM + SLUICE_OFU_REGISTERS_RESPONSE:
+    case FLOWS + SLUICE_OFU_REGISTERS_RESPONSE:
+        return answers ? response_word(0) : 0;
+    case LPM + SLUICE_OFU_REGISTERS_RESPONSE + 4:
+    case FLOWS + SLUICE_OFU_REGISTERS_RESPONSE + 4:
+        return answers ? response_word(1) : 0;
+    case FLOWS + SLUICE_OFU_REGISTERS_KIND:
+        return SLUICE_ELEMENT_FLOW_TABLE;
+    case FLOWS + SLUICE_FLOW_REGISTERS_GROUPS:
+        return 2;
+    case FLOWS + SLUICE_FLOW_REGISTERS_GROUP_ENTRIES:
+        return 8;
+    case FLOWS + SLUICE_OFU_REGISTERS_ENTRIES + 4:
+        return 4;
+    case FLOWS + SLUICE_OFU_REGISTERS_LATENCY:
+        return 10;
+    case FLOWS + SLUICE_FLOW_REGISTERS_PUSH_RECORDS:
+        return 20;
+    case FLOWS + SLUICE_FLOW_REGISTERS_PUSH_TERNARY:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+static void trace(uint32_t address) {
+    const char *path = getenv("FAILING_TRACE");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file)
+        return;
+    (void)fprintf(file, "%u\n", address);
+    (void)fclose(file);
+}
+
+int sim_model_reg_read(struct sim_model *model, uint32_t address, uint32_t *value) {
+    trace(address);
+    *value = address < SLUICE_WINDOW_SIZE ? shell_register(model, address) : table_register(address);
+    if (address == setting("FAILING_ONES", UINT32_MAX) || model->accesses >= setting("FAILING_GONE", UINT32_MAX))
+        *value = UINT32_MAX;
     return answers(model) ? 0 : -ETIMEDOUT;
 }
 
