@@ -23,11 +23,11 @@ class BuildError(RuntimeError):
     """The library does not compile; the text is the compiler's."""
 
 
-def build(extra: Sequence[str] = ("-O2",)) -> Path:
-    """The library compiled with these flags; raises BuildError with the compiler's words."""
+def build(extra: Sequence[str] = ("-O2",), more: Sequence[Path] = ()) -> Path:
+    """The library compiled with these flags, and more sources (of tests); raises BuildError with the compiler's words."""
     sources = sorted(p for folder in ("lib", "switch", "lanes", "run") for p in (HOST / folder).glob("*.c"))
     program = f'-DSLUICE_DEVICE_PROGRAM="{build_program()}"'
-    return _compile("libsluice-{}.so", ["-fPIC", "-shared", "-fvisibility=default", program, *extra], sources)
+    return _compile("libsluice-{}.so", ["-fPIC", "-shared", "-fvisibility=default", program, *extra], [*sources, *more])
 
 
 def build_program() -> Path:

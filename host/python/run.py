@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run from Python: captures, or interfaces of this machine, through a simulated device, with the software switch as its
-slow path (`host/run/run.h`)."""
+slow path (`host/run/run.h`). What leaves a run over captures is judged by `host/judge`."""
 
 from __future__ import annotations
 
 import ctypes as c
+import errno
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import sluice_layouts as layouts
 
+from host.judge.compare import Findings, Source, Traffic, expect
+from host.judge.rules import read_rules as read_judged_rules
 from host.python.device import Device, SluiceError, load
 
 LANES = layouts.HOST_PORT
@@ -24,11 +29,56 @@ class COptions(c.Structure):
     _fields_ = (
         ("lanes", c.c_uint32),
         ("inputs", c.c_char_p * LANES),
-        ("outputs", c.c_char_p * LANES),
         ("rules", c.c_void_p),
         ("repeat", c.c_uint32),
-        ("check", c.c_uint32),
     )
+
+
+class CPacketPlace(c.Structure):
+    """struct capture_packet."""
+
+    _fields_ = (("offset", c.c_uint64), ("time", c.c_uint64), ("size", c.c_uint32))
+
+
+class CCapture(c.Structure):
+    """struct capture."""
+
+    _fields_ = (
+        ("packets", c.POINTER(CPacketPlace)),
+        ("bytes", c.c_void_p),
+        *((name, c.c_uint64) for name in ("count", "room", "used", "space", "snapped")),
+    )
+
+    def read(self) -> list[tuple[int, bytes]]:
+        """Each packet's time and bytes."""
+        base = self.bytes or 0
+        found = (self.packets[n] for n in range(self.count))
+        return [(packet.time, c.string_at(base + packet.offset, packet.size)) for packet in found]
+
+
+class CSeen(c.Structure):
+    """struct sluice_run_seen."""
+
+    _fields_ = (("lane", c.c_uint32), ("number", c.c_uint64))
+
+
+class CTraffic(c.Structure):
+    """struct sluice_run_traffic."""
+
+    _fields_ = (
+        ("inputs", CCapture * LANES),
+        ("outputs", CCapture * LANES),
+        ("seen", c.POINTER(CSeen)),
+        ("seen_count", c.c_uint64),
+        ("seen_room", c.c_uint64),
+    )
+
+    def read(self, lanes: int, repeat: int) -> Traffic:
+        """A copy for the judge."""
+        inputs = [self.inputs[lane].read() for lane in range(lanes)]
+        outputs = [[data for _, data in self.outputs[lane].read()] for lane in range(lanes)]
+        seen = (self.seen[n] for n in range(self.seen_count))
+        return Traffic(inputs, outputs, [Source(it.lane, it.number) for it in seen], repeat)
 
 
 class CLiveOptions(c.Structure):
@@ -73,10 +123,9 @@ class Result(c.Structure):
         *_counts("faults", "not_eligible", "misses"),
         *_counts("installed", "deleted", "evicted", "expired", "refused", "fences", "routes", "routes_left"),
         *_counts("latency_min", "latency_median", "latency_p99", "latency_count"),
-        *_counts("expected", "differing", "missing", "extra", "snapped"),
+        *_counts("strays", "snapped"),
         ("seconds", c.c_double),
         ("device_seconds", c.c_double),
-        ("check_seconds", c.c_double),
         ("series_count", c.c_uint32),
         ("sample_count", c.c_uint32),
         ("finished", c.c_uint32),
@@ -85,18 +134,27 @@ class Result(c.Structure):
         ("notes", c.c_char * NOTES),
     )
 
+    findings: Findings | None = None  # of the check, where there was one
+    check_seconds = 0.0
+    judged = 0  # packets that the check has looked at so far
+
     @property
     def text(self) -> str:
-        """The notes: damaged inputs, the first differing packets."""
-        return str(self.notes.decode(errors="replace"))
+        """The notes: damaged inputs, strays, what the check found."""
+        notes = str(self.notes.decode(errors="replace"))
+        return notes + "".join(f"{note}\n" for note in (self.findings.notes if self.findings else ()))
 
     @property
     def good(self) -> bool:
-        """Everything was sent, and every output packet is what the software switch alone sends."""
-        return bool(self.finished) and self.differing == self.missing == self.extra == 0
+        """Everything was sent and checked, and every packet that left is what the rules file asks for."""
+        return bool(self.finished) and not self.strays and self.findings is not None and not self.findings.wrong
 
 
 PROGRESS = c.CFUNCTYPE(c.c_int, c.POINTER(Result), c.c_void_p)
+
+
+class Stopped(Exception):
+    """`progress` stopped a run over captures: nothing was written."""
 
 
 class RulesError(ValueError):
@@ -150,11 +208,11 @@ def check_rules(path: Path) -> None:
     library.sluice_rules_free(read_rules(library, path))
 
 
-def run(what: Run | LiveRun, progress: Callable[[Result], bool] | None = None) -> Result:
-    """Run; `progress` is called now and then and stops the run by returning True.
+def run(what: Run | LiveRun, progress: Callable[[Result], bool] = lambda result: False) -> Result:
+    """Run; `progress` is called now and then and stops it by returning True: a live run ends, one over captures raises Stopped.
 
-    Raises RulesError, or SluiceError where an input cannot be read, an interface cannot be opened, an output cannot be
-    written, or the device fails.
+    Outputs of captures are written when the check is through, whole, whatever it found. Raises RulesError, or SluiceError where an
+    input cannot be read, an interface cannot be opened, an output cannot be written, or the device fails.
     """
     library = load()
     library.sluice_rules_free.argtypes = [c.c_void_p]
@@ -162,29 +220,58 @@ def run(what: Run | LiveRun, progress: Callable[[Result], bool] | None = None) -
     rules = read_rules(library, what.rules)
     try:
         with Device(dict(what.sizes), library, what.device) as device:
-            return _run(device, rules, what, progress)
+            inputs = what.inputs if isinstance(what, Run) else what.interfaces
+            lanes = max(len(inputs), len(what.outputs), int(library.sluice_rules_lanes(rules)))
+            if lanes > device.lanes:
+                needed = "captures" if isinstance(what, Run) else "interfaces"
+                raise SluiceError(22, f"{lanes} lanes are needed ({needed}, outputs, rules); the device has {device.lanes}")
+            run_them = _run_captures if isinstance(what, Run) else _run_live
+            return run_them(device, rules, what, lanes, progress)  # type: ignore[arg-type]
     finally:
         library.sluice_rules_free(rules)
 
 
-def _run(device: Device, rules: c.c_void_p, what: Run | LiveRun, progress: Callable[[Result], bool] | None) -> Result:
-    inputs = [str(name) for name in (what.inputs if isinstance(what, Run) else what.interfaces)]
-    lanes = max(len(inputs), len(what.outputs), int(device.library.sluice_rules_lanes(rules)))
-    if lanes > device.lanes:
-        needed = "captures" if isinstance(what, Run) else "interfaces"
-        raise SluiceError(22, f"{lanes} lanes are needed ({needed}, outputs, rules); the device has {device.lanes}")
-    options: COptions | CLiveOptions
-    if isinstance(what, Run):
-        call, options = "sluice_run", COptions(lanes=lanes, rules=rules, repeat=what.repeat, check=int(what.check))
-        names = options.inputs
-    else:
-        call, options = "sluice_run_live", CLiveOptions(lanes=lanes, rules=rules, seconds=what.seconds)
-        names = options.interfaces
-    for lane, name in enumerate(inputs):
-        names[lane] = name.encode()
-    for lane, output in enumerate(what.outputs):
-        options.outputs[lane] = str(output).encode() if output else None
+def _callback(progress: Callable[[Result], bool]) -> Any:
+    return PROGRESS(lambda seen, _: int(progress(seen.contents)))
+
+
+def _run_live(device: Device, rules: c.c_void_p, what: LiveRun, lanes: int, progress: Callable[[Result], bool]) -> Result:
+    options = CLiveOptions(lanes=lanes, rules=rules, seconds=what.seconds)
+    options.interfaces[: len(what.interfaces)] = [name.encode() for name in what.interfaces]
+    options.outputs[: len(what.outputs)] = [str(output).encode() if output else None for output in what.outputs]
     result = Result()
-    callback = PROGRESS(lambda seen, _: int(bool(progress and progress(seen.contents))))
-    device.call(call, c.byref(options), c.byref(result), callback, None)
+    device.call("sluice_run_live", c.byref(options), c.byref(result), _callback(progress), None)
     return result
+
+
+def _run_captures(device: Device, rules: c.c_void_p, what: Run, lanes: int, progress: Callable[[Result], bool]) -> Result:
+    options = COptions(lanes=lanes, rules=rules, repeat=what.repeat)
+    options.inputs[: len(what.inputs)] = [str(name).encode() for name in what.inputs]
+    result, traffic = Result(), CTraffic()
+    try:
+        device.call("sluice_run", c.byref(options), c.byref(result), c.byref(traffic), _callback(progress), None)
+        if what.check:
+            _judge(what, result, traffic.read(lanes, what.repeat), progress)
+        for lane, output in enumerate(what.outputs):
+            if output:
+                device.call("sluice_run_write", c.byref(traffic), lane, str(output).encode(), device=False)
+    except SluiceError as error:
+        if error.errno == errno.EINTR:
+            raise Stopped from error
+        raise
+    finally:
+        device.library.sluice_run_traffic_free(c.byref(traffic))
+    return result
+
+
+def _judge(what: Run, result: Result, traffic: Traffic, progress: Callable[[Result], bool]) -> None:
+    start = time.monotonic()
+
+    def tell(judged: int, _: int) -> None:
+        result.judged = judged
+        if progress(result):
+            raise Stopped
+
+    expected = expect(read_judged_rules(what.rules), len(traffic.outputs), traffic, tell)
+    result.findings = expected.compare(traffic.outputs)
+    result.check_seconds = time.monotonic() - start

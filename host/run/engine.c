@@ -2,11 +2,11 @@
 #include "engine.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "check.h"
 
 enum {
     FENCE_STEP = 16,
@@ -21,6 +21,15 @@ double engine_seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void run_note(struct sluice_run_result *result, const char *format, ...) {
+    size_t used = strlen(result->notes);
+    va_list arguments;
+    va_start(arguments, format);
+    if (used + 2 < sizeof result->notes)
+        vsnprintf(result->notes + used, sizeof result->notes - used, format, arguments);
+    va_end(arguments);
 }
 
 static int out_of_memory(void) {
@@ -149,7 +158,7 @@ int engine_collect(struct engine *engine) {
                 note_latency(engine, (uint32_t)size, (uint32_t)(info.first_cycle - info.ingress_cycle)))
                 return -ENOMEM;
             if (lane >= engine->lanes) {
-                engine->result->extra++;
+                engine->result->strays++;
                 run_note(engine->result, "a packet left lane %u, which the run does not have\n", lane);
             } else if ((result = engine->calls->leave(engine, lane, engine->buffer, (uint32_t)size, &info))) {
                 return result;
@@ -180,13 +189,13 @@ static int decide(struct engine *engine, const struct sluice_packet *packet) {
     if (packet->ingress_port >= engine->lanes) {
         run_note(engine->result, "the device shows a packet of lane %u, which the run does not have\n",
                  packet->ingress_port);
-        engine->result->extra++;
+        engine->result->strays++;
         return 0;
     }
     int wanted = engine->calls->show(engine, packet, &time);
     if (wanted <= 0)
         return wanted;
-    int size = sluice_switch_process(engine->sw, packet->bytes, packet->size, packet->ingress_port, (uint32_t)time,
+    int size = sluice_switch_process(engine->sw, packet->bytes, packet->size, packet->ingress_port, time,
                                      engine->decided, ENGINE_PACKET, &decision);
     if (size < 0)
         return size;

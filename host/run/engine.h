@@ -64,4 +64,7 @@ static inline uint64_t engine_flits(uint32_t size) {
 
 double engine_seconds(void); // monotonic
 
+// A line for people, as long as there is room.
+void run_note(struct sluice_run_result *result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #endif

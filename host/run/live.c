@@ -7,8 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "capture.h"
-#include "check.h"
 #include "engine.h"
 #include "port.h"
 

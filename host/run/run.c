@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "capture.h"
-#include "check.h"
 #include "engine.h"
 
 enum {
@@ -17,7 +15,6 @@ enum {
 };
 
 struct lane_state {
-    struct capture input, output;
     uint64_t next, matched; // next packet to send; next that the host may show (both over all rounds)
 };
 
@@ -25,9 +22,9 @@ struct run {
     struct engine engine; // first: the calls find the run by it
     const struct sluice_run_options *options;
     struct sluice_run_result *result;
+    struct sluice_run_traffic *traffic;
     struct lane_state lanes[SLUICE_RUN_LANES];
-    struct check_seen *seen;
-    uint64_t seen_count, seen_room, idle_steps, series_step;
+    uint64_t idle_steps, series_step;
 };
 
 // Read the inputs, add up what is to be sent.
@@ -35,7 +32,7 @@ static int load(struct run *run) {
     char text[512];
     run->engine.start_time = UINT64_MAX;
     for (uint32_t lane = 0; lane < run->options->lanes; lane++) {
-        struct capture *input = &run->lanes[lane].input;
+        struct capture *input = &run->traffic->inputs[lane];
         if (!run->options->inputs[lane])
             continue;
         int status = capture_read(input, run->options->inputs[lane], text, sizeof text);
@@ -56,10 +53,11 @@ static int feed(struct run *run) {
     int moved = 0;
     for (uint32_t lane = 0; lane < run->options->lanes; lane++) {
         struct lane_state *it = &run->lanes[lane];
-        while (it->next < it->input.count * run->options->repeat) {
-            uint64_t index = it->next % it->input.count;
-            const struct capture_packet *packet = &it->input.packets[index];
-            int result = sluice_lane_send(run->engine.device, lane, capture_bytes(&it->input, index), packet->size, 0);
+        const struct capture *input = &run->traffic->inputs[lane];
+        while (it->next < input->count * run->options->repeat) {
+            uint64_t index = it->next % input->count;
+            const struct capture_packet *packet = &input->packets[index];
+            int result = sluice_lane_send(run->engine.device, lane, capture_bytes(input, index), packet->size, 0);
             if (result == -EAGAIN)
                 break;
             if (result)
@@ -75,51 +73,53 @@ static int feed(struct run *run) {
     return moved;
 }
 
-// Which packet of its lane's capture the host is shown: packets of a lane keep their order.
+// The number of the packet that the host is shown, in its lane's capture over all rounds, or -1: packets of a lane keep
+// their order.
 static int64_t match(struct run *run, const struct sluice_packet *packet) {
     struct lane_state *it = &run->lanes[packet->ingress_port];
-    for (; it->matched < it->next; it->matched++) {
-        uint64_t index = it->matched % it->input.count;
-        const struct capture_packet *candidate = &it->input.packets[index];
-        if (candidate->size == packet->size &&
-            memcmp(capture_bytes(&it->input, index), packet->bytes, packet->size) == 0) {
-            it->matched++;
-            return (int64_t)index;
+    const struct capture *input = &run->traffic->inputs[packet->ingress_port];
+    for (uint64_t number = it->matched; number < it->next; number++) {
+        uint64_t index = number % input->count;
+        if (input->packets[index].size == packet->size &&
+            memcmp(capture_bytes(input, index), packet->bytes, packet->size) == 0) {
+            it->matched = number + 1;
+            return (int64_t)number;
         }
     }
     return -1;
 }
 
-static int see(struct run *run, uint32_t lane, uint64_t index) {
-    if (run->seen_count == run->seen_room) {
-        run->seen_room = run->seen_room ? 2 * run->seen_room : 4096;
-        struct check_seen *more = realloc(run->seen, run->seen_room * sizeof *more);
+static int see(struct sluice_run_traffic *traffic, uint32_t lane, uint64_t number) {
+    if (traffic->seen_count == traffic->seen_room) {
+        traffic->seen_room = traffic->seen_room ? 2 * traffic->seen_room : 4096;
+        struct sluice_run_seen *more = realloc(traffic->seen, traffic->seen_room * sizeof *more);
         if (!more)
             return sluice_fail(-ENOMEM, "out of memory");
-        run->seen = more;
+        traffic->seen = more;
     }
-    run->seen[run->seen_count++] = (struct check_seen){lane, index};
+    traffic->seen[traffic->seen_count++] = (struct sluice_run_seen){lane, number};
     return 0;
 }
 
 static int show(struct engine *engine, const struct sluice_packet *packet, uint64_t *time) {
     struct run *run = (struct run *)engine;
-    int64_t index = match(run, packet);
-    if (index < 0) {
+    const struct capture *input = &run->traffic->inputs[packet->ingress_port];
+    int64_t number = match(run, packet);
+    if (number < 0) {
         run_note(run->result, "the device shows a packet of %u bytes that lane %u did not get\n", packet->size,
                  packet->ingress_port);
-        run->result->extra++;
+        run->result->strays++;
         return 0;
     }
-    *time = run->lanes[packet->ingress_port].input.packets[index].time;
-    return see(run, packet->ingress_port, (uint64_t)index) ? -ENOMEM : 1;
+    *time = input->packets[(uint64_t)number % input->count].time;
+    return see(run->traffic, packet->ingress_port, (uint64_t)number) ? -ENOMEM : 1;
 }
 
 static int leave(struct engine *engine, uint32_t lane, const uint8_t *bytes, uint32_t size,
                  const struct sluice_lane_info *info) {
     struct run *run = (struct run *)engine;
     uint64_t clock_khz = run->result->clock_khz ? run->result->clock_khz : 1;
-    return capture_add(&run->lanes[lane].output, bytes, size,
+    return capture_add(&run->traffic->outputs[lane], bytes, size,
                        engine->start_time + info->first_cycle * 1000 / clock_khz);
 }
 
@@ -165,48 +165,28 @@ static int loop(struct run *run, sluice_run_progress progress, void *context) {
         if (progress && step % PROGRESS_STEPS == 0) {
             engine_report(&run->engine);
             if (progress(run->result, context))
-                return 0;
+                return sluice_fail(-EINTR, "stopped");
         }
     }
 }
 
-static int write_outputs(struct run *run) {
+int sluice_run_write(const struct sluice_run_traffic *traffic, uint32_t lane, const char *path) {
     char text[512];
-    int result = 0;
-    for (uint32_t lane = 0; lane < run->options->lanes; lane++) {
-        if (!run->options->outputs[lane])
-            continue;
-        int status = capture_write(&run->lanes[lane].output, run->options->outputs[lane], text, sizeof text);
-        if (status) {
-            run_note(run->result, "%s\n", text);
-            result = sluice_fail(status, "%s", text);
-        }
-    }
-    return result;
+    int status = capture_write(&traffic->outputs[lane], path, text, sizeof text);
+    return status ? sluice_fail(status, "%s", text) : 0;
 }
 
-static int compare(struct run *run) {
-    struct capture inputs[SLUICE_RUN_LANES], outputs[SLUICE_RUN_LANES];
-    for (uint32_t lane = 0; lane < run->options->lanes; lane++) {
-        inputs[lane] = run->lanes[lane].input;
-        outputs[lane] = run->lanes[lane].output;
-    }
-    struct check check = {
-        inputs, outputs, run->seen, run->seen_count, run->options->rules, run->options->lanes, run->options->repeat};
-    return check_run(&check, run->result);
-}
-
-static void tear_down(struct run *run) {
+void sluice_run_traffic_free(struct sluice_run_traffic *traffic) {
     for (uint32_t lane = 0; lane < SLUICE_RUN_LANES; lane++) {
-        capture_free(&run->lanes[lane].input);
-        capture_free(&run->lanes[lane].output);
+        capture_free(&traffic->inputs[lane]);
+        capture_free(&traffic->outputs[lane]);
     }
-    free(run->seen);
-    engine_close(&run->engine);
+    free(traffic->seen);
+    memset(traffic, 0, sizeof *traffic);
 }
 
 int sluice_run(struct sluice_device *device, const struct sluice_run_options *options, struct sluice_run_result *result,
-               sluice_run_progress progress, void *context) {
+               struct sluice_run_traffic *traffic, sluice_run_progress progress, void *context) {
     static const struct engine_calls calls = {leave, show};
     struct run run = {.engine = {.device = device,
                                  .rules = options->rules,
@@ -215,7 +195,8 @@ int sluice_run(struct sluice_device *device, const struct sluice_run_options *op
                                  .result = result,
                                  .calls = &calls},
                       .options = options,
-                      .result = result};
+                      .result = result,
+                      .traffic = traffic};
     double start = engine_seconds();
     int status;
     memset(result, 0, sizeof *result);
@@ -229,15 +210,9 @@ int sluice_run(struct sluice_device *device, const struct sluice_run_options *op
         run.series_step = result->packets / SLUICE_RUN_SERIES + 1;
         status = loop(&run, progress, context);
         result->device_seconds = engine_seconds() - device_start;
-        int counted = engine_finish(&run.engine), written = write_outputs(&run);
-        status = status ? status : counted ? counted : written;
-        if (!status && options->check) {
-            double check_start = engine_seconds();
-            status = compare(&run);
-            result->check_seconds = engine_seconds() - check_start;
-        }
+        status = status ? status : engine_finish(&run.engine);
     }
-    tear_down(&run);
+    engine_close(&run.engine);
     result->seconds = engine_seconds() - start;
     result->finished = status == 0;
     return status;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run: captures through a simulated device with the software switch as its slow path, and the check of every output
-// packet against the software switch alone.
+// A run: captures through a simulated device with the software switch as its slow path. What it moved is there for a
+// check (host/judge).
 #ifndef SLUICE_RUN_H
 #define SLUICE_RUN_H
 
 #include <stdint.h>
 
+#include "capture.h"
 #include "sluice/sluice.h"
 #include "switch.h"
 
@@ -20,12 +21,23 @@ enum {
 };
 
 struct sluice_run_options {
-    uint32_t lanes;                        // captures and outputs, at most the device's lanes
-    const char *inputs[SLUICE_RUN_LANES];  // pcap or pcapng; NULL: nothing comes in there
-    const char *outputs[SLUICE_RUN_LANES]; // pcap; NULL: not written
+    uint32_t lanes;                       // captures and outputs, at most the device's lanes
+    const char *inputs[SLUICE_RUN_LANES]; // pcap or pcapng; NULL: nothing comes in there
     const struct sluice_rules *rules;
     uint32_t repeat; // send every capture this often, 1 or more
-    uint32_t check;  // 1: compare with the software switch alone
+};
+
+// A packet that the host saw.
+struct sluice_run_seen {
+    uint32_t lane;
+    uint64_t number; // in the lane's capture, counted over all rounds
+};
+
+// What a run moved.
+struct sluice_run_traffic {
+    struct capture inputs[SLUICE_RUN_LANES], outputs[SLUICE_RUN_LANES];
+    struct sluice_run_seen *seen; // in this order: bridged packets teach the switch
+    uint64_t seen_count, seen_room;
 };
 
 struct sluice_run_point {
@@ -53,23 +65,27 @@ struct sluice_run_result {
     uint64_t installed, deleted, evicted, expired, refused, fences; // rule operations
     uint64_t routes, routes_left; // routes in the device's table, and those it has no room for
     uint64_t latency_min, latency_median, latency_p99, latency_count; // cycles, of hits
-    uint64_t expected, differing, missing, extra;                     // the check
+    uint64_t strays;  // packets at a lane that the run does not have, or shown to the host though no lane got them
     uint64_t snapped; // input packets of which the capture holds a part only; sent as they are
-    double seconds, device_seconds, check_seconds;
+    double seconds, device_seconds;
     uint32_t series_count, sample_count;
     uint32_t finished;
     struct sluice_run_point series[SLUICE_RUN_SERIES];
     struct sluice_run_sample samples[SLUICE_RUN_SAMPLES];
-    char notes[4096]; // lines: damaged inputs, the first differing packets
+    char notes[4096]; // lines: damaged inputs, strays
 };
 
-// Called now and then with the counts so far; not 0: stop (what has left is written and checked).
+// Called now and then with the counts so far; not 0: stop.
 typedef int (*sluice_run_progress)(const struct sluice_run_result *result, void *context);
 
-// Run. 0, also where packets differ (see `differing`, `missing`, `extra`); a negative errno with sluice_error_text()
-// where an input cannot be read at all, an output cannot be written, or the device fails. Outputs are written whole.
+// Run. 0; -EINTR where `progress` stopped it; another negative errno with sluice_error_text() where an input cannot be
+// read at all or the device fails. `traffic` is all 0 before; sluice_run_traffic_free frees it, whatever is returned.
 int sluice_run(struct sluice_device *device, const struct sluice_run_options *options, struct sluice_run_result *result,
-               sluice_run_progress progress, void *context);
+               struct sluice_run_traffic *traffic, sluice_run_progress progress, void *context);
+void sluice_run_traffic_free(struct sluice_run_traffic *traffic);
+
+// Write what left a lane as pcap: whole or not at all. 0 or a negative errno.
+int sluice_run_write(const struct sluice_run_traffic *traffic, uint32_t lane, const char *path);
 
 struct sluice_live_options {
     uint32_t lanes;                           // interfaces and outputs, at most the device's lanes

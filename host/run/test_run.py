@@ -15,7 +15,7 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 from host.python.device import SluiceError
-from host.python.run import Result, RulesError, Run, run
+from host.python.run import Result, RulesError, Run, Stopped, run
 from testing.models import tunnels
 from testing.simulate import ROOT
 
@@ -171,6 +171,18 @@ def test_packets_that_leave_while_the_last_rules_are_installed_are_collected(tmp
         assert result.good and len(out) == 2, (size, result.text)
 
 
+def test_equal_flows_of_two_lanes_need_no_order_between_them(tmp_path: Path) -> None:
+    """Captures of both sides of a router: behind it, two flows have become one."""
+
+    def flow(lane: int, ttl: int) -> list[bytes]:
+        ether = Ether(src="02:00:00:00:02:02", dst=f"02:00:00:00:00:0{lane}")
+        packet = ether / IP(src="10.1.0.1", dst="10.2.0.1", ttl=ttl) / UDP(sport=7, dport=7)
+        return [bytes(packet / Raw(bytes(200) + n.to_bytes(4, "big"))) for n in range(30)]
+
+    result, (_, out) = ask(tmp_path, ROUTES, flow(0, 9), flow(1, 8))
+    assert result.good and len(out) == 60, result.text
+
+
 def test_random_bytes_change_nothing_for_the_packets_behind_them(tmp_path: Path) -> None:
     choose = random.Random(SEED)
 
@@ -251,6 +263,18 @@ def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SluiceError) as caught:
         run(Run(tmp_path / "a.rules", [path], [tmp_path / "nowhere" / "out.pcap"]))
     assert "out.pcap" in str(caught.value)
+
+
+def test_a_run_that_is_stopped_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a.rules").write_text(ROUTES)
+    path, out = write(tmp_path / "in.pcap", [bytes(good(0))]), tmp_path / "out.pcap"
+    out.write_text("before")
+    with pytest.raises(Stopped):
+        run(Run(tmp_path / "a.rules", [path], [out]), lambda result: True)
+    judged = []
+    with pytest.raises(Stopped):
+        run(Run(tmp_path / "a.rules", [path], [out], repeat=5000), lambda result: judged.append(result.judged) or result.judged > 0)
+    assert judged[-1] > 0 and out.read_text() == "before" and not list(tmp_path.glob("*.unfinished"))
 
 
 def test_rules_with_errors_run_nothing(tmp_path: Path) -> None:

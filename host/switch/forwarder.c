@@ -25,15 +25,15 @@ struct trie {
 
 // A learned address; `key` 0: free.
 struct station {
-    uint64_t key; // bit 63, VLAN, MAC
-    uint32_t seen;
+    uint64_t key;  // bit 63, VLAN, MAC
+    uint64_t seen; // microseconds
     uint8_t lane;
 };
 
 struct sluice_switch {
     const struct sluice_rules *rules;
     uint8_t lanes;
-    uint32_t mac_idle_us;
+    uint64_t mac_idle_us;
     struct trie routes[2]; // IPv4, IPv6
     struct station stations[SETS][WAYS];
     struct sluice_switch_counters counters;
@@ -143,12 +143,12 @@ static struct station *station_set(struct sluice_switch *sw, uint64_t key) {
     return sw->stations[(key * 0x9e3779b97f4a7c15ULL) >> 32 & (SETS - 1)];
 }
 
-static int is_current(const struct sluice_switch *sw, const struct station *station, uint32_t now_us) {
-    return station->key && now_us - station->seen < sw->mac_idle_us;
+static int is_current(const struct sluice_switch *sw, const struct station *station, uint64_t now_us) {
+    return station->key && now_us < station->seen + sw->mac_idle_us;
 }
 
 // Remembers where an address is; a full set forgets the one not seen for longest.
-static void learn(struct sluice_switch *sw, uint64_t key, uint8_t lane, uint32_t now_us) {
+static void learn(struct sluice_switch *sw, uint64_t key, uint8_t lane, uint64_t now_us) {
     struct station *set = station_set(sw, key), *place = &set[0];
     for (unsigned n = 0; n < WAYS; n++) {
         if (set[n].key == key) {
@@ -157,14 +157,14 @@ static void learn(struct sluice_switch *sw, uint64_t key, uint8_t lane, uint32_t
         }
         if (!place->key)
             continue;
-        if (!set[n].key || now_us - set[n].seen > now_us - place->seen)
+        if (!set[n].key || set[n].seen < place->seen)
             place = &set[n];
     }
     *place = (struct station){.key = key, .seen = now_us, .lane = lane};
 }
 
 // The lane of an address, or ANY_LANE where it is not known.
-static uint8_t find_station(struct sluice_switch *sw, uint64_t key, uint32_t now_us) {
+static uint8_t find_station(struct sluice_switch *sw, uint64_t key, uint64_t now_us) {
     const struct station *set = station_set(sw, key);
     for (unsigned n = 0; n < WAYS; n++)
         if (set[n].key == key && is_current(sw, &set[n], now_us))
@@ -176,7 +176,7 @@ static int is_group(uint64_t mac) {
     return mac >> 40 & 1;
 }
 
-static void bridge(struct sluice_switch *sw, const struct sluice_phv_record *record, uint8_t lane, uint32_t now_us,
+static void bridge(struct sluice_switch *sw, const struct sluice_phv_record *record, uint8_t lane, uint64_t now_us,
                    struct sluice_decision *decision) {
     uint64_t dst = record->phv.eth_dst, src = record->phv.eth_src;
     uint32_t others = ((1U << sw->lanes) - 1) & ~(1U << lane), mask = others;
@@ -259,7 +259,7 @@ static void count(struct sluice_switch_counters *counters, uint32_t size, const 
 
 // Parses and decides. Where it drops without an action set that says so, the set is DROP: executing it gives the same
 // answer.
-static int decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint32_t now_us,
+static int decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint64_t now_us,
                   struct sluice_phv_record *record, struct sluice_decision *decision) {
     memset(decision, 0, sizeof *decision);
     if (lane >= sw->lanes)
@@ -302,7 +302,7 @@ int sluice_switch_new(const struct sluice_rules *rules, uint8_t lanes, struct sl
         return -ENOMEM;
     sw->rules = rules;
     sw->lanes = lanes;
-    sw->mac_idle_us = rules->policy.mac_idle * 1000000U;
+    sw->mac_idle_us = rules->policy.mac_idle * 1000000ULL;
     for (uint32_t n = 0; n < rules->route_count; n++) {
         const struct sluice_route *each = &rules->routes[n];
         int error = trie_add(&sw->routes[each->version != 4], each, n);
@@ -323,13 +323,13 @@ void sluice_switch_free(struct sluice_switch *sw) {
     free(sw);
 }
 
-int sluice_switch_decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint32_t now_us,
+int sluice_switch_decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint64_t now_us,
                          struct sluice_decision *decision) {
     struct sluice_phv_record record;
     return decide(sw, packet, size, lane, now_us, &record, decision);
 }
 
-int sluice_switch_process(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint32_t now_us,
+int sluice_switch_process(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint64_t now_us,
                           uint8_t *out, uint32_t capacity, struct sluice_decision *decision) {
     struct sluice_phv_record record;
     int error = decide(sw, packet, size, lane, now_us, &record, decision);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The software switch: what decides for packets that the device has no rule for, and the oracle that its output is
-// compared with. Rules come from one file (docs/guide/rules.md); the parser, the actions and the deparser do what the
-// RTL does, bit for bit. No globals, no allocation per packet; a `struct sluice_switch` belongs to one thread at a
-// time, rules may be shared.
+// The software switch: what decides for packets that the device has no rule for. Rules come from one file
+// (docs/guide/rules.md); the parser, the actions and the deparser do what the RTL does, bit for bit. No globals, no
+// allocation per packet; a `struct sluice_switch` belongs to one thread at a time, rules may be shared.
 
 #ifndef SLUICE_SWITCH_H
 #define SLUICE_SWITCH_H
@@ -181,14 +180,14 @@ int sluice_switch_new(const struct sluice_rules *rules, uint8_t lanes, struct sl
 void sluice_switch_free(struct sluice_switch *sw);
 
 // Decides for a packet that came from a lane; learns its source where it is bridged. The answer depends on the packet,
-// the lane, the rules and what bridged packets before it taught (`now_us`, which may wrap, only ages that). 0, or
-// -EINVAL for a lane that is not there.
-int sluice_switch_decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint32_t now_us,
+// the lane, the rules and what bridged packets before it taught (`now_us` only ages that, and may be earlier than it
+// was). 0, or -EINVAL for a lane that is not there.
+int sluice_switch_decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint64_t now_us,
                          struct sluice_decision *decision);
 
 // Decides, executes, and writes the packet as it leaves to `out`. The new size (0: dropped), or as sluice_switch_decide
 // and sluice_deparse. The lanes that it goes to are in `decision`.
-int sluice_switch_process(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint32_t now_us,
+int sluice_switch_process(struct sluice_switch *sw, const uint8_t *packet, uint32_t size, uint8_t lane, uint64_t now_us,
                           uint8_t *out, uint32_t capacity, struct sluice_decision *decision);
 
 // Counters; valid as long as the switch.

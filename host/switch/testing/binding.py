@@ -295,7 +295,7 @@ class Switch:
     def decide(self, packet: bytes, lane: int = 0, now: int = 0) -> Decision:
         """sluice_switch_decide."""
         decision = Decision()
-        arguments = (packet, len(packet), ctypes.c_uint8(lane), ctypes.c_uint32(now), ctypes.byref(decision))
+        arguments = (packet, len(packet), ctypes.c_uint8(lane), ctypes.c_uint64(now), ctypes.byref(decision))
         status = library().sluice_switch_decide(self.handle, *arguments)
         if status:
             raise OSError(-status, os.strerror(-status))
@@ -308,7 +308,7 @@ class Switch:
             packet,
             len(packet),
             ctypes.c_uint8(lane),
-            ctypes.c_uint32(now),
+            ctypes.c_uint64(now),
             out,
             len(packet) + GROWTH,
             ctypes.byref(decision),
