@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from compiler.frontend import ast
 from compiler.frontend import ast_element as tree
@@ -15,6 +16,8 @@ from compiler.frontend.source import Note, Span, closest
 ASSIGNMENTS = ("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>=")
 PLACEMENTS = ("constexpr", "register", "local", "global")
 MAX_BLOCKS = 24
+MOST_BLOCKS = 4 * MAX_BLOCKS  # beyond it blocks are skipped, not read
+MAX_ARMS = 500  # of an if
 KEYWORDS = ("if", "else", "for", "while", "switch", "case", "default", "break", "continue", "return", "goto_state")
 
 
@@ -31,6 +34,7 @@ class StatementParser(Parser):
     """Statements of handlers, signals and functions."""
 
     blocks = 0
+    too_deep = False  # and said so, in this body
 
     # Expressions
 
@@ -131,15 +135,31 @@ class StatementParser(Parser):
     def block(self) -> tree.Block:
         """`{ ... }`, going on behind a broken statement."""
         start = self.expect("{")
-        self.blocks += 1
-        try:
-            if self.blocks > MAX_BLOCKS:
-                raise self.fail("a simpler program", f"at most {MAX_BLOCKS} blocks in each other", "E0203")
-            statements = self._statements_until("}")
-        finally:
-            self.blocks -= 1
+        with self._inside() as is_readable:
+            statements = self._statements_until("}") if is_readable else self._skip_to_end()
         end = self._close(start)
         return tree.Block(statements, start.span.to(end.span))
+
+    @contextmanager
+    def _inside(self) -> Iterator[bool]:
+        """One block deeper: too deep is an error, once in each body. Gives False where it is too deep even to be read."""
+        self.blocks += 1
+        try:
+            if self.blocks > MAX_BLOCKS and not self.too_deep:
+                self.too_deep = True
+                self.fail("a simpler program", f"at most {MAX_BLOCKS} blocks in each other", "E0203")
+            yield self.blocks <= MOST_BLOCKS
+        finally:
+            self.blocks -= 1
+            self.too_deep = self.too_deep and self.blocks > 0
+
+    def _skip_to_end(self) -> tuple[tree.Statement, ...]:
+        """Go to the `}` that ends this block."""
+        depth = 0
+        while not self.at_end() and not (depth == 0 and self.at("}")):
+            depth += self.at("{") - self.at("}")
+            self.next()
+        return ()
 
     def _close(self, start: Token) -> Token:
         """The `}` of a `{`."""
@@ -206,6 +226,8 @@ class StatementParser(Parser):
             return []
         if self.at(*C_WORDS) and (self.peek().kind is Kind.NAME or self.peek().text == "{"):
             raise self.fail("a statement", C_WORDS[self.token.text])
+        if self.at("else") and self.too_deep:
+            raise Recover  # behind an if that was not read
         if self.at("case", "default", "else"):
             raise self.fail("a statement", "'else' stands behind an if, 'case' and 'default' in a switch")
         if self.at("."):
@@ -351,13 +373,10 @@ class StatementParser(Parser):
         if self.at("{"):
             return self.block()
         start = self.token.span
-        self.blocks += 1
-        try:
-            if self.blocks > MAX_BLOCKS:
-                raise self.fail("a simpler program", f"at most {MAX_BLOCKS} statements in each other", "E0203")
+        with self._inside() as is_readable:
+            if not is_readable:
+                raise Recover
             statements = tuple(self.statement())
-        finally:
-            self.blocks -= 1
         return tree.Block(statements, start.to(self.tokens[self.index - 1].span))
 
     def _condition(self, word: str) -> ast.Expression:
@@ -368,10 +387,23 @@ class StatementParser(Parser):
         return condition
 
     def _if(self) -> tree.If:
-        start = self.next().span
-        condition = self._condition("if")
-        then = self._body()
-        otherwise = self._body() if self.accept("else") else None
+        """An if with all its `else if`, which are as deep in other blocks as the first."""
+        arms: list[tuple[Span, ast.Expression, tree.Block]] = []
+        otherwise = None
+        while True:
+            start = self.next().span
+            if len(arms) == MAX_ARMS:
+                self.fail("a simpler program", f"at most {MAX_ARMS} times 'else if'; look it up in an array", "E0203")
+            arms.append((start, self._condition("if"), self._body()))
+            if not self.accept("else"):
+                break
+            if not self.at("if"):
+                otherwise = self._body()
+                break
+        for start, condition, then in reversed(arms[1:]):
+            arm = tree.If(condition, then, otherwise, start.to((otherwise or then).span))
+            otherwise = tree.Block((arm,), arm.span)
+        start, condition, then = arms[0]
         return tree.If(condition, then, otherwise, start.to((otherwise or then).span))
 
     def _unroll(self) -> ast.Expression | None:
