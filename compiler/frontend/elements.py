@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -195,7 +196,7 @@ class ElementBuilder(Flows):
         found: list[tuple[str, str]] = []
         for node in self.node.natives:
             path = Path(node.span.source.name).parent / node.file
-            if not any((folder / path).is_file() for folder in (Path.cwd(), ROOT)):
+            if not any(os.path.isfile(folder / path) for folder in (Path.cwd(), ROOT)):  # noqa: PTH113 - of any length
                 self.diagnostics.error("E0609", f"there is no file '{path}'", node.span, "a native body stands beside the program")
             found.append((node.language.text, str(path)))
         return tuple(found)

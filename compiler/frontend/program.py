@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
@@ -91,9 +92,10 @@ class Loader:
     def _import(self, item: tree.Import, path: Path, imported: Scope) -> None:
         for folder in (path.parent, LIBRARY, LAYOUTS):
             candidate = (folder / item.path).resolve()
-            if candidate.is_file() and LAYOUTS in candidate.parents:
+            is_file = os.path.isfile(candidate)  # noqa: PTH113 - a path that is too long is none either
+            if is_file and LAYOUTS in candidate.parents:
                 return  # layouts are always visible
-            found = self.file(candidate) if candidate.is_file() else None
+            found = self.file(candidate) if is_file else None
             if found is None:
                 continue
             if item.namespace:

@@ -205,3 +205,10 @@ def test_what_is_imported_can_have_a_namespace(tmp_path):
     assert found is not None and not diagnostics
     mine, theirs, other = found.instances
     assert not mine.element.states and theirs.element.states and other.element is mine.element
+
+
+@pytest.mark.parametrize("text", ['import "{}.sl";', '.element E (packet in -> packet out) {{ .native sv "{}.sv" }}'])
+def test_a_file_name_that_is_too_long_is_an_error_like_any_other(text):
+    diagnostics = Diagnostics()
+    assert load_text(text.format("x" * 5000), "test.sl", diagnostics) is None
+    assert [error.code for error in diagnostics.sorted()] == ["E0609"]
