@@ -2,10 +2,12 @@
 #include "capture.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SNAPSHOT = 65535 };
@@ -78,7 +80,7 @@ int capture_read(struct capture *capture, const char *path, char *text, unsigned
 struct capture_file {
     pcap_t *kind;
     pcap_dumper_t *file;
-    char path[4096], unfinished[4096];
+    char path[4096], unfinished[4096]; // `unfinished` "": written as it is, no regular file
 };
 
 static void capture_abandon(struct capture_file *it) {
@@ -89,21 +91,43 @@ static void capture_abandon(struct capture_file *it) {
     free(it);
 }
 
+// Open what it is written to. 0, or a negative errno.
+static int open_target(struct capture_file *it, const char *path) {
+    struct stat found;
+    char whole[PATH_MAX];
+    int exists = stat(path, &found) == 0;
+    if (exists && (S_ISCHR(found.st_mode) || S_ISFIFO(found.st_mode))) {
+        FILE *file = fopen(path, "wb");
+        int error = errno;
+        snprintf(it->path, sizeof it->path, "%s", path);
+        it->file = file ? pcap_dump_fopen(it->kind, file) : NULL;
+        return it->file ? 0 : file ? -EIO : -error;
+    }
+    if (exists && !S_ISREG(found.st_mode))
+        return S_ISDIR(found.st_mode) ? -EISDIR : -EOPNOTSUPP;
+    if (exists && realpath(path, whole)) // what a link leads to is replaced, not the link
+        path = whole;
+    if ((unsigned)snprintf(it->path, sizeof it->path, "%s", path) >= sizeof it->path - sizeof ".unfinished")
+        return -ENAMETOOLONG;
+    size_t size = strlen(it->path);
+    memcpy(it->unfinished, it->path, size);
+    memcpy(it->unfinished + size, ".unfinished", sizeof ".unfinished");
+    FILE *file = fopen(it->unfinished, "wb");
+    if (!file)
+        return -errno;
+    it->file = pcap_dump_fopen(it->kind, file);
+    return it->file ? 0 : -EIO;
+}
+
 struct capture_file *capture_create(const char *path, char *text, unsigned text_size) {
     struct capture_file *it = calloc(1, sizeof *it);
-    if (it && (unsigned)snprintf(it->path, sizeof it->path, "%s", path) < sizeof it->path - sizeof ".unfinished" &&
-        (it->kind = pcap_open_dead(DLT_EN10MB, SNAPSHOT))) {
-        size_t size = strlen(it->path);
-        memcpy(it->unfinished, it->path, size);
-        memcpy(it->unfinished + size, ".unfinished", sizeof ".unfinished");
-        it->file = pcap_dump_open(it->kind, it->unfinished);
-    }
-    if (it && it->file)
+    int error = it && (it->kind = pcap_open_dead(DLT_EN10MB, SNAPSHOT)) ? open_target(it, path) : -ENOMEM;
+    if (!error)
         return it;
-    snprintf(text, text_size, "%s cannot be written: %s", path,
-             it && it->kind ? pcap_geterr(it->kind) : "no memory, or its name is too long");
+    snprintf(text, text_size, "%s cannot be written: %s", path, strerror(-error));
     if (it)
         capture_abandon(it);
+    errno = -error;
     return NULL;
 }
 
@@ -118,11 +142,12 @@ int capture_finish(struct capture_file *it, char *text, unsigned text_size) {
     int result = 0;
     if (pcap_dump_flush(it->file) != 0 || ferror(pcap_dump_file(it->file)))
         result = -EIO;
-    else if (rename(it->unfinished, it->path) != 0)
+    else if (it->unfinished[0] && rename(it->unfinished, it->path) != 0)
         result = -errno;
     if (result) {
         snprintf(text, text_size, "%s cannot be written: %s", it->path, strerror(-result));
-        unlink(it->unfinished);
+        if (it->unfinished[0])
+            unlink(it->unfinished);
     }
     capture_abandon(it);
     return result;
@@ -131,7 +156,7 @@ int capture_finish(struct capture_file *it, char *text, unsigned text_size) {
 int capture_write(const struct capture *capture, const char *path, char *text, unsigned text_size) {
     struct capture_file *file = capture_create(path, text, text_size);
     if (!file)
-        return -EIO;
+        return -errno;
     for (uint64_t i = 0; i < capture->count; i++)
         capture_put(file, capture_bytes(capture, i), capture->packets[i].size, capture->packets[i].time);
     return capture_finish(file, text, text_size);

@@ -29,8 +29,9 @@ void capture_free(struct capture *capture);
 // two leave a sentence in `text`.
 int capture_read(struct capture *capture, const char *path, char *text, unsigned text_size);
 
-// A pcap that is written packet by packet: a file beside it first, renamed by capture_finish, which frees it. NULL and
-// a negative errno leave a sentence in `text`; what cannot be written on the way, capture_finish tells.
+// A pcap that is written packet by packet: a file beside it first, renamed by capture_finish, which frees it; a FIFO or
+// a character device is opened and written, and what else is no regular file is refused. NULL and a negative errno
+// leave a sentence in `text`; what cannot be written on the way, capture_finish tells.
 struct capture_file;
 struct capture_file *capture_create(const char *path, char *text, unsigned text_size);
 void capture_put(struct capture_file *file, const uint8_t *bytes, uint32_t size, uint64_t time);

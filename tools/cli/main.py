@@ -37,7 +37,8 @@ Start with `make run`, or with files of your own:
 `./sluice run --rules my.rules --in capture.pcap --out out.pcap`
 
 Packets that hit a rule are parsed, matched, changed and forwarded in the simulated hardware; the others go to the
-software forwarder, which installs the rule. Every output packet is compared with the software forwarder's own.
+software forwarder, which installs the rule. Every output packet is compared with what a second
+implementation of the rules expects.
 
 An element of your own: `./sluice new element NAME`, then `check`, `test`, `run my.sl`, `report`, `build`;
 `docs/guide/tutorial.md` goes that way, and every command has `--help`.""",

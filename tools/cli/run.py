@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import lzma
 import signal
 import sys
 import time
@@ -20,11 +19,11 @@ from rich.live import Live
 from rich.table import Table
 
 from host.python.device import SluiceError
-from host.python.run import LiveRun, Result, RulesError, Run, check_rules
+from host.python.run import LiveRun, Result, RulesError, Run, Stopped, check_rules
 from host.python.run import run as run_device
 from shell.sim.build import BuildError
 from shell.sim.build import build as build_device
-from testing.simulate import ROOT
+from tools.cli.run_files import check_outputs, readable
 
 HARDWARE_DROPS = ("rule", "ttl", "no_port")
 RECEIVE_DROPS = ("error", "oversize", "overflow", "runt")
@@ -129,21 +128,6 @@ def _check_row(check: dict[str, int]) -> str:
     return f"[red]{text} ({', '.join(f'{check[name]:,} {kind}' for name, kind in kinds.items())})[/red]"
 
 
-def _unpacked(path: Path, folder: Path) -> Path:
-    """The capture itself; a compressed one is unpacked beside the build."""
-    if not path.exists():
-        raise typer.BadParameter(f"{path}: there is no such file")
-    if path.suffix != ".xz":
-        return path
-    folder.mkdir(parents=True, exist_ok=True)
-    plain = folder / path.stem
-    try:
-        plain.write_bytes(lzma.decompress(path.read_bytes()))
-    except lzma.LZMAError as error:
-        raise typer.BadParameter(f"{path}: is no xz file ({error})") from error
-    return plain
-
-
 def _progress(console: Console, shown: Live | None, live: bool, stop: Callable[[], bool]) -> Callable[[Result], bool]:
     last, told = time.monotonic(), 0
 
@@ -164,31 +148,50 @@ def _progress(console: Console, shown: Live | None, live: bool, stop: Callable[[
 
 
 @contextmanager
-def _stopped_by_signals(live: bool) -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C or SIGTERM came: a live run ends with its table. Runs over captures are just ended by them."""
+def _noted_signals() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM that came: they end a live run with its table, and stop a run over captures. The second one kills."""
     came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
 
     def note(number: int, _: FrameType | None) -> None:
         came.append(number)
+        for each in numbers:
+            signal.signal(each, signal.SIG_DFL)
 
-    numbers = (signal.SIGINT, signal.SIGTERM) if live else ()
     before = {number: signal.signal(number, note) for number in numbers}
     try:
-        yield lambda: bool(came)
+        yield came
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
 
 
 def _execute(what: Run | LiveRun, quiet: bool) -> Result:
+    """Raises typer.Exit with 128 + the signal's number where one stopped a run over captures."""
     console, live = Console(stderr=True), isinstance(what, LiveRun)
     check_rules(what.rules)  # before a device is built for minutes
     build_device(what.sizes, lambda text: console.print(f"sim: {text}"))
-    with _stopped_by_signals(live) as stop:
-        if quiet or not sys.stdout.isatty():
-            return run_device(what, _progress(console, None, live, stop))
-        with Live(console=Console(), refresh_per_second=4, transient=True) as shown:
-            return run_device(what, _progress(shown.console, shown, live, stop))
+    with _noted_signals() as came:
+        try:
+            if quiet or not sys.stdout.isatty():
+                return run_device(what, _progress(console, None, live, lambda: bool(came)))
+            with Live(console=Console(), refresh_per_second=4, transient=True) as shown:
+                return run_device(what, _progress(shown.console, shown, live, lambda: bool(came)))
+        except Stopped as stopped:
+            print("run: stopped; no output was written", file=sys.stderr)
+            raise typer.Exit(128 + came[0]) from stopped
+
+
+def _result(what: Run | LiveRun, quiet: bool) -> Result:
+    """The same with every error in a line, and exit status 2."""
+    try:
+        return _execute(what, quiet)
+    except RulesError as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(2) from error
+    except (SluiceError, BuildError) as error:
+        print(f"run: {error.strerror if isinstance(error, SluiceError) else error}", file=sys.stderr)
+        raise typer.Exit(2) from error
 
 
 def _print(result: Result, live: bool, json_output: bool) -> None:
@@ -255,30 +258,22 @@ def run(
     _check_options(bool(inputs), live, {"--repeat": repeat != 1, "--plot": plot is not None})
     if seconds and not live:
         raise typer.BadParameter("--seconds is for live runs")
-    captures = [_unpacked(path, ROOT / "build" / "run" / "inputs") for path in inputs]
-    for output in outputs:
-        output.parent.mkdir(parents=True, exist_ok=True)
-    if program is not None:
-        if live:
-            raise typer.BadParameter("--live is for --rules; a program runs over captures")
-        from tools.cli.run_program import ProgramRun, run_program
+    if program is not None and live:
+        raise typer.BadParameter("--live is for --rules; a program runs over captures")
+    check_outputs(outputs)
+    with readable(inputs) as captures:
+        if program is not None:
+            from tools.cli.run_program import ProgramRun, run_program
 
-        run_program(ProgramRun(program, captures, outputs, signals, seed), target, json_output)
-    sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}
-    what: Run | LiveRun = Run(rules, captures, outputs, repeat, check, sizes, device)
-    if live:
-        what = LiveRun(rules, interfaces, outputs, seconds, sizes, device)
-    try:
-        result = _execute(what, json_output)
-    except RulesError as error:
-        print(error, file=sys.stderr)
-        raise typer.Exit(2) from error
-    except (SluiceError, BuildError) as error:
-        print(f"run: {error.strerror if isinstance(error, SluiceError) else error}", file=sys.stderr)
-        raise typer.Exit(2) from error
+            run_program(ProgramRun(program, captures, outputs, signals, seed), target, json_output)
+        sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}
+        what: Run | LiveRun = Run(rules, captures, outputs, repeat, check, sizes, device)
+        if live:
+            what = LiveRun(rules, interfaces, outputs, seconds, sizes, device)
+        result = _result(what, json_output)
     if plot is not None:
         from tools.cli.run_plot import plot_run
 
         plot_run(result, plot)
     _print(result, live, json_output)
-    raise typer.Exit(0 if result.good or not check else 1)
+    raise typer.Exit(0 if result.good else 1)

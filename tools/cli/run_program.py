@@ -125,15 +125,17 @@ def _microseconds(meta: Any) -> int:
 
 
 def write_capture(path: Path, packets: Sequence[Packet]) -> None:
-    """A pcap of Ethernet, written whole or not at all."""
+    """A pcap of Ethernet, written whole or not at all; what is no regular file is written as it is."""
     from scapy.utils import RawPcapWriter
 
-    unfinished = path.with_name(f"{path.name}.unfinished")
+    is_file = path.is_file() or not path.exists()
+    unfinished = path.with_name(f"{path.name}.unfinished") if is_file else path
     with RawPcapWriter(str(unfinished), linktype=1, sync=False) as writer:
         writer.write_header(None)
         for packet in packets:
             writer.write_packet(packet.data, sec=packet.time // 1_000_000, usec=packet.time % 1_000_000)
-    unfinished.replace(path)
+    if is_file:
+        unfinished.replace(path.resolve())
 
 
 def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
