@@ -29,7 +29,8 @@ from testing.simulate import ROOT
 from tools.cli import run_sim
 from tools.cli.run_sim import Call, Signals
 
-ROUNDS = 1 << 22  # of the interpreter's instances, for one packet of each lane
+ROUNDS = 1 << 17  # of the interpreter's instances, for one packet of each lane; as in host/cpu/captures.cc
+ENDLESS = "the program does not come to rest: an element writes without end"
 
 
 @dataclass(frozen=True)
@@ -161,29 +162,32 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
 
     calls = [call_of(program, text) for text in what.signals]
     graph = Graph(program, chosen)
+
+    def run() -> None:
+        if not graph.run(ROUNDS):
+            raise RuntimeError(ENDLESS)
+
     captures = [read_capture(path) for path in what.inputs]
     kinds = {c.source.port: c.type for c in program.channels if not c.source.instance and c.source.port >= 0}
-    lost, sent, is_quiet = 0, 0, True
+    lost, sent = 0, 0
     due = deque(sorted((call for call in calls if call.after is not None), key=lambda call: call.after or 0))
     for number in range(max(map(len, captures), default=0)):
         for lane, packets in enumerate(captures):
             if due and (due[0].after or 0) <= sent:  # behind what is under way
-                is_quiet &= graph.run(ROUNDS)
+                run()
                 while due and (due[0].after or 0) <= sent:
                     choices[due[0].instance].add(due.popleft().signal)
-                is_quiet &= graph.run(ROUNDS)
+                run()
             if number < len(packets):
                 lost += lane not in kinds
                 sent += 1
                 graph.send(lane, to_flits(kinds[lane], packets[number], lane) if lane in kinds else ())
-        is_quiet &= graph.run(ROUNDS)
+        run()
         if number % 1000 == 999:
             progress(f"{number + 1} packets of each lane")
     for call in [*due, *(call for call in calls if call.after is None)]:
         choices[call.instance].add(call.signal)
-    is_quiet &= graph.run(ROUNDS)
-    if not is_quiet:
-        raise RuntimeError("the program does not come to rest: an element writes without end")
+    run()
     outcome = graph.finish()
     for logger in cpp.loggers(program):
         streams = zip(program.channels, outcome.streams, strict=True)
@@ -213,7 +217,7 @@ def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str]
     for lane, path in enumerate(what.outputs):
         write_capture(path, ran.left[lane] if lane < len(ran.left) else [])
     if not ran.is_quiet:
-        raise RuntimeError("the program does not come to rest: an element writes without end")
+        raise RuntimeError(ENDLESS)
     lanes = [len(packets) for packets in ran.left]
     notes = [f"dropped, {name}: {count:,}" for name, count in ran.drops.items()]
     if ran.is_stuck:
@@ -289,13 +293,14 @@ def run_program(what: ProgramRun, target: str, json_output: bool) -> None:
     if target not in EXECUTE:
         raise typer.BadParameter(f"no target '{target}'; there are {', '.join(EXECUTE)}")
     program = loaded(what.path)
+    sent = sum(len(read_capture(path)) for path in what.inputs)  # first: building takes longer than saying what is wrong with one
     try:
         result = EXECUTE[target](what, program, lambda text: console.log(f"{target}: {text}"))
     except RuntimeError as error:
         print(f"run: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
     result.notes += [f"{i.name}: packets in {what.log(i.name)}" for i in cpp.loggers(program)]
-    result.sent = sum(len(read_capture(path)) for path in what.inputs)
+    result.sent = sent
     if json_output:
         print(json.dumps(figures(result), indent=1))
     else:

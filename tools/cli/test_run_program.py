@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from compiler.interpreter.packets import Packet
+from tools.cli import run_program
 from tools.cli.main import app
 from tools.cli.run_program import read_capture, write_capture
 
@@ -131,3 +132,24 @@ def test_says_what_is_wrong(tmp_path: Path) -> None:
     assert "number of packets" in invoke(tmp_path, *given, "--signal", "cnt@soon")[2]
     assert "no target 'gpu'" in invoke(tmp_path, "--target", "gpu", "--in", str(tmp_path / "in.pcap"))[2]
     assert "one of the two" in CliRunner().invoke(app, ["run", "--in", str(tmp_path / "in.pcap")]).stderr
+
+
+@pytest.mark.parametrize("target", ["cpu", "interpreter"])
+def test_an_element_that_writes_without_end_ends_the_run(target: str, tmp_path: Path) -> None:
+    write_capture(tmp_path / "in.pcap", PACKETS)
+    (tmp_path / "p.sl").write_text("""
+.element Clock (-> uint out) { .handler { write(out, 1); } }
+Clock :: clock -> Drop<uint> :: ticks
+from_tor -> Drop :: packets
+""")
+    words = ["run", str(tmp_path / "p.sl"), "--in", str(tmp_path / "in.pcap"), "--target", target]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 1
+    assert done.stderr.splitlines()[-1] == "run: the program does not come to rest: an element writes without end"
+
+
+def test_a_wrong_capture_is_found_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(run_program.EXECUTE, "cpu", lambda *_: pytest.fail("built the program"))
+    (tmp_path / "no.pcap").write_text("no capture")
+    status, _, errors = invoke(tmp_path, "--in", str(tmp_path / "no.pcap"))
+    assert status == 2 and "no.pcap" in errors
