@@ -17,6 +17,9 @@ from compiler.schedule.schedule import Recurrence, Schedule, latency
 from compiler.schedule.tables import drained_cycles, stages
 
 INDEX = re.compile(r"\[(\d+)\]")
+REGISTER = "register"
+BLOCK_RAM = "block RAM, reads forwarded from writes in flight"
+MANY = {REGISTER: "registers", BLOCK_RAM: "memories in block RAM, reads forwarded from writes in flight"}
 FIELDS = 3  # of a struct that are registers alike: from here on they are one line
 SUGGESTIONS = {
     Pattern.SEVERAL: "write the memory once in an iteration: choose index and value first, or split it into two states",
@@ -66,9 +69,9 @@ def pipeline_bits(plan: Schedule) -> int:
 def _state(compiled: Compiled, update: StateUpdate) -> dict[str, Any]:
     if update.is_memory:
         memory = compiled.ir.memories[update.name]
-        place, bits, entries = "block RAM, reads forwarded from writes in flight", memory.width, memory.entries
+        place, bits, entries = BLOCK_RAM, memory.width, memory.entries
     else:
-        place, bits, entries = "register", compiled.ir.registers[update.name].width, 1
+        place, bits, entries = REGISTER, compiled.ir.registers[update.name].width, 1
     return {
         "name": update.label or update.name,
         "place": place,
@@ -193,7 +196,7 @@ def state_rows(states: Sequence[dict[str, Any]]) -> list[StateRow]:
     """States for people."""
     fields: dict[tuple[str, str], list[tuple[str, dict[str, Any], int]]] = {}
     for name, state, count in alike(states, "name"):
-        root = re.split(r"[.\[]", name)[0] if state["place"] == "register" else name
+        root = re.split(r"[.\[]", name)[0] if state["place"] == REGISTER else name
         fields.setdefault((root, _update(state)), []).append((name, state, count))
     rows = []
     for (root, update), found in fields.items():
@@ -203,7 +206,7 @@ def state_rows(states: Sequence[dict[str, Any]]) -> list[StateRow]:
             continue
         for name, state, count in found:
             size = " x ".join(str(n) for n in (count, state["entries"]) if n > 1)
-            place = state["place"] if count == 1 else f"{count} registers"
+            place = state["place"] if count == 1 else f"{count} {MANY[state['place']]}"
             rows.append(StateRow(name, f"{size} x {state['bits']}" if size else str(state["bits"]), place, update))
     return rows
 

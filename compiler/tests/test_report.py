@@ -45,6 +45,22 @@ def test_entries_of_an_array_are_one_line(tmp_path: Path) -> None:
     assert not any(line.startswith("  count[1]") for line in lines)
 
 
+def test_arrays_of_block_ram_are_not_called_registers(tmp_path: Path) -> None:
+    rows = """.element Rows (packet in -> packet out) {
+    .state { ulong rows[1024][4]; }
+    .handler {
+        flit x = read(in);
+        .repeat (i, 0, 4) { rows[(uint<10>) x.meta.mark][i] += 1; }
+        write(out, x);
+    }
+}
+"""
+    lines = report(tmp_path, rows).splitlines()
+    assert "  rows[0..3]: 4 x 1024 x 64 bits in 4 memories in block RAM, reads forwarded from writes in flight" in [
+        line.partition(";")[0] for line in lines
+    ]
+
+
 def test_fields_of_a_struct_that_are_registers_alike_are_one_line(tmp_path: Path) -> None:
     kept = """.element Keep (packet in -> packet out) {
     .state { struct kept_t { uint mark; ushort length; uchar queue; } kept; ulong count; }
