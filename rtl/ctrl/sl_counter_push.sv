@@ -9,6 +9,8 @@
 //
 // A fresh rule is sent as 0 at once: `hold_o` is on until that and all before it was taken. Whoever answers the instruction only then
 // never lets the host see counts of the rule that had this number before.
+//
+// It knows nothing of what its memories hold at power-up: after reset, each rule's word comes once, before it is switched on.
 module sl_counter_push
   import sluice_pkg::*;
   import sl_counter_pkg::*;

@@ -3,6 +3,7 @@
 // forwarded). A populated rule starts at 0 without a write of its own to the RAM, which hits may occupy every cycle: each word
 // carries a bit, a second RAM holds another for each rule, and while the two differ the word counts as 0. A read takes the
 // first cycle without a hit. Counters of a rule that was never populated are undefined.
+// After reset it writes every word once, so that the copy of the words' bits agrees with them whatever the RAMs held.
 module sl_rule_counters
   import sluice_pkg::*;
 #(
@@ -11,6 +12,7 @@ module sl_rule_counters
 ) (
   input  logic                 clk_i,
   input  logic                 rst_i,          // synchronous, active high: stops what is under way
+  output logic                 ready_o,        // the words are written; before, no hit and no fresh rule
   input  logic [31:0]          tick_i,         // microseconds
   input  logic                 hit_valid_i,
   input  logic [IndexBits-1:0] hit_index_i,
@@ -30,7 +32,7 @@ module sl_rule_counters
   } word_t;
 
   logic                 start, reading_q;
-  logic [IndexBits-1:0] index;
+  logic [IndexBits-1:0] index, sweep_q;
   word_t                ram_word;
   logic                 ram_mark, old_mark;
 
@@ -59,7 +61,7 @@ module sl_rule_counters
   end
 
   always_ff @(posedge clk_i) begin
-    valid_q <= {valid_q[5:1], hit_valid_i};
+    valid_q <= {valid_q[5:4], valid_q[3] || !ready_o, valid_q[2:1], hit_valid_i};
     read_q  <= {read_q[2:1], start};
     if (hit_valid_i || start) begin
       index_q[1]  <= index;
@@ -81,6 +83,13 @@ module sl_rule_counters
       sum_q[4]   <= sum;
       mark_q4    <= mark_q3;
     end
+    if (!ready_o) begin
+      index_q[4] <= sweep_q;
+      sum_q[4]   <= '0;
+      mark_q4    <= 1'b0;
+      sweep_q    <= sweep_q + 1'b1;
+      ready_o    <= sweep_q == IndexBits'(Entries - 1);
+    end
     for (int unsigned step = 4; step < 6; step++) begin
       if (valid_q[step]) begin
         index_q[step+1] <= index_q[step];
@@ -96,6 +105,8 @@ module sl_rule_counters
       read_q      <= '0;
       read_done_o <= 1'b0;
       reading_q   <= 1'b0;
+      sweep_q     <= '0;
+      ready_o     <= 1'b0;
     end
   end
 

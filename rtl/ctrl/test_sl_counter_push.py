@@ -16,7 +16,7 @@ ENTRIES = 37
 BOUND = ENTRIES + 16  # cycles from a sum to its record, where the DMA takes a record a cycle and no rule is held
 STAMPS = 3  # bits: numbers of sweeps wrap often
 UNDER_WAY = 8  # cycles in which a rule may have neither hits nor a start before its start: those of sl_rule_counters
-MARKS, WORDS = [0] * ENTRIES, [0] * ENTRIES  # marks of rules and of their words: memories outlive a reset, and so a test
+MARKS = [0] * ENTRIES  # of rules: their memory outlives a reset, and so a test
 Life = tuple[int, int]  # of a rule: which, and what it has counted
 
 
@@ -29,6 +29,7 @@ class Push:
 
     def __init__(self, dut) -> None:
         self.dut = dut
+        self.words = [0] * ENTRIES  # marks of the rules' words
         self.lives: list[Life | None] = [None] * ENTRIES  # None: the rule was never made
         self.changed = [0] * ENTRIES  # cycle of the last sum
         self.due = [0] * ENTRIES  # the same, in cycles that were not held
@@ -40,6 +41,10 @@ class Push:
         self.dut.on_i.value, self.dut.event_i.value, self.dut.push_ready_i.value = 0, 0, 1
         self.dut.period_i.value = period
         await start(self.dut)
+        for rule in range(ENTRIES):  # sl_rule_counters writes every word after reset
+            self.dut.event_i.value = (1 << 149 | rule << 129) << 22
+            await RisingEdge(self.dut.clk_i)
+        self.dut.event_i.value = 0
         self.dut.on_i.value = 1
 
     def counters(self, rule: int) -> layouts.RuleCounters:
@@ -53,14 +58,14 @@ class Push:
         if fresh is not None:
             self.life += 1
             self.lives[fresh], self.waits = (self.life, 0), fresh
-            MARKS[fresh] = 1 - WORDS[fresh]
+            MARKS[fresh] = 1 - self.words[fresh]
             self.changed[fresh] = self.now
             event |= 1 << 21 | fresh << 1 | MARKS[fresh]
         if hit is not None:
             life, packets = self.lives[hit] or (0, 0)
             self.lives[hit] = (life, packets + 1)
             self.changed[hit], self.due[hit] = self.now, self.active
-            WORDS[hit] = MARKS[hit]
+            self.words[hit] = MARKS[hit]
             event |= (1 << 149 | hit << 129 | MARKS[hit] << 128 | self.counters(hit).to_int()) << 22
         self.dut.event_i.value = event
         self.dut.push_ready_i.value = int(ready)

@@ -66,7 +66,7 @@ module sl_ofu
   logic                      enabled, hold_q, gate_ready;
   logic                      pipe_valid;
   phv_record_t               pipe_record;
-  logic                      fresh, commit, counter_valid, counter_table, counter_done, counter_wait;
+  logic                      fresh, commit, counters_ready, counter_valid, counter_table, counter_done, counter_wait;
   logic [29:0]               counter_id;
   rule_counters_t            counter_data;
   logic                      edit_valid;
@@ -130,7 +130,7 @@ module sl_ofu
   );
 
   sl_rule_counters #(.Entries(Rules)) u_counters (
-    .clk_i, .rst_i, .tick_i, .hit_valid_i(hit), .hit_index_i(hit_rule), .hit_length_i(looked_up_length),
+    .clk_i, .rst_i, .ready_o(counters_ready), .tick_i, .hit_valid_i(hit), .hit_index_i(hit_rule), .hit_length_i(looked_up_length),
     .fresh_valid_i(fresh), .fresh_index_i(op_rule),
     .read_valid_i(counter_valid), .read_index_i(rule_index(counter_table, counter_id[IdBits-1:0])),
     .read_wait_o(counter_wait), .read_done_o(counter_done), .read_data_o(counter_data), .event_o(counters_o)
@@ -153,7 +153,7 @@ module sl_ofu
   ) u_control (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
     .enabled_o(enabled), .op_o, .op_valid_o, .op_ready_i, .op_commit_i, .op_done_i,
-    .op_status0_i(op_status_i[0]), .op_status1_i(op_status_i[1]), .table_ready_i,
+    .op_status0_i(op_status_i[0]), .op_status1_i(op_status_i[1]), .table_ready_i(table_ready_i & {2{counters_ready}}),
     .table_used0_i(table_used_i[0]), .table_used1_i(table_used_i[1]), .hold_i, .fresh_o(fresh), .commit_o(commit),
     .edit_valid_o(edit_valid), .edit_index_o(edit_index), .edit_data_o(edit_data),
     .counter_valid_o(counter_valid), .counter_table_o(counter_table), .counter_id_o(counter_id),
