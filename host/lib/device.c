@@ -329,7 +329,15 @@ int sluice_device_drained(struct sluice_device *device) {
 }
 
 int sluice_device_set_tick(struct sluice_device *device, uint32_t microseconds) {
-    return sluice_register_write(device, SLUICE_SHELL_REGISTERS_TICK, microseconds);
+    pthread_mutex_lock(&device->lock);
+    int result = sluice_write_locked(device, SLUICE_SHELL_REGISTERS_TICK_SOURCE, 0);
+    result = result ? result : sluice_write_locked(device, SLUICE_SHELL_REGISTERS_TICK, microseconds);
+    pthread_mutex_unlock(&device->lock);
+    return result;
+}
+
+int sluice_device_run_tick(struct sluice_device *device) {
+    return sluice_register_write(device, SLUICE_SHELL_REGISTERS_TICK_SOURCE, 1);
 }
 
 // Counters are records of 32-bit words, read one by one.

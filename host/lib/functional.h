@@ -164,7 +164,9 @@ struct functional {
     uint32_t queue_rings;                          // those of queues that are there
     uint32_t spread_lane, spread_table;            // of the window
     uint64_t cycles;
-    uint32_t control, tick, host_share, time_high;
+    uint32_t control, host_share, time_high, counter_high;
+    uint32_t tick, tick_by_clock; // as it was in this cycle; whether it counts from there
+    uint64_t tick_cycle;
     struct sluice_host_counters host;
     struct sluice_graph_counters graph;
     struct functional_flow *flow;
@@ -180,6 +182,7 @@ void functional_advance(struct functional *it, uint32_t cycles);
 int functional_lane_send(struct functional *it, unsigned lane, const uint8_t *bytes, uint32_t size, bool is_bad);
 
 // functional_registers.c: the register bus. 0, or -EFAULT where nothing answers.
+uint32_t functional_tick(const struct functional *it); // microseconds
 int functional_register_read(struct functional *it, uint32_t address, uint32_t *value);
 int functional_register_write(struct functional *it, uint32_t address, uint32_t value);
 // One after the other up to the first that fails, and how many were done; what is under way moves before.

@@ -134,7 +134,7 @@ static void process(struct functional *it, unsigned lane, const struct functiona
     struct sluice_phv_record record;
     sluice_parse(packet->bytes, packet->size, NULL, &record);
     record.ingress_port = (uint8_t)lane;
-    functional_flow_run(it->flow, packet, it->tick, &record);
+    functional_flow_run(it->flow, packet, functional_tick(it), &record);
     struct functional_job job = functional_deparse_decide(&record, &it->graph);
     const uint8_t *bytes = packet->bytes;
     int size = (int)packet->size;

@@ -5,7 +5,14 @@
 
 #include "functional.h"
 
-enum { STATUS = 3, CLOCK_KHZ = 200000, LANE_BYTES = SLUICE_LANE_COUNTERS_BYTES, CONTROL_BITS = 6 };
+enum {
+    STATUS = 3,
+    CLOCK_KHZ = 200000,
+    HIGH_WORD = 4,
+    TICK_BY_CLOCK = 1,
+    LANE_BYTES = SLUICE_LANE_COUNTERS_BYTES,
+    CONTROL_BITS = 6
+};
 
 static uint32_t log2_of(uint32_t value) {
     uint32_t bits = 0;
@@ -30,18 +37,37 @@ static uint32_t capability(const struct functional *it, uint32_t window) {
     }
 }
 
-static int read_counters(const struct functional *it, uint32_t address, uint32_t *value) {
+uint32_t functional_tick(const struct functional *it) {
+    uint64_t counted = it->tick_by_clock ? (it->cycles - it->tick_cycle) * 1000 / CLOCK_KHZ : 0;
+    return it->tick + (uint32_t)counted;
+}
+
+static void set_tick(struct functional *it, uint32_t tick, uint32_t by_clock) {
+    it->tick = tick;
+    it->tick_by_clock = by_clock;
+    it->tick_cycle = it->cycles;
+}
+
+// The read of a 64-bit counter's low word latches its high word.
+static int read_counters(struct functional *it, uint32_t address, uint32_t *value) {
     uint8_t bytes[LANE_BYTES]; // all three kinds are of this size
     uint32_t lane = (address - SLUICE_SHELL_REGISTERS_LANE_COUNTERS) / LANE_BYTES;
-    if (lane < it->size.lanes)
+    uint32_t place = address % LANE_BYTES, wide_words = SLUICE_LANE_COUNTERS_WIDE_WORDS;
+    if (lane < it->size.lanes) {
         sluice_lane_counters_pack(&it->lane[lane].counters, bytes);
-    else if (address - SLUICE_SHELL_REGISTERS_HOST_COUNTERS < sizeof bytes)
+    } else if (address - SLUICE_SHELL_REGISTERS_HOST_COUNTERS < sizeof bytes) {
         sluice_host_counters_pack(&it->host, bytes);
-    else if (address - SLUICE_SHELL_REGISTERS_GRAPH_COUNTERS < sizeof bytes)
+        wide_words = SLUICE_HOST_COUNTERS_WIDE_WORDS;
+    } else if (address - SLUICE_SHELL_REGISTERS_GRAPH_COUNTERS < sizeof bytes) {
         sluice_graph_counters_pack(&it->graph, bytes);
-    else
+        wide_words = SLUICE_GRAPH_COUNTERS_WIDE_WORDS;
+    } else {
         return -EFAULT;
-    *value = functional_word(bytes + address % LANE_BYTES);
+    }
+    bool is_wide = place / 4 < wide_words;
+    *value = is_wide && place & HIGH_WORD ? it->counter_high : functional_word(bytes + place);
+    if (is_wide && !(place & HIGH_WORD))
+        it->counter_high = functional_word(bytes + place + HIGH_WORD);
     return 0;
 }
 
@@ -80,7 +106,10 @@ static int read_shell(struct functional *it, uint32_t address, uint32_t *value) 
         *value = it->time_high;
         return 0;
     case SLUICE_SHELL_REGISTERS_TICK:
-        *value = it->tick;
+        *value = functional_tick(it);
+        return 0;
+    case SLUICE_SHELL_REGISTERS_TICK_SOURCE:
+        *value = it->tick_by_clock;
         return 0;
     case SLUICE_SHELL_REGISTERS_HOST_SHARE:
         *value = it->host_share;
@@ -103,7 +132,10 @@ static int write_shell(struct functional *it, uint32_t address, uint32_t value) 
         it->control = value & CONTROL_BITS;
         return 0;
     case SLUICE_SHELL_REGISTERS_TICK:
-        it->tick = value;
+        set_tick(it, value, it->tick_by_clock);
+        return 0;
+    case SLUICE_SHELL_REGISTERS_TICK_SOURCE:
+        set_tick(it, functional_tick(it), value & TICK_BY_CLOCK);
         return 0;
     case SLUICE_SHELL_REGISTERS_HOST_SHARE: // kept; there is nothing to share
         it->host_share = value & 0xff;

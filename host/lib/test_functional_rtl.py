@@ -63,6 +63,7 @@ class Both:
         self.pair = [Device(FLOW, transport=transport) for transport in ("sim", "functional")]
         for device in self.pair:
             device.call("sluice_device_set_lossless", 1)
+            device.call("sluice_device_set_tick", c.c_uint32(0))
             for lane, spread in SPREAD.items():
                 device.spread(lane, spread.kinds, spread.key, spread.tables)
         self.flows = [Flows(device) for device in self.pair]
@@ -416,9 +417,22 @@ def test_counters_in_host_memory_are_of_the_rule_that_is_there_now(both: Both) -
 
 # What is not the same: time, the latency of an element, the answer's cycles, and the windows of QoS.
 OTHER = {L.SHELL_REGISTERS_WINDOWS, L.SHELL_REGISTERS_TIME_LOW, L.SHELL_REGISTERS_TIME_HIGH, WINDOW + L.OFU_REGISTERS_LATENCY}
-OTHER |= {WINDOW + L.OFU_REGISTERS_PUSH, L.SHELL_REGISTERS_CONTROL}
+OTHER |= {WINDOW + L.OFU_REGISTERS_PUSH, L.SHELL_REGISTERS_CONTROL, L.SHELL_REGISTERS_TICK_SOURCE}
 OTHER |= {WINDOW + L.FLOW_REGISTERS_PUSH_CYCLES, WINDOW + L.FLOW_REGISTERS_PUSH_SWEEPS}
 OTHER |= {L.SHELL_REGISTERS_CAPABILITY + 4 * window for window in range(5, 16)}
+
+
+def test_the_clock_counts_the_tick_until_the_host_does(both: Both) -> None:
+    assert both.access(L.SHELL_REGISTERS_TICK_SOURCE) == 0, "as the test set it"
+    for device in both.pair:
+        cycles = device.read(L.SHELL_REGISTERS_CLOCK_KHZ) // 1000  # a microsecond
+        device.call("sluice_device_run_tick")
+        before = device.read(L.SHELL_REGISTERS_TICK)
+        device.advance(50 * cycles)
+        assert 50 <= device.read(L.SHELL_REGISTERS_TICK) - before <= 51
+        device.call("sluice_device_set_tick", c.c_uint32(1234))
+        device.advance(50 * cycles)
+    assert both.access(L.SHELL_REGISTERS_TICK) == 1234
 
 
 def test_registers_answer_alike(both: Both) -> None:

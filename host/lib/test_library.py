@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -414,4 +415,23 @@ def test_a_table_that_never_answers_an_instruction_is_an_error_and_no_hang(faili
     count = c.c_uint32(1)
     assert library.sluice_ofu_size(handle, c.c_uint16(LPM), c.c_uint8(0), None, c.byref(count)) == 0
     assert count.value == 0, "a failed call changes nothing"
+    library.sluice_device_close(handle)
+
+
+def test_two_threads_read_64_bit_counters_whole(failing: Path) -> None:
+    result, _, handle, library = open_failing(failing)
+    assert result == 0
+    rounds = 200
+
+    def read(lane: int) -> list[int]:
+        seen, record = [], c.create_string_buffer(L.LaneCounters.BITS // 8)
+        for _ in range(rounds):
+            assert library.sluice_lane_counters_read(handle, c.c_uint(lane), record) == 0
+            seen.append(L.LaneCounters.unpack(record.raw).rx_bytes)
+        return seen
+
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(read, range(2)))
+    for lane, seen in enumerate(both):
+        assert seen == [(lane << 40) + (n << 31) for n in range(rounds)]
     library.sluice_device_close(handle)

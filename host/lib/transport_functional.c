@@ -203,6 +203,7 @@ struct sluice_transport *sluice_transport_functional(const char *options) {
         return NULL;
     }
     it->host_share = 32;
+    it->tick_by_clock = 1;
     it->base = (struct sluice_transport){.reg_read = reg_read,
                                          .reg_write = reg_write,
                                          .ring_attach = ring_attach,

@@ -346,11 +346,12 @@ class Device:
 
     def counters(self, kind: str, lane: int = 0) -> layouts.Layout:
         """The counters of a lane, of the host path or of the graph (`kind`: lane, host, graph)."""
-        windows: dict[str, tuple[int, type[layouts.Layout]]] = {
-            "lane": (layouts.SHELL_REGISTERS_LANE_COUNTERS + 64 * lane, layouts.LaneCounters),
-            "host": (layouts.SHELL_REGISTERS_HOST_COUNTERS, layouts.HostCounters),
-            "graph": (layouts.SHELL_REGISTERS_GRAPH_COUNTERS, layouts.GraphCounters),
+        records: dict[str, type[layouts.Layout]] = {
+            "lane": layouts.LaneCounters,
+            "host": layouts.HostCounters,
+            "graph": layouts.GraphCounters,
         }
-        base, layout = windows[kind]
-        words = [self.read(base + 4 * i) for i in range(16)]
-        return layout.unpack(b"".join(word.to_bytes(4, "little") for word in words))
+        layout = records[kind]
+        memory = c.create_string_buffer(layout.BITS // 8)  # the struct in C has no gaps
+        self.call(f"sluice_{kind}_counters_read", *([c.c_uint(lane)] if kind == "lane" else []), memory)
+        return layout.unpack(memory.raw)

@@ -88,7 +88,8 @@ static int set_up(struct engine *engine) {
     const struct sluice_rules *rules = engine->rules;
     int has_acl = sluice_rules_acl_count(rules) != 0, result;
     unsigned required = 1U << SLUICE_TABLE_LPM | (has_acl ? 1U << SLUICE_TABLE_EXACT : 0U);
-    if ((result = sluice_device_set_lossless(engine->device, (int)engine->lossless)) ||
+    if ((result = sluice_device_set_tick(engine->device, 0)) ||
+        (result = sluice_device_set_lossless(engine->device, (int)engine->lossless)) ||
         (result = sluice_ofu_init(engine->device, SLUICE_ELEMENT_LPM)) ||
         (result = has_acl ? sluice_ofu_init(engine->device, SLUICE_ELEMENT_EXACT)
                           : sluice_ofu_uninit(engine->device, SLUICE_ELEMENT_EXACT)) ||

@@ -49,13 +49,20 @@ registers shell_registers {
     ro uint<32> status         @ 0x01c; /// bit 0: ready; bit 1: nothing in flight from the lanes' receive stores to the host's ring, and nothing of the host's on its way to the lanes
     ro uint<32> time_low       @ 0x020; /// core cycles; reading the low word latches the high one
     ro uint<32> time_high      @ 0x024;
-    rw uint<32> tick           @ 0x028; /// microseconds; simulation: written from the capture's timestamps
+    rw uint<32> tick           @ 0x028; /// microseconds; wraps. Counted by the clock, or by the host alone, see tick_source; a write sets it
     rw uint<32> host_share     @ 0x02c; /// of 256, the merge's share for the host; 32 by default
+    rw uint<32> tick_source    @ 0x030; /// bit 0: the clock counts the tick, as after reset; 0: it stands until the host writes it (runs over captures)
     ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 what there is of it: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element; of a compiled configuration its channels to the host (bits 23:16) and from it (31:24)
     ro uint<32> lane_counters[128] @ 0x200; /// lane n at n * 16 words, see lane_counters_t
     ro uint<32> host_counters[16]  @ 0x400; /// see host_counters_t
     ro uint<32> graph_counters[16] @ 0x440; /// see graph_counters_t
 }
+
+/// 64-bit counters stand first in each record, in so many words. Reading the low word of one latches its high word, which the next read
+/// of a high word of 64-bit counters returns: one latch for all of them, so read both words before those of another counter.
+constexpr uint LANE_COUNTERS_WIDE_WORDS = 8;
+constexpr uint HOST_COUNTERS_WIDE_WORDS = 8;
+constexpr uint GRAPH_COUNTERS_WIDE_WORDS = 4;
 
 /// Counters of a lane; they wrap. 16 words.
 record lane_counters_t {

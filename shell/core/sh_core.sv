@@ -68,7 +68,7 @@ module sh_core #(
   logic [63:0] cycles;
   logic [31:0] tick;
   logic [7:0]  host_share;
-  logic [3:0]  counter_word;
+  logic [2:0]  counter_pair;
   logic        lossless, graph_idle, graph_rst, reset_done;
 
   assign lossless = control[2];
@@ -305,8 +305,8 @@ module sh_core #(
   end
 
   // Registers.
-  logic [Ports-1:0][31:0]   lane_word;
-  logic [31:0]              host_word, graph_word;
+  logic [Ports-1:0][63:0]   lane_pair;
+  logic [63:0]              host_pair, graph_pair;
   logic [Windows-1:0][31:0] capability;
 
   always_comb begin
@@ -329,14 +329,14 @@ module sh_core #(
     .request_ready_o(window_request_ready[0]), .response_o(window_response[0]),
     .response_valid_o(window_response_valid[0]), .capability_i(capability), .ready_i(!graph_rst), .idle_i(graph_idle && from_host_idle),
     .reset_done_i(reset_done), .control_o(control), .time_o(cycles), .tick_o(tick), .host_share_o(host_share),
-    .counter_word_o(counter_word), .lane_word_i(lane_word), .host_word_i(host_word), .graph_word_i(graph_word)
+    .counter_pair_o(counter_pair), .lane_pair_i(lane_pair), .host_pair_i(host_pair), .graph_pair_i(graph_pair)
   );
 
   for (genvar i = 0; i < int'(Ports); i++) begin : gen_counters
     sh_lane_counters u_counters (
       .clk_i, .rst_i, .rx_packet_i(rx_packet[i]), .rx_length_i(rx_length[i]), .rx_drop_i(rx_drop[i]),
       .tx_packet_i(tx_packet[i]), .tx_length_i(tx_length[i]), .tx_overflow_i(tx_overflow[i]), .tx_error_i(tx_error[i]),
-      .word_i(counter_word), .word_o(lane_word[i])
+      .pair_i(counter_pair), .pair_o(lane_pair[i])
     );
   end
 
@@ -344,8 +344,8 @@ module sh_core #(
     .clk_i, .rst_i, .to_host_i(to_host_stored), .to_host_length_i(to_host_length), .to_host_overflow_i(to_host_overflow),
     .to_host_error_i(to_host_error), .ring_overflow_i(ring_overflow), .from_host_i(from_host_packet), .from_host_length_i(from_host_length),
     .from_host_invalid_i(from_host_invalid), .from_host_unfilled_i(from_host_unfilled),
-    .from_host_merged_i(host_valid && host_ready && host_data.eop[0]), .graph_i(graph_event), .word_i(counter_word),
-    .host_word_o(host_word), .graph_word_o(graph_word)
+    .from_host_merged_i(host_valid && host_ready && host_data.eop[0]), .graph_i(graph_event), .pair_i(counter_pair),
+    .host_pair_o(host_pair), .graph_pair_o(graph_pair)
   );
 
 `ifndef SYNTHESIS

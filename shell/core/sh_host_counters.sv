@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of the host path as `host_counters_t` and of the graph as `graph_counters_t` lay them out. They wrap.
+// Counters of the host path as `host_counters_t` and of the graph as `graph_counters_t` lay them out, read two words at a time. They wrap.
 module sh_host_counters (
   input  logic                          clk_i,
   input  logic                          rst_i,              // synchronous, active high: all 0
@@ -14,18 +14,18 @@ module sh_host_counters (
   input  logic                          from_host_merged_i,
   input  logic                          from_host_unfilled_i,
   input  sl_packet_pkg::deparse_event_t graph_i,
-  input  logic [3:0]                    word_i,
-  output logic [31:0]                   host_word_o,        // combinational from word_i
-  output logic [31:0]                   graph_word_o        // combinational from word_i
+  input  logic [2:0]                    pair_i,             // which two words
+  output logic [63:0]                   host_pair_o,        // combinational from pair_i
+  output logic [63:0]                   graph_pair_o        // combinational from pair_i
 );
   sluice_pkg::host_counters_t  host_q;
   sluice_pkg::graph_counters_t graph_q;
-  logic [15:0][31:0] host_words, graph_words;
+  logic [7:0][63:0] host_pairs, graph_pairs;
 
-  assign host_words   = host_q;
-  assign graph_words  = graph_q;
-  assign host_word_o  = host_words[word_i];
-  assign graph_word_o = graph_words[word_i];
+  assign host_pairs   = host_q;
+  assign graph_pairs  = graph_q;
+  assign host_pair_o  = host_pairs[pair_i];
+  assign graph_pair_o = graph_pairs[pair_i];
 
   always_ff @(posedge clk_i) begin
     if (to_host_i) begin

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of a lane as `lane_counters_t` lays them out, read word by word. They wrap.
+// Counters of a lane as `lane_counters_t` lays them out, read two words at a time. They wrap.
 module sh_lane_counters (
   input  logic        clk_i,
   input  logic        rst_i,         // synchronous, active high: all 0
@@ -10,14 +10,14 @@ module sh_lane_counters (
   input  logic [15:0] tx_length_i,
   input  logic        tx_overflow_i,
   input  logic        tx_error_i,
-  input  logic [3:0]  word_i,
-  output logic [31:0] word_o         // combinational from word_i
+  input  logic [2:0]  pair_i,        // which two words
+  output logic [63:0] pair_o         // combinational from pair_i
 );
   sluice_pkg::lane_counters_t count_q;
-  logic [15:0][31:0] words;
+  logic [7:0][63:0] pairs;
 
-  assign words  = count_q;
-  assign word_o = words[word_i];
+  assign pairs  = count_q;
+  assign pair_o = pairs[pair_i];
 
   always_ff @(posedge clk_i) begin
     if (rx_packet_i) begin

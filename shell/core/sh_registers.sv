@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Page 0 of the register map (`shell_registers`): identity, control, time, capability list, counters. An address where
-// nothing is, or a write to what only reads, is answered with an error and changes nothing.
+// nothing is, or a write to what only reads, is answered with an error and changes nothing. Time and 64-bit counters are read whole:
+// the read of a low word latches the high one.
 module sh_registers #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned HostLanes = 0,      // counted behind them
   parameter int unsigned Windows = 4,        // page 0 included
-  parameter int unsigned ClockKilohertz = 200_000
+  parameter int unsigned ClockKilohertz = 200_000  // 1000 or more
 ) (
   input  logic                           clk_i,
   input  logic                           rst_i,             // synchronous, active high
@@ -20,36 +21,44 @@ module sh_registers #(
   input  logic                           reset_done_i,      // pulse: clears bit 0 of control
   output logic [2:0]                     control_o,
   output logic [63:0]                    time_o,            // core cycles
-  output logic [31:0]                    tick_o,            // microseconds
+  output logic [31:0]                    tick_o,            // microseconds, of the clock or as the host writes them
   output logic [7:0]                     host_share_o,
-  output logic [3:0]                     counter_word_o,    // which word of the counters below
-  input  logic [Lanes+HostLanes-1:0][31:0] lane_word_i,
-  input  logic [31:0]                    host_word_i,
-  input  logic [31:0]                    graph_word_i
+  output logic [2:0]                     counter_pair_o,    // which two words of the counters below
+  input  logic [Lanes+HostLanes-1:0][63:0] lane_pair_i,
+  input  logic [63:0]                    host_pair_i,
+  input  logic [63:0]                    graph_pair_i
 );
   import sluice_pkg::*;
 
   localparam int unsigned LanesBits = Lanes + HostLanes > 1 ? $clog2(Lanes + HostLanes) : 1;
   localparam int unsigned WindowsBits = Windows > 1 ? $clog2(Windows) : 1;
 
+  localparam int unsigned PhaseBits = $clog2(ClockKilohertz);
+
   logic [11:0] address;
-  logic [31:0] data, time_high_q;
-  logic        known, writable;
-  logic [7:0]  index;  // register of an array, from its first
+  logic [31:0] data, time_high_q, counter_high_q;
+  logic [63:0] pair;        // of counters
+  logic [4:0]  wide_words;  // so many words of these counters are halves of 64 bits
+  logic        known, writable, wide, tick_source_q;
+  logic [7:0]  index;       // register of an array, from its first
+  logic [PhaseBits-1:0] phase_q;  // of the microsecond, in parts of ClockKilohertz
 
   assign request_ready_o = !response_valid_o;
   assign address         = request_i.address[11:0];
-  assign counter_word_o  = address[5:2];
+  assign counter_pair_o  = address[5:3];
+  assign wide            = 5'(address[5:2]) < wide_words;
 
   function automatic logic in_array(logic [11:0] at, logic [11:0] base, int unsigned count);
     return at >= base && 32'(at) < 32'(base) + 4 * count;
   endfunction
 
   always_comb begin
-    known    = 1'b1;
-    writable = 1'b0;
-    data     = '0;
-    index    = '0;
+    known      = 1'b1;
+    writable   = 1'b0;
+    data       = '0;
+    index      = '0;
+    pair       = '0;
+    wide_words = '0;
     unique case (address)
       SHELL_REGISTERS_MAGIC:       data = DEVICE_MAGIC;
       SHELL_REGISTERS_VERSION:     data = DEVICE_VERSION;
@@ -72,20 +81,28 @@ module sh_registers #(
         data     = 32'(host_share_o);
         writable = 1'b1;
       end
+      SHELL_REGISTERS_TICK_SOURCE: begin
+        data     = 32'(tick_source_q);
+        writable = 1'b1;
+      end
       default: begin
         if (in_array(address, SHELL_REGISTERS_CAPABILITY, SHELL_REGISTERS_CAPABILITY_COUNT)) begin
           index = 8'((address - SHELL_REGISTERS_CAPABILITY) >> 2);
           data  = 32'(index) < Windows ? capability_i[index[WindowsBits-1:0]] : '0;
         end else if (in_array(address, SHELL_REGISTERS_LANE_COUNTERS, 16 * (Lanes + HostLanes))) begin
-          index = 8'((address - SHELL_REGISTERS_LANE_COUNTERS) >> 6);
-          data  = lane_word_i[index[LanesBits-1:0]];
+          index      = 8'((address - SHELL_REGISTERS_LANE_COUNTERS) >> 6);
+          pair       = lane_pair_i[index[LanesBits-1:0]];
+          wide_words = 5'(LANE_COUNTERS_WIDE_WORDS);
         end else if (in_array(address, SHELL_REGISTERS_HOST_COUNTERS, SHELL_REGISTERS_HOST_COUNTERS_COUNT)) begin
-          data = host_word_i;
+          pair       = host_pair_i;
+          wide_words = 5'(HOST_COUNTERS_WIDE_WORDS);
         end else if (in_array(address, SHELL_REGISTERS_GRAPH_COUNTERS, SHELL_REGISTERS_GRAPH_COUNTERS_COUNT)) begin
-          data = graph_word_i;
+          pair       = graph_pair_i;
+          wide_words = 5'(GRAPH_COUNTERS_WIDE_WORDS);
         end else begin
           known = 1'b0;
         end
+        if (wide_words != '0) data = !address[2] ? pair[31:0] : wide ? counter_high_q : pair[63:32];
       end
     endcase
   end
@@ -97,12 +114,22 @@ module sh_registers #(
     time_o           <= time_o + 1'b1;
     response_valid_o <= accept;
     if (reset_done_i) control_o[0] <= 1'b0;
+    if (tick_source_q) begin
+      phase_q <= phase_q + PhaseBits'(1000);
+      if (phase_q >= PhaseBits'(ClockKilohertz - 1000)) begin
+        phase_q <= phase_q - PhaseBits'(ClockKilohertz - 1000);
+        tick_o  <= tick_o + 32'd1;
+      end
+    end
     if (accept) begin
       response_o.error <= !known || (request_i.write && !writable);
       response_o.data  <= request_i.write || !known ? '0 : data;
       if (!request_i.write && address == SHELL_REGISTERS_TIME_LOW) time_high_q <= time_o[63:32];
+      if (!request_i.write && wide && !address[2]) counter_high_q <= pair[63:32];
       if (request_i.write && address == SHELL_REGISTERS_CONTROL)    control_o    <= request_i.data[2:0];
       if (request_i.write && address == SHELL_REGISTERS_TICK)       tick_o       <= request_i.data;
+      if (request_i.write && address == SHELL_REGISTERS_TICK_SOURCE) tick_source_q <= request_i.data[0];
+      if (request_i.write && address inside {SHELL_REGISTERS_TICK, SHELL_REGISTERS_TICK_SOURCE}) phase_q <= '0;
       if (request_i.write && address == SHELL_REGISTERS_HOST_SHARE) host_share_o <= request_i.data[7:0];
     end
     if (rst_i) begin
@@ -110,6 +137,8 @@ module sh_registers #(
       response_valid_o <= 1'b0;
       control_o        <= '0;
       tick_o           <= '0;
+      tick_source_q    <= 1'b1;
+      phase_q          <= '0;
       host_share_o     <= 8'd32;
     end
   end

@@ -14,24 +14,27 @@ PATIENCE = 1000  # cycles
 class Registers:
     """What reads and writes the registers of `dut`, one at a time; `reg_request_valid_i` is 0 outside."""
 
-    def __init__(self, dut: Any) -> None:
+    def __init__(self, dut: Any, prefix: str = "reg_") -> None:
         self.dut = dut
-        dut.reg_request_valid_i.value = 0
+        names = ("request_i", "request_valid_i", "request_ready_o", "response_o", "response_valid_o")
+        self.request_data, self.request_valid, self.request_ready, self.response_data, self.response_valid = (
+            getattr(dut, prefix + name) for name in names
+        )
+        self.request_valid.value = 0
 
     async def access(self, address: int, data: int | None = None) -> RegisterResponse:
         """The answer to a read, or to a write of `data`."""
-        dut = self.dut
-        dut.reg_request_i.value = RegisterRequest(int(data is not None), address, data or 0).to_int()
-        dut.reg_request_valid_i.value = 1
+        self.request_data.value = RegisterRequest(int(data is not None), address, data or 0).to_int()
+        self.request_valid.value = 1
         taken = False
         for _ in range(PATIENCE):
             await ReadOnly()
-            taken = taken or dut.reg_request_ready_o.value == 1
-            answered = dut.reg_response_valid_o.value == 1
-            response = RegisterResponse.from_int(int(dut.reg_response_o.value)) if answered else None
-            await RisingEdge(dut.clk_i)
+            taken = taken or self.request_ready.value == 1
+            answered = self.response_valid.value == 1
+            response = RegisterResponse.from_int(int(self.response_data.value)) if answered else None
+            await RisingEdge(self.dut.clk_i)
             if taken:
-                dut.reg_request_valid_i.value = 0
+                self.request_valid.value = 0
             if response is not None:
                 return response
         raise AssertionError(f"no answer at {address:#x}")

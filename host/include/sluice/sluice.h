@@ -112,7 +112,9 @@ int sluice_device_set_lossless(struct sluice_device *device, int on);
 int sluice_device_pause(struct sluice_device *device);
 int sluice_device_drained(struct sluice_device *device);
 int sluice_device_resume(struct sluice_device *device);
-// The microsecond tick of timeouts and last hits.
+// The microsecond tick of timeouts and last hits. The device's clock counts it, until `set` puts it to a value, where
+// it stands until the next (runs over captures, whose time is that of their packets); `run` lets the clock count on.
+int sluice_device_run_tick(struct sluice_device *device);
 int sluice_device_set_tick(struct sluice_device *device, uint32_t microseconds);
 
 // Registers, by byte address. -EFAULT: nothing is there; -ENODEV: the device does not answer.

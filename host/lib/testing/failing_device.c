@@ -5,6 +5,8 @@
 // flow table and receive queues too, and its tables answer that all went well. Then FAILING_ONES is the address of a
 // register that reads all ones, and after FAILING_GONE accesses every register does, as of a card that was removed.
 // FAILING_TRACE is a file that gets the address of each register that is read.
+// The 64-bit counters of its lanes count 2^31 after each read of a low word, from lane * 2^40 on: a high word that is
+// not of the same read shows.
 #include "sim_model.h"
 
 #include <errno.h>
@@ -13,11 +15,13 @@
 
 #include "sluice_layouts.h"
 
-enum { LANES = 2, READY_AND_ANSWERED = 1 | 1 << 16 };
+enum { LANES = 2, LANE_WORDS = SLUICE_LANE_COUNTERS_BYTES / 4, READY_AND_ANSWERED = 1 | 1 << 16 };
 enum { LPM = SLUICE_WINDOW_SIZE, FLOWS = 2 * SLUICE_WINDOW_SIZE };
 
 struct sim_model {
     uint64_t cycles, accesses;
+    uint64_t counted[LANES * LANE_WORDS / 2]; // by register pair, 2^31 at a time
+    uint32_t high;
 };
 
 static uint32_t setting(const char *name, uint32_t otherwise) {
@@ -60,7 +64,18 @@ static uint32_t response_word(uint32_t word) {
     return words[word];
 }
 
-static uint32_t shell_register(const struct sim_model *model, uint32_t address) {
+static uint32_t lane_counter(struct sim_model *model, uint32_t word) {
+    uint32_t lane = word / LANE_WORDS;
+    if (lane >= LANES || word % LANE_WORDS >= SLUICE_LANE_COUNTERS_WIDE_WORDS)
+        return 0;
+    if (word % 2)
+        return model->high;
+    uint64_t value = (uint64_t)lane << 40 | model->counted[word / 2]++ << 31;
+    model->high = (uint32_t)(value >> 32);
+    return (uint32_t)value;
+}
+
+static uint32_t shell_register(struct sim_model *model, uint32_t address) {
     switch (address) {
     case SLUICE_SHELL_REGISTERS_MAGIC:
         return setting("FAILING_MAGIC", SLUICE_DEVICE_MAGIC);
@@ -81,6 +96,8 @@ static uint32_t shell_register(const struct sim_model *model, uint32_t address) 
     case SLUICE_SHELL_REGISTERS_CAPABILITY + 12:
         return SLUICE_ELEMENT_HOST | 1 << 16;
     default:
+        if (address >= SLUICE_SHELL_REGISTERS_LANE_COUNTERS)
+            return lane_counter(model, (address - SLUICE_SHELL_REGISTERS_LANE_COUNTERS) / 4);
         return 0;
     }
 }

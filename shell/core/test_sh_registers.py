@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sh_registers: a 64-bit counter that carries between the reads of its words is read whole, and the clock counts the microseconds
+exactly, unless the host writes them."""
+
+import random
+
+import cocotb
+import sluice_layouts as layouts
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
+
+from testing.cocotb.channel import start
+from testing.cocotb.registers import Registers
+from testing.simulate import simulate
+
+LANES, CLOCK_KHZ = 2, 322_266  # no whole number of cycles a microsecond
+TICK, TICK_SOURCE = layouts.SHELL_REGISTERS_TICK, layouts.SHELL_REGISTERS_TICK_SOURCE
+COUNTERS = [
+    *((layouts.SHELL_REGISTERS_LANE_COUNTERS + 64 * lane, layouts.LANE_COUNTERS_WIDE_WORDS) for lane in range(LANES)),
+    (layouts.SHELL_REGISTERS_HOST_COUNTERS, layouts.HOST_COUNTERS_WIDE_WORDS),
+    (layouts.SHELL_REGISTERS_GRAPH_COUNTERS, layouts.GRAPH_COUNTERS_WIDE_WORDS),
+]
+
+
+def test_registers() -> None:
+    simulate("sh_registers", __file__, {"Lanes": LANES, "Windows": 4, "ClockKilohertz": CLOCK_KHZ})
+
+
+async def begin(dut) -> Registers:
+    registers = Registers(dut, "")
+    for name in ("request_i", "capability_i", "ready_i", "idle_i", "reset_done_i", "lane_pair_i", "host_pair_i", "graph_pair_i"):
+        getattr(dut, name).value = 0
+    await start(dut)
+    return registers
+
+
+@cocotb.test()
+async def a_64_bit_counter_that_carries_between_two_reads_is_whole(dut):
+    registers = await begin(dut)
+    draw = random.Random(random.getrandbits(32))
+    for kind, (base, wide_words) in enumerate(COUNTERS):
+        for pair in range(8):
+            high = draw.getrandbits(30)
+            before = high << 32 | 0xFFFFFFFF
+            set_pair(dut, kind, before)
+            low = await registers.read(base + 8 * pair)
+            set_pair(dut, kind, before + 1)
+            answer = await registers.read(base + 8 * pair + 4)
+            assert low == 0xFFFFFFFF
+            is_wide = 2 * pair < wide_words
+            assert answer == (high if is_wide else high + 1), f"counters {kind}, word {2 * pair + 1}"
+            if is_wide:
+                assert await registers.read(base + 8 * pair) == 0
+                assert await registers.read(base + 8 * pair + 4) == high + 1, "the next read is of the new value"
+
+
+def set_pair(dut, kind: int, value: int) -> None:
+    """Two words of counters of one kind, the others all ones."""
+    pairs = [value if n == kind else (1 << 64) - 1 for n in range(len(COUNTERS))]
+    dut.lane_pair_i.value = sum(pairs[lane] << 64 * lane for lane in range(LANES))
+    dut.host_pair_i.value, dut.graph_pair_i.value = pairs[LANES:]
+
+
+@cocotb.test()
+async def the_clock_counts_microseconds_and_loses_none(dut):
+    registers = await begin(dut)
+    assert await registers.read(TICK_SOURCE) == 1
+    await registers.write(TICK, 0xFFFFFFF0)
+    await ReadOnly()
+    seen, cycles = [], 0
+    while len(seen) < 60:
+        before = int(dut.tick_o.value)
+        await RisingEdge(dut.clk_i)
+        await ReadOnly()
+        cycles += 1
+        if dut.tick_o.value != before:
+            assert int(dut.tick_o.value) == (before + 1) % 2**32
+            seen.append(cycles)
+    ideal = [CLOCK_KHZ * n / 1000 for n in range(1, 61)]
+    offsets = [at - exact for at, exact in zip(seen, ideal, strict=True)]
+    assert max(offsets) - min(offsets) <= 1, "each tick in the cycle of its microsecond, for ever"
+
+
+@cocotb.test()
+async def the_host_may_write_the_tick_instead(dut):
+    registers = await begin(dut)
+    await registers.write(TICK_SOURCE, 0)
+    await registers.write(TICK, 77)
+    await ClockCycles(dut.clk_i, 3 * CLOCK_KHZ // 1000)
+    assert await registers.read(TICK) == 77 == int(dut.tick_o.value)
+    assert await registers.read(TICK_SOURCE) == 0
+    await registers.write(TICK_SOURCE, 1)
+    await ClockCycles(dut.clk_i, 3 * CLOCK_KHZ // 1000 + 10)
+    assert await registers.read(TICK) == 80
