@@ -20,7 +20,7 @@ from compiler.backends.sv_element import SIGNAL_WORD, module_name
 from compiler.certificate import parts
 from compiler.compile import Compiled, HardwareError
 from compiler.ir.ir import ElementIr
-from testing.simulate import ROOT
+from testing.simulate import SOURCES
 from tools.synth.flow import SynthesisError
 from tools.synth.generated import ports_of
 
@@ -35,7 +35,7 @@ def has_native(compiled: Compiled) -> bool:
 def native(compiled: Compiled) -> dict[str, str]:
     """The element's module around its native body, by file name. Raises HardwareError where the body does not fit."""
     name = next(file for language, file in compiled.element.native if language == "sv")
-    path = next(found for folder in (Path.cwd(), ROOT) if (found := folder / name).is_file())
+    path = next(found for folder in (SOURCES, Path.cwd()) if (found := folder / name).is_file())
     body = _Body(compiled, path)
     return {f"{compiled.module}.sv": body.wrapper(), path.name: body.text}
 

@@ -10,11 +10,11 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from testing.simulate import GENERATED, ROOT
+from testing.simulate import GENERATED, ROOT, SOURCES
 
 BUILD = ROOT / "build" / "host"
-HOST = ROOT / "host"
-INCLUDES = (HOST / "include", HOST / "lib", HOST / "switch", HOST / "lanes", HOST / "run", ROOT / "shell" / "sim", GENERATED)
+HOST = SOURCES / "host"
+INCLUDES = (HOST / "include", HOST / "lib", HOST / "switch", HOST / "lanes", HOST / "run", SOURCES / "shell" / "sim", GENERATED)
 FLAGS = ("-std=gnu11", "-g", "-Wall", "-Wextra", "-Werror", "-Wconversion")
 LIBRARIES = ("-ldl", "-lpthread", "-lpcap", "-lm")
 

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "sim"
 GENERATED = ROOT / "build" / "gen"
 TOOLCHAIN = ROOT / "toolchain.toml"
+SOURCES = Path(os.environ.get("SLUICE_SOURCES", ROOT))  # where the folders below are: a changed copy of them (testing/mutate)
 SOURCE_FOLDERS = ("rtl", "elements", "configs", "shell", "testing/formal")
 VERILATOR_FLAGS = (
     "--assert",
@@ -47,13 +48,13 @@ class SimulationError(AssertionError):
 
 def packages(generated: Path = GENERATED) -> list[Path]:
     """Generated and hand-written packages, generated first: they are compiled before any module."""
-    written = sorted(p for folder in SOURCE_FOLDERS for p in (ROOT / folder).rglob("*_pkg.sv"))
+    written = sorted(p for folder in SOURCE_FOLDERS for p in (SOURCES / folder).rglob("*_pkg.sv"))
     return [*sorted(generated.glob("*_pkg.sv")), *written]
 
 
 def module_folders() -> list[Path]:
     """Every folder that holds SystemVerilog, for Verilator's `-y` search."""
-    found = {p.parent for folder in SOURCE_FOLDERS for p in (ROOT / folder).rglob("*.sv")}
+    found = {p.parent for folder in SOURCE_FOLDERS for p in (SOURCES / folder).rglob("*.sv")}
     return sorted(found)
 
 

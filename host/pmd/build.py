@@ -20,7 +20,7 @@ from testing.simulate import ROOT
 from tools.setup.dpdk import HEADERS
 
 BUILD = ROOT / "build" / "pmd"
-HERE = Path(__file__).parent
+HERE = HOST / "pmd"
 NAME = "librte_net_sluice.so"
 FOLDERS = (HOST / "lib", HOST / "lanes", HERE)
 SWITCH = ("template.c", "parse.c", "actions.c", "deparse.c")  # of the software switch: what the functional device is made of

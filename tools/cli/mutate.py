@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`sluice mutate`: do the tests notice when the sources are wrong?"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+if TYPE_CHECKING:  # the parsers take a while to load, and other commands need none
+    from testing.mutate.mutant import Mutant
+    from testing.mutate.run import Session, Verdict
+
+WORDS = ("mutants", "killed", "equivalent", "survived")
+
+
+def mutate(
+    part: list[str] = typer.Argument(None, help="files, their names without an ending, or folders: sl_fifo, host/switch"),
+    every: bool = typer.Option(False, "--all", help="all of rtl, elements, shell/core, host/lib, host/switch, host/pmd"),
+    seed: int = typer.Option(1, help="which mutants are drawn"),
+    limit: int = typer.Option(0, min=0, help="how many mutants over all parts; 300 with --all, else 10 a part"),
+    minutes: float = typer.Option(0.0, min=0.0, help="begin no mutant after so long; a later run goes on"),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="mutants at a time"),
+    resume: bool = typer.Option(True, help="keep the verdicts of earlier runs; --no-resume judges all again"),
+    list_only: bool = typer.Option(False, "--list", help="show the mutants and who judges them, run nothing"),
+    json_output: bool = typer.Option(False, "--json", help="print the result as JSON"),
+) -> None:
+    """Change the sources in small ways, one at a time, and see whether a test or a proof notices. Exit status 1 when one does not.
+
+    `./sluice mutate sl_merge --seed 7` draws ten mutants of one part; `./sluice mutate --all --seed 7 --json` 300 over all parts,
+    in hours: stop it when you like, the same command goes on. A mutant is *killed* when a test fails or takes five times as long;
+    *survived* means that nothing noticed: its lines are shown, and either a test is missing or the change changes nothing. The
+    latter is proved by Yosys where that is quick, or argued in `testing/mutate/equivalent.toml`. `docs/guide/mutation.md` has
+    more."""
+    from testing.mutate.draw import parts
+    from testing.mutate.run import Session
+
+    if every == bool(part):
+        raise typer.BadParameter("name parts, or --all")
+    try:
+        files = parts(part or [])
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    console = Console(stderr=True)
+    mutants = _drawn(files, limit or (300 if every else 10 * len(files)), seed, console)
+    if list_only:
+        _listed(mutants)
+        return
+    session = Session(mutants)
+    if not resume:
+        session.verdicts.clear()
+    _judged(session, jobs, minutes, console)
+    found = result(session.mutants, session.verdicts, seed)
+    if json_output:
+        print(json.dumps(found, indent=1))
+    else:
+        _shown(found)
+    raise typer.Exit(1 if found["survived"] or found["waiting"] else 0)
+
+
+def _drawn(files: Sequence[str], count: int, seed: int, console: Console) -> list[Mutant]:
+    from testing.mutate.draw import Compilers, chosen
+    from testing.mutate.run import FOLDER
+
+    cache = FOLDER / "compiles.json"
+    compilers = Compilers(json.loads(cache.read_text()) if cache.exists() else {})
+    mutants = []
+    with _progress(console) as progress:
+        drawing = progress.add_task("drawing", total=count)
+        for it in chosen(files, count, seed, compilers):
+            mutants.append(it)
+            progress.advance(drawing)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    cache.write_text(json.dumps(compilers.known))
+    return mutants
+
+
+def _judged(session: Session, jobs: int, minutes: float, console: Console) -> None:
+    with _progress(console) as progress:
+        judging = progress.add_task("judging", total=len(session.mutants), completed=len(session.verdicts))
+        for verdict in session.run(jobs, minutes):
+            progress.advance(judging)
+            if verdict.verdict == "survived" or not console.is_terminal:
+                told = f"{verdict.verdict}: {verdict.file}:{verdict.line} ({verdict.operator}) {verdict.by}"
+                progress.console.print(told, markup=False, soft_wrap=True)
+    for path, text in session.broken.items():
+        console.print(f"{path} fails without a mutant, and did not judge:\n{text[-800:]}", markup=False)
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console)
+
+
+def _listed(mutants: Sequence[Mutant]) -> None:
+    from testing.mutate.judges import of_part
+
+    for it in mutants:
+        print(f"{it.file}:{it.line} {it.operator}; judged by {', '.join(judge.path for judge in of_part(it.file))}\n{it.diff()}")
+
+
+def result(mutants: Sequence[Mutant], verdicts: Mapping[str, Verdict], seed: int) -> dict[str, Any]:
+    """What is known of these mutants, by part too; those without a verdict are `waiting`, and count nowhere else."""
+    by_part: dict[str, Counter[str]] = {}
+    judged = [(it, verdicts[it.key]) for it in mutants if it.key in verdicts]
+    for it, verdict in judged:
+        by_part.setdefault(it.file, Counter()).update(["mutants", verdict.verdict])
+    total: Counter[str] = sum(by_part.values(), Counter())
+    tellable = total["mutants"] - total["equivalent"]
+    shown = ("file", "line", "operator", "original", "mutated")
+    return {
+        **{word: total[word] for word in WORDS},
+        "score": round(total["killed"] / tellable, 4) if tellable else None,
+        "waiting": len(mutants) - len(judged),
+        "seed": seed,
+        "cpu_seconds": round(sum(verdict.seconds for _, verdict in judged)),
+        "parts": {file: {word: found[word] for word in WORDS} for file, found in sorted(by_part.items())},
+        "survivors": [{name: getattr(one, name) for name in shown} for _, one in judged if one.verdict == "survived"],
+    }
+
+
+def _shown(found: dict[str, Any]) -> None:
+    console = Console()
+    table = Table("part", *WORDS, box=None)
+    for file, numbers in found["parts"].items():
+        table.add_row(file, *(str(numbers[word]) for word in WORDS))
+    table.add_section()
+    table.add_row("all", *(str(found[word]) for word in WORDS))
+    console.print(table)
+    for one in found["survivors"]:
+        place = f"{one['file']}:{one['line']} ({one['operator']})"
+        console.print(f"\nsurvived: {place}\n- {one['original']}\n+ {one['mutated']}", markup=False, highlight=False)
+    score = "none" if found["score"] is None else f"{100 * found['score']:.1f} %"
+    console.print(f"\nseed {found['seed']}: {score} killed of what can be; {found['waiting']} wait for a verdict", markup=False)
