@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from testing.formal.proofs import PROOFS
 from testing.simulate import ROOT, closure, module_folders
 
 NEAREST = 3  # simulations that judge one part
 FAR = 60  # files: what is larger is the whole core, and takes minutes to build
+PROVING = "testing/formal/test_proofs.py"  # its cases are named after harnesses; those of broken parts do not judge
+DEEP = 2  # how far below a harness a part may be to be judged by its proof
 DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py")
 NATIVE = ("compiler/tests/test_native.py",)
 IN_C = {
@@ -65,7 +68,9 @@ def of_part(file: str) -> list[Judge]:
     module = Path(file).stem
     near = [(*reach, path) for path, tops in _drivers().items() if (reach := _reach(module, tops))]
     found = [Judge(path) for *_, path in sorted(near)[:NEAREST]]
-    found += [judge for path, tops in _proofs().items() if (judge := _proof_of(module, path, tops))]
+    harnesses = sorted({proof.harness for proof in PROOFS if _uses(proof.harness).get(module, DEEP + 1) <= DEEP})
+    if harnesses:
+        found.append(Judge(PROVING, f"({' or '.join(harnesses)}) and not broken", single=True))
     if found:
         return found
     if module.endswith("_native"):
@@ -112,24 +117,8 @@ def _drivers() -> dict[str, frozenset[str]]:
     return found
 
 
-@cache
-def _proofs() -> dict[str, frozenset[str]]:
-    found = {}
-    for path in sorted((ROOT / "testing" / "formal").glob("test_*.py")):
-        tops = frozenset(name for name in _named(path.read_text()) if name.startswith("fv_"))
-        found[str(path.relative_to(ROOT))] = tops
-    return found
-
-
 def _reach(module: str, tops: frozenset[str]) -> tuple[int, int] | None:
     """How near a part is to what a test drives: its depth, and the size of that; None where it is not in it."""
     depths = [(_uses(top)[module], len(_uses(top))) for top in tops if module in _uses(top)]
     near = [pair for pair in depths if pair[1] <= FAR]
     return min(near) if near and all(len(_uses(top)) <= FAR for top in tops) else None
-
-
-def _proof_of(module: str, path: str, tops: frozenset[str]) -> Judge | None:
-    mine = sorted(top for top in tops if module in _uses(top) and _uses(top)[module] <= 2)
-    if not mine:
-        return None
-    return Judge(path, only="" if len(tops) == 1 else " or ".join(mine), single=True)
