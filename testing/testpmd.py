@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,9 +50,8 @@ class Testpmd:
         which = device if device == "functional" else f"{device}:{library or build_device(sizes)}"
         script = folder / "commands"
         script.write_text("\n".join([*PRESS_BACK, *commands, *begin]) + "\n")
-        # A Unix socket's name is short: the run folder is not below the test's.
-        self.run_folder = Path(os.environ.get("TMPDIR", "/tmp")) / f"sl-{os.getpid()}-{time.monotonic_ns() % 1000000}"
-        self.run_folder.mkdir()
+        # A Unix socket's name is short: the run folder is not below the test's. Nobody else can guess or open it.
+        self.run_folder = Path(tempfile.mkdtemp(prefix="sl-"))
         eal = ["dpdk-testpmd", *MEMORY, "--file-prefix", self.prefix, "--lcores", f"0@{CORES},1@{CORES}", "-d", str(build_driver())]
         for vdev in vdevs:
             eal += ["--vdev", vdev.replace(",", f",device={which},", 1)]
