@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rules of rte_flow drawn at random from packets: what the driver accepts, the device enforces. Which packets a rule matches is
-worked out here from rte_flow's meaning and from the packet's bytes, not from the driver's words."""
+worked out here from rte_flow's meaning and from the packet's key as Open vSwitch reads it, not from the driver's words."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from scapy.utils import wrpcap
 
 from host.pmd.test_flow import errors_of
 from host.pmd.test_pmd import read
-from testing.models.flow import flow_key, link_info
-from testing.models.open_vswitch import as_open_vswitch, be, link_layers
+from testing.models.flow import key_of
 from testing.models.packet import parse
-from testing.models.traffic import malformed, well_formed
+from testing.models.traffic import link_layers, malformed, well_formed
+from testing.ovs.keys import be, is_later_ipv6_fragment, keys
 from testing.testpmd import Testpmd
 
 RULES = 60  # no more masks than the device has room for
@@ -157,20 +157,17 @@ def drawn(draw: random.Random, key: L.FlowKey) -> tuple[str, int]:
     return " / ".join(it.items), L.FlowKey(**it.mask).to_int()
 
 
-def sound(packet: bytes) -> L.FlowKey | None:
-    """What Open vSwitch sees of a packet that the device matches."""
-    meta = L.Meta(length=len(packet))
-    return as_open_vswitch(packet, 0) if flow_key(parse(packet, meta), link_info(packet)) else None
-
-
 @pytest.mark.parametrize("seed", range(2))
 def test_a_rule_that_is_accepted_matches_what_rte_flow_says(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     packets = [one for one in [*link_layers(), *well_formed(), *malformed()] if len(one) >= 14 and be(one, 12) != 0x9100]
     packets = [one for one in packets if parse(one, L.Meta(length=len(one))).phv.ip_protocol != 135]  # is an extension header here
     draw.shuffle(packets)
-    keys = [sound(packet) for packet in packets]
-    rules = [(*drawn(draw, key), key.to_int()) for key in draw.choices([key for key in keys if key], k=2 * RULES)]
+    # What Open vSwitch sees of packets that the device matches; later fragments of IPv6 are of another protocol to it (keys.py).
+    told = [(packet, key if key_of(0, packet) else None) for packet, key in zip(packets, keys(packets), strict=True)]
+    told = [(packet, key) for packet, key in told if not key or not is_later_ipv6_fragment(key)]
+    packets, seen = [packet for packet, _ in told], [key for _, key in told]
+    rules = [(*drawn(draw, key), key.to_int()) for key in draw.choices([key for key in seen if key], k=2 * RULES)]
     rules = [rule for rule in rules if len(rule[0]) < LONGEST][:RULES]
     rules.sort(key=lambda rule: -rule[1].bit_count())  # else a few take all packets
     commands = [
@@ -178,7 +175,7 @@ def test_a_rule_that_is_accepted_matches_what_rte_flow_says(tmp_path: Path, seed
     ]
     hits: Counter[int] = Counter()
     unmatched = []
-    for packet, key in zip(packets, keys, strict=True):
+    for packet, key in zip(packets, seen, strict=True):
         found = key and next((n for n, (_, mask, of) in enumerate(rules) if (key.to_int() ^ of) & mask == 0), None)
         hits[-1 if found is None else found] += 1
         if found is None:

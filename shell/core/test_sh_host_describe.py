@@ -21,9 +21,8 @@ from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers
 from testing.models.flow import key_of
 from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, toeplitz
-from testing.models.open_vswitch import link_layers
 from testing.models.packet import from_flits, to_flits
-from testing.models.traffic import malformed, meta_of, mutated, truncated, well_formed
+from testing.models.traffic import link_layers, malformed, meta_of, mutated, truncated, well_formed
 from testing.simulate import simulate
 
 LANES, QUEUES = 3, int(os.environ.get("QUEUES", "5"))

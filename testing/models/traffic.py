@@ -142,6 +142,39 @@ def well_formed() -> list[bytes]:
     return packets
 
 
+def link_layers() -> list[bytes]:
+    """What the others lack: 802.3, SNAP, tags of every kind."""
+    inner = IP(src="192.0.2.1", dst="198.51.100.7", ttl=9, tos=0x2E) / TCP(sport=80, dport=5, flags="SF") / bytes(9)
+    headers = [Ether(**MACS), Ether(**MACS) / Dot1Q(vlan=5, prio=6), Ether(**MACS, type=0x88A8) / Dot1AD(vlan=5, dei=1)]
+    frames: list[Packet] = [header / inner for header in headers]
+    frames += [
+        Ether(**MACS) / Dot1Q(vlan=5) / Dot1Q(vlan=7) / inner,
+        Ether(**MACS, type=0x88A8) / Dot1AD(vlan=5) / Dot1Q(vlan=7) / inner,
+    ]
+    frames += [Ether(**MACS) / ARP(), Ether(**MACS) / Dot1Q(vlan=9) / ARP(), Ether(**MACS) / inner.__class__(bytes(inner))]
+    frames += [
+        Dot3(**MACS) / LLC(dsap=0x42, ssap=0x42, ctrl=3) / bytes(40),
+        Dot3(**MACS) / LLC() / SNAP(code=0x0800) / bytes(inner),
+    ]
+    frames += [
+        Dot3(**MACS) / LLC() / SNAP(OUI=0x00000C, code=0x2000) / bytes(40),
+        Dot3(**MACS) / LLC() / SNAP(code=0x20) / bytes(40),
+    ]
+    for fragment in (0x2000, 0x2001, 0x2007, 7, 8, 0x1FFF):
+        header = IP(src="192.0.2.1", dst="198.51.100.7", frag=fragment & 0x1FFF, flags=fragment >> 13)
+        frames.append(Ether(**MACS) / header / UDP(sport=1, dport=2) / bytes(16))
+        chain = (
+            IPv6(src="2001:db8::1", dst="2001:db8::2")
+            / IPv6ExtHdrHopByHop()
+            / IPv6ExtHdrFragment(offset=fragment & 0x1FFF, m=fragment >> 13)
+        )
+        frames.append(Ether(**MACS) / chain / UDP(sport=1, dport=2) / bytes(16))
+    frames.append(Ether(**MACS) / IPv6(dst="2001:db8::2") / IPv6ExtHdrFragment() / UDP(sport=1, dport=2))  # atomic
+    frames.append(Ether(**MACS) / IP(dst="192.0.2.9") / ICMP(type=3, code=4))
+    tagged = [bytes(Dot1Q(vlan=4, type=34)) + bytes(LLC() / SNAP(code=0x86DD)) + bytes(26)]
+    return [bytes(frame) for frame in frames] + [bytes(Ether(**MACS, type=0x8100)) + rest for rest in tagged]
+
+
 def malformed() -> list[bytes]:
     """Packets with each of the faults."""
     udp = bytes(tags(0) / ip4(src="1.2.3.4", dst="5.6.7.8") / UDP(sport=1, dport=2) / Raw(bytes(20)))
