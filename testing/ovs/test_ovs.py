@@ -19,7 +19,7 @@ from scapy.layers.l2 import Ether
 from typer.testing import CliRunner
 
 from testing.ovs import device as devices
-from testing.ovs import flows, spaces, switch
+from testing.ovs import flows, replay, spaces, switch
 from testing.ovs.demo import KEPT, run
 from testing.ovs.differential import compare, packets
 from testing.ovs.differential import run as run_pipeline
@@ -100,6 +100,32 @@ def test_a_comparison_finds_each_kind_of_difference() -> None:
     one, other = (Left([[outer + port + bytes(20)], [], [], []]) for port in (b"\x80\x01", b"\x90\x02"))
     assert compare(tunnel, one, other).differences == []
     assert len(compare(plain, one, other).differences) == 2
+
+
+def test_packets_that_ovs_dropped_are_sent_again_and_reported_when_that_does_not_help(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    runs: list[Left | None] = []  # to come; None: one in which packets are dropped
+
+    def once(pipeline: Pipeline, given: object, device: object) -> Left:
+        if left := runs.pop(0):
+            return left
+        raise replay.DroppedByOvsError("ovs_tx_failure_drops")
+
+    monkeypatch.setattr(replay, "once_with_device", once)
+    some_device, left = devices.Device(tmp_path, "functional"), Left([[]])
+    for dropping in range(replay.TRIES):
+        runs[:] = [*[None] * dropping, left]
+        assert (replay.with_device(PIPELINES[0], [], some_device), runs) == (left, [])
+    runs[:] = [*[None] * replay.TRIES, left]
+    with pytest.raises(replay.DroppedByOvsError):
+        replay.with_device(PIPELINES[0], [], some_device)
+
+
+def test_drops_of_the_switch_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    said = "port  1: rx pkts=2, drop=9\n  ovs_tx_failure_drops=3, ovs_tx_qos_drops=0,\n port  2: ovs_tx_failure_drops=14,\n"
+    monkeypatch.setattr(switch.OpenVSwitch, "call", lambda self, *command: said)
+    assert switch.OpenVSwitch(tmp_path).drops("br0") == {"ovs_tx_failure_drops": 17}
 
 
 def still_running(text: str, seconds: float) -> list[str]:
