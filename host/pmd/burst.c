@@ -115,13 +115,18 @@ static void describe(struct rte_mbuf *mbuf, const struct sluice_packet *packet, 
     }
 }
 
+// Whether a rule sent it here: each that does so chooses a queue.
+static bool is_of_rule(const struct sluice_packet *packet) {
+    return packet->queue != 0;
+}
+
 // The packet as an mbuf of the port; NULL where the port does not take it, counted.
 static struct rte_mbuf *take(struct pmd_rx_queue *queue, const struct sluice_packet *packet) {
     const struct rte_eth_dev_data *data = queue->port->ethdev->data;
     struct pmd_rx_counters *counters = &queue->counters;
     if (packet->size > (uint32_t)data->mtu + PMD_OVERHEAD)
         return refuse(&counters->oversize);
-    if (packet->size < RTE_ETHER_ADDR_LEN || !is_wanted(queue->port, packet->bytes))
+    if (packet->size < RTE_ETHER_ADDR_LEN || (!is_of_rule(packet) && !is_wanted(queue->port, packet->bytes)))
         return refuse(&counters->filtered);
     struct rte_mbuf *mbuf = rte_pktmbuf_alloc(queue->pool);
     if (!mbuf)
@@ -149,7 +154,8 @@ static struct rte_mbuf *take(struct pmd_rx_queue *queue, const struct sluice_pac
 // taken out before that is sent or dropped. In this order: a packet that is out of the ring is in `taken`.
 static bool sleeps(const struct pmd_port *port, unsigned number) {
     const struct pmd_rx_queue *queue = port->rx[number];
-    if (!service_is_armed(port->device->service, port->lane, number) || sluice_queue_waits(queue->ring))
+    unsigned heir = number % port->ethdev->data->nb_rx_queues;
+    if (!service_is_armed(port->device->service, port->lane, heir) || sluice_queue_waits(queue->ring))
         return false;
     return __atomic_load_n(&queue->taken, __ATOMIC_ACQUIRE) == __atomic_load_n(&queue->handled, __ATOMIC_ACQUIRE);
 }
@@ -183,14 +189,13 @@ static void note_taken(struct pmd_rx_queue *queue, uint64_t newest, const struct
 }
 
 void pmd_rx_handled(struct pmd_rx_queue *queue) {
-    if (queue->handled != queue->taken)
-        tell_handled(queue);
+    for (; queue; queue = queue->inherited)
+        if (queue->handled != queue->taken)
+            tell_handled(queue);
 }
 
-uint16_t pmd_rx_burst(void *polled, struct rte_mbuf **packets, uint16_t count) {
-    struct pmd_rx_queue *queue = polled;
+static uint16_t receive(struct pmd_rx_queue *queue, struct rte_mbuf **packets, uint16_t count) {
     struct sluice_packet batch[PMD_BATCH];
-    pmd_rx_handled(queue);
     uint64_t newest = __atomic_load_n(&queue->port->newest, __ATOMIC_ACQUIRE);
     unsigned found = sluice_queue_receive(queue->ring, batch, count < PMD_BATCH ? count : PMD_BATCH);
     uint16_t own = 0;
@@ -203,6 +208,15 @@ uint16_t pmd_rx_burst(void *polled, struct rte_mbuf **packets, uint16_t count) {
         note_taken(queue, newest, found ? &batch[found - 1] : NULL);
     if (found)
         sluice_queue_release(queue->ring);
+    return own;
+}
+
+uint16_t pmd_rx_burst(void *polled, struct rte_mbuf **packets, uint16_t count) {
+    struct pmd_rx_queue *queue = polled;
+    pmd_rx_handled(queue);
+    uint16_t own = receive(queue, packets, count);
+    while ((queue = queue->inherited) && own < count)
+        own = (uint16_t)(own + receive(queue, packets + own, (uint16_t)(count - own)));
     return own;
 }
 

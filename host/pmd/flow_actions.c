@@ -181,23 +181,16 @@ static int to_host(struct actions *it, const struct rte_flow_action *action) {
     return 0;
 }
 
+// Written into the rule whatever the port has now: its number of queues and its own table may change.
 static int queue_of(struct actions *it, const struct rte_flow_action *action, uint16_t index) {
     int result = to_host(it, action);
-    if (result || it->context->queue_count == 1)
+    if (result)
         return result;
     it->chooses = true;
     return add(it, SLUICE_ACTION_QUEUE, SLUICE_CHOSEN_QUEUE | index);
 }
 
-// Over all queues from 0 on: as the port's own table has them.
-static bool is_ports(const struct actions *it, const struct rte_flow_action_rss *conf) {
-    bool found = conf->queue_num == it->context->queue_count;
-    for (uint32_t i = 0; i < conf->queue_num && found; i++)
-        found = conf->queue[i] == i;
-    return found;
-}
-
-// Over several queues: the hash is the port's, the table the rule's.
+// Over several queues: the hash is the port's, the table the rule's, even where it says what the port's says now.
 static int spread(struct actions *it, const struct rte_flow_action *action) {
     const struct rte_flow_action_rss *conf = action->conf;
     if (conf->types & ~pmd_rss_types || (conf->types && pmd_rss_all(conf->types) != it->context->rss_types))
@@ -208,7 +201,7 @@ static int spread(struct actions *it, const struct rte_flow_action *action) {
         return flow_refuse(it->error, action, "RSS over a list of %u queues: a table has %u entries", conf->queue_num,
                            SLUICE_RSS_ENTRIES);
     int result = to_host(it, action);
-    if (result || is_ports(it, conf))
+    if (result)
         return result;
     it->rule->rss = conf;
     it->chooses = true;

@@ -79,8 +79,11 @@ static int no_rule(const struct rte_flow *flow, struct rte_flow_error *error) {
     return flow_error(error, -ENOENT, RTE_FLOW_ERROR_TYPE_HANDLE, flow, "this handle is of no rule of the device");
 }
 
+// The rules of a device that has failed are gone, whether it can be told so or not.
 static int forget(struct pmd_flows *flows, struct rte_flow *flow) {
     int result = flow_tables_remove(flows->tables, &flow->place);
+    if (result == -ENODEV || service_status(flows->device->service))
+        result = 0;
     *flow->at = flow->next;
     if (flow->next)
         flow->next->at = flow->at;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the driver share. A device is one vdev; its lanes are ports. Each receive queue
-// has a ring of its own; the ring from the host is shared by all ports.
+// What the files of the driver share. A vdev makes a device; each lane is a port on a vdev of its own. Each receive
+// queue has a ring of its own; the ring from the host is shared by all ports.
 #ifndef SLUICE_PMD_H
 #define SLUICE_PMD_H
 
@@ -41,6 +41,8 @@ struct pmd_rx_queue {
     struct pmd_port *port;
     struct sluice_queue *ring;
     struct rte_mempool *pool; // NULL: not set up
+    // Of a port that had more queues once: who polls this one polls that, too, for rules that still name it.
+    struct pmd_rx_queue *inherited;
     struct pmd_rx_counters counters;
     uint64_t base_packets, base_bytes; // at the last reset
     uint64_t taken, handled;           // timestamps up to which its packets were polled; and sent or dropped
@@ -58,6 +60,7 @@ struct pmd_port {
     struct rte_eth_dev *ethdev;
     uint8_t lane;
     bool receives;
+    uint16_t most_queues; // receive queues that it has ever had: rules may name them
     struct pmd_rss rss;
     uint64_t newest;       // timestamp that any of its queues has seen
     rte_spinlock_t filter; // of the multicast addresses
@@ -72,11 +75,13 @@ struct pmd_port {
 
 struct pmd_device {
     struct pmd_device *next;
-    const struct rte_device *vdev;
+    char *name, *arguments;    // of the vdev that made it
+    struct rte_ether_addr mac; // of lane 0
     struct sluice_device *sluice;
     struct service *service;
     pthread_t thread;
-    unsigned lanes, open_ports;
+    unsigned lanes;
+    unsigned holders; // the open ports, and who is at work on them
     struct pmd_port *ports[SERVICE_LANES];
     struct pmd_flows *flows;
 };
@@ -118,7 +123,7 @@ int pmd_stats_reset(struct rte_eth_dev *ethdev);
 int pmd_xstats_get(struct rte_eth_dev *ethdev, struct rte_eth_xstat *values, unsigned count);
 int pmd_xstats_names(struct rte_eth_dev *ethdev, struct rte_eth_xstat_name *names, unsigned count);
 
-// probe.c: stop the device and forget it, when its last port is closed.
-void pmd_device_close(struct pmd_device *device);
+// probe.c: a port is closed; with the last one the device stops and is forgotten.
+void pmd_device_release(struct pmd_device *device, uint8_t lane);
 
 #endif

@@ -19,8 +19,11 @@ static int pmd_configure(struct rte_eth_dev *ethdev) {
         PMD_LOG(ERR, "%s: loopback and DCB are not there\n", ethdev->data->name);
         return -ENOTSUP;
     }
-    if (service_status(port_of(ethdev)->device->service))
+    struct pmd_port *port = port_of(ethdev);
+    if (service_status(port->device->service))
         return -EIO;
+    if (port->most_queues < ethdev->data->nb_rx_queues)
+        port->most_queues = ethdev->data->nb_rx_queues;
     int result = pmd_rss_configure(ethdev);
     return result ? result : pmd_interrupts_configure(ethdev);
 }
@@ -56,12 +59,72 @@ static bool is_too_long(const struct pmd_port *port, uint32_t frame) {
     return is_long;
 }
 
+static int open_queue(struct pmd_port *port, uint16_t number, unsigned node) {
+    struct pmd_rx_queue *queue = port->rx[number];
+    if (!queue && !(queue = rte_zmalloc_socket("sluice_rx", sizeof *queue, RTE_CACHE_LINE_SIZE, (int)node)))
+        return -ENOMEM;
+    service_begin(port->device->service);
+    int result = sluice_queue_open(port->device->sluice, port->lane, number, &queue->ring);
+    service_end(port->device->service);
+    if (result) {
+        PMD_LOG(ERR, "%s: %s\n", port->ethdev->data->name, sluice_error_text());
+        if (!port->rx[number])
+            rte_free(queue);
+        return result;
+    }
+    queue->port = port;
+    port->rx[number] = queue;
+    return 0;
+}
+
+// Queues that the port has no more are nobody's.
+static void disinherit(struct pmd_port *port) {
+    for (uint16_t i = 0; i < SLUICE_HOST_QUEUES; i++)
+        if (port->rx[i]) {
+            port->rx[i]->inherited = NULL;
+            port->rx[i]->pool = i < port->ethdev->data->nb_rx_queues ? port->rx[i]->pool : NULL;
+        }
+}
+
+// What rules send to queues that the port has no more comes to those that it has, by their number modulo these.
+static int inherit(struct pmd_port *port) {
+    uint16_t count = port->ethdev->data->nb_rx_queues;
+    int result = 0;
+    disinherit(port);
+    for (uint16_t i = count; i < port->most_queues && count && result == 0; i++) {
+        struct pmd_rx_queue *heir = port->rx[i % count];
+        if ((result = open_queue(port, i, (unsigned)port->ethdev->data->numa_node)))
+            return result;
+        port->rx[i]->pool = heir->pool;
+        port->rx[i]->inherited = heir->inherited;
+        heir->inherited = port->rx[i];
+    }
+    return result;
+}
+
+static int check_queues(const struct rte_eth_dev *ethdev) {
+    for (uint16_t i = 0; i < ethdev->data->nb_rx_queues; i++)
+        if (!ethdev->data->rx_queues[i]) {
+            PMD_LOG(ERR, "%s: receive queue %u was not set up\n", ethdev->data->name, i);
+            return -EINVAL;
+        }
+    for (uint16_t i = 0; i < ethdev->data->nb_tx_queues; i++)
+        if (!ethdev->data->tx_queues[i]) {
+            PMD_LOG(ERR, "%s: transmit queue %u was not set up\n", ethdev->data->name, i);
+            return -EINVAL;
+        }
+    return 0;
+}
+
 static int pmd_start(struct rte_eth_dev *ethdev) {
     struct pmd_port *port = port_of(ethdev);
     uint32_t frame = (uint32_t)ethdev->data->mtu + PMD_OVERHEAD;
     bool scatter = ethdev->data->dev_conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_SCATTER;
     if (service_status(port->device->service))
         return -EIO;
+    int result = check_queues(ethdev);
+    if (result || (result = inherit(port)))
+        return result;
     if (is_too_long(port, frame) && !scatter) {
         PMD_LOG(ERR, "%s: frames of %u bytes do not fit into a buffer of its pool; ask for the offload SCATTER\n",
                 ethdev->data->name, frame);
@@ -84,6 +147,7 @@ static int pmd_stop(struct rte_eth_dev *ethdev) {
     struct pmd_port *port = port_of(ethdev);
     set_receiving(port, false);
     drop_waiting(port);
+    disinherit(port);
     ethdev->data->dev_started = 0;
     pmd_link_update(ethdev, 0);
     for (uint16_t i = 0; i < ethdev->data->nb_rx_queues; i++)
@@ -94,7 +158,7 @@ static int pmd_stop(struct rte_eth_dev *ethdev) {
 }
 
 static int pmd_link_up(struct rte_eth_dev *ethdev) {
-    set_receiving(port_of(ethdev), ethdev->data->nb_rx_queues > 0);
+    set_receiving(port_of(ethdev), ethdev->data->dev_started && ethdev->data->nb_rx_queues > 0);
     pmd_link_update(ethdev, 0);
     return 0;
 }
@@ -106,7 +170,8 @@ static int pmd_link_down(struct rte_eth_dev *ethdev) {
 }
 
 static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
-    const struct rte_eth_desc_lim limits = {.nb_max = 4096, .nb_min = 1, .nb_align = 1};
+    // The rings have PMD_RING buffers, whatever less is asked for.
+    const struct rte_eth_desc_lim limits = {.nb_max = PMD_RING, .nb_min = 1, .nb_align = 1};
     info->min_rx_bufsize = RTE_ETHER_MIN_LEN;
     info->max_rx_pktlen = SLUICE_MTU_BYTES;
     info->min_mtu = RTE_ETHER_MIN_MTU;
@@ -123,7 +188,7 @@ static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
     info->hash_key_size = PMD_KEY_BYTES;
     info->rx_desc_lim = info->tx_desc_lim = limits;
     info->default_rxportconf = info->default_txportconf =
-        (struct rte_eth_dev_portconf){.burst_size = 32, .ring_size = 512, .nb_queues = 1};
+        (struct rte_eth_dev_portconf){.burst_size = 32, .ring_size = PMD_RING, .nb_queues = 1};
     info->dev_capa = RTE_ETH_DEV_CAPA_FLOW_RULE_KEEP;
     return 0;
 }
@@ -132,25 +197,14 @@ static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
 static int pmd_rx_setup(struct rte_eth_dev *ethdev, uint16_t number, uint16_t count, unsigned node,
                         const struct rte_eth_rxconf *wanted, struct rte_mempool *pool) {
     struct pmd_port *port = port_of(ethdev);
-    struct pmd_rx_queue *queue = port->rx[number];
     (void)count;
     if (wanted->rx_deferred_start)
         return -ENOTSUP;
-    if (!queue && !(queue = rte_zmalloc_socket("sluice_rx", sizeof *queue, RTE_CACHE_LINE_SIZE, (int)node)))
-        return -ENOMEM;
-    service_begin(port->device->service);
-    int result = sluice_queue_open(port->device->sluice, port->lane, number, &queue->ring);
-    service_end(port->device->service);
-    if (result) {
-        PMD_LOG(ERR, "%s: %s\n", ethdev->data->name, sluice_error_text());
-        if (!port->rx[number])
-            rte_free(queue);
+    int result = open_queue(port, number, node);
+    if (result)
         return result;
-    }
-    queue->port = port;
-    queue->pool = pool;
-    port->rx[number] = queue;
-    ethdev->data->rx_queues[number] = queue;
+    port->rx[number]->pool = pool;
+    ethdev->data->rx_queues[number] = port->rx[number];
     return 0;
 }
 
@@ -248,15 +302,13 @@ int pmd_port_close(struct rte_eth_dev *ethdev) {
     pmd_stop(ethdev);
     pmd_interrupts_forget(ethdev);
     pmd_flows_forget_port(device->flows, port->lane);
-    device->ports[port->lane] = NULL;
     for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++)
         rte_free(port->rx[i]);
     for (unsigned i = 0; i < PMD_TX_QUEUES; i++)
         rte_free(port->tx[i]);
     rte_free(port->base);
     pthread_mutex_destroy(&port->statistics);
-    if (--device->open_ports == 0)
-        pmd_device_close(device);
+    pmd_device_release(device, port->lane);
     return 0;
 }
 

@@ -6,7 +6,9 @@
 //   lossless=1         full FIFOs press back instead of dropping, for captures
 //   fence=0            packets may overtake those of their flow that are still in the host (docs/design/fence.md)
 //   mac=ADDRESS        MAC address of the first port; port n has it with n added to its last byte
-// The first port has the name of the vdev, the others `net_sluiceN_laneM`. A simulated device runs in a control thread.
+// The first port is on this vdev, each other one on a vdev `net_sluiceN_laneM`, which is made with it: so ports can be
+// detached, and attached by these names, in any order. The device is there as long as one of its ports is, in a control
+// thread where it is simulated.
 #include "pmd.h"
 
 #include <bus_vdev_driver.h>
@@ -121,20 +123,50 @@ static void free_device(struct pmd_device *device) {
         PMD_LOG(ERR, "%s\n", sluice_error_text());
     pmd_flows_free(device->flows);
     sluice_device_close(device->sluice);
+    free(device->name);
+    free(device->arguments);
     free(device);
 }
 
-void pmd_device_close(struct pmd_device *device) {
+static struct pmd_device *find(const char *name) {
     pthread_mutex_lock(&devices_lock);
+    struct pmd_device *found = devices;
+    while (found && strcmp(found->name, name) != 0)
+        found = found->next;
+    pthread_mutex_unlock(&devices_lock);
+    return found;
+}
+
+static void forget(const struct pmd_device *device) {
     for (struct pmd_device **at = &devices; *at; at = &(*at)->next)
         if (*at == device) {
             *at = device->next;
-            break;
+            return;
         }
+}
+
+static void hold(struct pmd_device *device) {
+    pthread_mutex_lock(&devices_lock);
+    device->holders++;
     pthread_mutex_unlock(&devices_lock);
+}
+
+static void release(struct pmd_device *device) {
+    pthread_mutex_lock(&devices_lock);
+    bool is_last = --device->holders == 0;
+    if (is_last)
+        forget(device);
+    pthread_mutex_unlock(&devices_lock);
+    if (!is_last)
+        return;
     service_stop(device->service);
     pthread_join(device->thread, NULL);
     free_device(device);
+}
+
+void pmd_device_release(struct pmd_device *device, uint8_t lane) {
+    device->ports[lane] = NULL;
+    release(device);
 }
 
 static int open_device(struct pmd_device *device, const struct arguments *arguments) {
@@ -157,26 +189,18 @@ static int open_device(struct pmd_device *device, const struct arguments *argume
     return result ? sluice_fail(result, "no thread for the device") : 0;
 }
 
-static void set_address(struct rte_ether_addr *address, const struct arguments *arguments, const char *name,
-                        uint8_t lane) {
+static struct rte_ether_addr first_address(const struct arguments *arguments, const char *name) {
     uint32_t hash = 2166136261U;
     for (; *name; name++)
         hash = (hash ^ (uint8_t)*name) * 16777619U;
     // Locally administered; the same each time for the same name.
-    *address = (struct rte_ether_addr){{0x02, 0x53, (uint8_t)(hash >> 16), (uint8_t)(hash >> 8), (uint8_t)hash, 0}};
-    if (arguments->has_mac)
-        *address = arguments->mac;
-    address->addr_bytes[5] = (uint8_t)(address->addr_bytes[5] + lane);
+    struct rte_ether_addr own = {{0x02, 0x53, (uint8_t)(hash >> 16), (uint8_t)(hash >> 8), (uint8_t)hash, 0}};
+    return arguments->has_mac ? arguments->mac : own;
 }
 
-static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, const struct arguments *arguments,
-                     uint8_t lane) {
-    char name[RTE_ETH_NAME_MAX_LEN];
-    const char *own = rte_vdev_device_name(vdev);
-    if (lane == 0)
-        snprintf(name, sizeof name, "%s", own);
-    else
-        snprintf(name, sizeof name, "%s_lane%u", own, lane);
+// The port of a lane on a vdev of its name.
+static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, uint8_t lane) {
+    const char *name = rte_vdev_device_name(vdev);
     struct rte_eth_dev *ethdev = rte_eth_dev_allocate(name);
     if (!ethdev)
         return sluice_fail(-ENOMEM, "%s: no room for a port", name);
@@ -190,7 +214,8 @@ static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, co
     *port = (struct pmd_port){.device = device, .ethdev = ethdev, .lane = lane};
     rte_spinlock_init(&port->filter);
     pthread_mutex_init(&port->statistics, NULL);
-    set_address(&ethdev->data->mac_addrs[0], arguments, own, lane);
+    ethdev->data->mac_addrs[0] = device->mac;
+    ethdev->data->mac_addrs[0].addr_bytes[5] = (uint8_t)(device->mac.addr_bytes[5] + lane);
     ethdev->device = &vdev->device;
     ethdev->data->numa_node = vdev->device.numa_node;
     ethdev->data->dev_flags |= RTE_ETH_DEV_FLOW_OPS_THREAD_SAFE | RTE_ETH_DEV_AUTOFILL_QUEUE_XSTATS;
@@ -200,66 +225,138 @@ static int make_port(struct pmd_device *device, struct rte_vdev_device *vdev, co
     ethdev->tx_pkt_burst = pmd_tx_burst;
     ethdev->tx_pkt_prepare = pmd_tx_prepare;
     device->ports[lane] = port;
-    device->open_ports++;
+    hold(device);
+    rte_eth_dev_probing_finish(ethdev);
     return 0;
 }
 
-static void remove_ports(struct pmd_device *device) {
-    unsigned lanes = device->lanes, left = device->open_ports;
-    for (unsigned lane = 0; lane < lanes && left > 0; lane++)
+// Close all ports of a device; where nobody else holds it, it is gone.
+static void close_ports(struct pmd_device *device) {
+    hold(device);
+    for (unsigned lane = 0; lane < device->lanes; lane++)
         if (device->ports[lane]) {
             struct rte_eth_dev *ethdev = device->ports[lane]->ethdev;
-            left--; // the last takes the device with it
             pmd_port_close(ethdev);
             rte_eth_dev_release_port(ethdev);
         }
+    release(device);
 }
 
-static int pmd_probe(struct rte_vdev_device *vdev) {
+// Whether a port of the device but that of lane 0 is started.
+static bool is_in_use(const struct pmd_device *device) {
+    bool found = false;
+    for (unsigned lane = 1; lane < device->lanes; lane++)
+        found |= device->ports[lane] && device->ports[lane]->ethdev->data->dev_started;
+    return found;
+}
+
+// The name of a lane's vdev.
+static void name_lane(const struct pmd_device *device, unsigned lane, char name[RTE_DEV_NAME_MAX_LEN]) {
+    snprintf(name, RTE_DEV_NAME_MAX_LEN, "%s_lane%u", device->name, lane);
+}
+
+// The device that has a lane of this name; or NULL.
+static struct pmd_device *device_of_lane(const char *name, uint8_t *lane) {
+    char own[RTE_DEV_NAME_MAX_LEN];
+    struct pmd_device *found = NULL;
+    pthread_mutex_lock(&devices_lock);
+    for (struct pmd_device *device = devices; device; device = device->next)
+        for (uint8_t i = 1; i < device->lanes; i++) {
+            name_lane(device, i, own);
+            if (strcmp(name, own) == 0) {
+                found = device;
+                *lane = i;
+            }
+        }
+    pthread_mutex_unlock(&devices_lock);
+    return found;
+}
+
+// Vdevs of the other lanes come and go with the ports; that of one that was closed may still be there.
+static int make_others(const struct pmd_device *device) {
+    int result = 0;
+    for (unsigned lane = 1; lane < device->lanes && result == 0; lane++) {
+        char name[RTE_DEV_NAME_MAX_LEN];
+        name_lane(device, lane, name);
+        rte_vdev_uninit(name);
+        result = rte_vdev_init(name, NULL);
+    }
+    return result;
+}
+
+static int make_device(struct rte_vdev_device *vdev, const char *text) {
     struct arguments arguments = {.fence = true};
     const char *name = rte_vdev_device_name(vdev);
-    int result = 0;
-    if (rte_eal_process_type() != RTE_PROC_PRIMARY)
-        return -ENOTSUP; // the rings are the primary process's
-    if (read_arguments(rte_vdev_device_args(vdev), &arguments))
+    if (read_arguments(text, &arguments))
         return -EINVAL;
     struct pmd_device *device = calloc(1, sizeof *device);
     if (!device)
         return -ENOMEM;
-    if (arguments.count == 0)
-        for (unsigned lane = 0; lane < SERVICE_LANES; lane++)
-            arguments.lanes[lane] = "none";
-    device->vdev = &vdev->device;
-    if ((result = open_device(device, &arguments))) {
+    for (unsigned lane = 0; lane < SERVICE_LANES && arguments.count == 0; lane++)
+        arguments.lanes[lane] = "none";
+    device->name = strdup(name);
+    device->arguments = strdup(text);
+    device->mac = first_address(&arguments, name);
+    int result = device->name && device->arguments ? open_device(device, &arguments) : -ENOMEM;
+    if (result) {
         PMD_LOG(ERR, "%s: %s\n", name, sluice_error_text());
         free_device(device);
         return result;
     }
     pthread_mutex_lock(&devices_lock);
+    device->holders = 1; // this function, until the ports are there
     device->next = devices;
     devices = device;
     pthread_mutex_unlock(&devices_lock);
-    for (uint8_t lane = 0; lane < device->lanes && result == 0; lane++)
-        result = make_port(device, vdev, &arguments, lane);
+    result = make_port(device, vdev, 0);
+    result = result ? result : make_others(device);
     if (result) {
         PMD_LOG(ERR, "%s: %s\n", name, sluice_error_text());
-        if (device->open_ports)
-            remove_ports(device);
-        else
-            pmd_device_close(device);
-        return result;
+        close_ports(device);
     }
-    for (unsigned lane = 0; lane < device->lanes; lane++)
-        rte_eth_dev_probing_finish(device->ports[lane]->ethdev);
-    return 0;
+    release(device);
+    return result;
 }
 
+// The device whose ports were closed in part and that runs as it was asked for, with lane 0 once more; one that has
+// failed, or runs otherwise, makes room for a new one when none of its ports is in use.
+static int probe_device(struct rte_vdev_device *vdev, const char *text) {
+    const char *name = rte_vdev_device_name(vdev);
+    struct pmd_device *device = find(name);
+    if (!device)
+        return make_device(vdev, text);
+    if (!service_status(device->service) && strcmp(device->arguments, text) == 0)
+        return device->ports[0] ? -EEXIST : make_port(device, vdev, 0);
+    if (is_in_use(device)) {
+        PMD_LOG(ERR, "%s: the device that was made as '%s' %s; stop its other ports first\n", name, device->arguments,
+                service_status(device->service) ? "has failed" : "is there");
+        return -EBUSY;
+    }
+    close_ports(device);
+    return make_device(vdev, text);
+}
+
+static int pmd_probe(struct rte_vdev_device *vdev) {
+    const char *text = rte_vdev_device_args(vdev);
+    uint8_t lane;
+    if (rte_eal_process_type() != RTE_PROC_PRIMARY)
+        return -ENOTSUP; // the rings are the primary process's
+    struct pmd_device *device = text && *text ? NULL : device_of_lane(rte_vdev_device_name(vdev), &lane);
+    if (device)
+        return device->ports[lane] ? -EEXIST : make_port(device, vdev, lane);
+    return probe_device(vdev, text ? text : "");
+}
+
+// The vdev of a lane takes its port away. That of the device takes all ports, unless another one is started.
 static int pmd_remove(struct rte_vdev_device *vdev) {
-    struct pmd_device *device = devices;
-    while (device && device->vdev != &vdev->device)
-        device = device->next;
-    if (device) // or else its ports were closed one by one
-        remove_ports(device);
+    struct pmd_device *device = find(rte_vdev_device_name(vdev));
+    struct rte_eth_dev *ethdev = rte_eth_dev_allocated(rte_vdev_device_name(vdev));
+    if (device && !is_in_use(device)) {
+        close_ports(device);
+    } else if (ethdev) { // or else it was closed before
+        pmd_port_close(ethdev);
+        rte_eth_dev_release_port(ethdev);
+    }
     return 0;
 }
 

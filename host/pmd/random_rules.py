@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random operations on the driver against a model (`testing/random_rules.c`).
 
-`python -m host.pmd.random_rules --operations 1000000`. By default driver and library are in the program, compiled for the address
+`python -m host.pmd.random_rules --operations 1000000`; with `--operations 0 --sequences 100000` sequences of calls that configure,
+start, stop, spread, filter, detach and attach ports. By default driver and library are in the program, compiled for the address
 sanitizer, so that a wrong access ends it; with `--sanitize none` it loads the driver. Exit status 1: a difference, whose seed and
 operation are named; the same seed finds it again.
 """
@@ -84,14 +85,26 @@ def run(
 
 
 def operations(
-    count: int, seed: int, device: str = "functional", sanitize: str = "none", quiet: bool = True, patience: float = 600
+    count: int,
+    seed: int,
+    sequences: int = 0,
+    device: str = "functional",
+    sanitize: str = "none",
+    quiet: bool = True,
+    patience: float = 600,
 ) -> dict[str, Any]:
-    """Random operations; what they were. Raises RuntimeError at a difference."""
+    """Random operations, then random sequences of calls; what they were. Raises RuntimeError at a difference."""
     with tempfile.TemporaryDirectory(prefix="sluice-rules-") as folder:
         lanes = ",".join(f"unix:{folder}/lane{lane}:{folder}/out{lane}" for lane in range(3))
         begin = time.monotonic()
         counted = run(
-            "random_rules", [str(seed), str(count), str(TERNARY[device]), folder], device, sanitize, lanes, quiet, patience
+            "random_rules",
+            [str(seed), str(count), str(sequences), str(TERNARY[device]), folder],
+            device,
+            sanitize,
+            lanes,
+            quiet,
+            patience,
         )
     return {"device": device, "sanitize": sanitize, "seed": seed, **counted, "seconds": round(time.monotonic() - begin, 1)}
 
@@ -103,6 +116,7 @@ def storm(threads: int = 10, rounds: int = 20, device: str = "functional", sanit
 
 def command(
     count: int = typer.Option(1_000_000, "--operations", help="how many; a packet is one"),
+    sequences: int = typer.Option(0, help="then how many sequences of calls, most of them on ports"),
     seed: int = typer.Option(1, help="what is drawn"),
     device: str = typer.Option("functional", help="functional, or sim for the RTL"),
     sanitize: str = typer.Option("address", help="none or address"),
@@ -110,7 +124,7 @@ def command(
 ) -> None:
     """Random rules and packets on the driver, compared with a model."""
     try:
-        result = operations(count, seed, device, sanitize, quiet=as_json, patience=float(7 * 24 * 3600))
+        result = operations(count, seed, sequences, device, sanitize, quiet=as_json, patience=float(7 * 24 * 3600))
     except (BuildError, RuntimeError) as error:
         print(f"random_rules, seed {seed}: {error}", file=sys.stderr)
         raise typer.Exit(1) from error

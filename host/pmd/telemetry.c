@@ -4,7 +4,9 @@
 // reset nor another thread's changes what is told; rules that come and go between two questions move the others along.
 //
 // `/net_sluice/signal,PORT,WORD,...` is a message to an element of the compiled configuration in front of the device's
-// flow table, of words in any base of C, and the words of its answer; or a text that says why there is none.
+// flow table, of words in any base of C, and the words of its answer; or a text that says why there is none. It changes
+// the device, and asks nobody who he is: the socket lies in a folder that DPDK makes for its owner alone (0700), so
+// whoever can write to it could as well write to the process.
 #include <errno.h>
 #include <rte_telemetry.h>
 #include <stdio.h>

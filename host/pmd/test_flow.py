@@ -140,9 +140,9 @@ UNDERSTOOD = [
           f"of_pop_vlan / of_push_vlan ethertype 0x88a8 / of_set_vlan_pcp vlan_pcp 0 / of_set_vlan_vid vlan_vid 9 / {OUT}",
           "pop push(0x10009) output(0x2)"),
     Means("eth", "", f"vxlan_encap / {OUT}", f"encapsulate({VXLAN_HEADER}) output(0x2)"),
-    Means("eth", "", "mark id 0 / rss queues 0 end", "mark(0x1) host", "ingress"),
-    Means("eth", "", "mark id 0xfffffe / queue index 0", "mark(0xffffff) host", "ingress"),
-    Means("eth", "", "queue index 0", "host", "ingress"),
+    Means("eth", "", "mark id 0 / rss queues 0 end", "mark(0x1) queue(0x8) host", "ingress"),
+    Means("eth", "", "mark id 0xfffffe / queue index 0", "mark(0xffffff) queue(0x8) host", "ingress"),
+    Means("eth", "", "queue index 0", "queue(0x8) host", "ingress"),
 ]  # fmt: skip
 
 MEANT_WRONG = [

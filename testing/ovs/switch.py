@@ -17,6 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -29,6 +30,7 @@ SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 PACKAGE = "openvswitch-switch-dpdk"
 START, STOP, COMMAND = 60.0, 10.0, 60.0  # seconds of patience; a loaded machine is slow
 ABSENT = 1000  # a core that is not there
+DESCRIPTORS = 512  # of a queue: as many as a port of the device has; OVS asks for 2,048 and not what there can be
 MEMORY = "--no-huge --legacy-mem --no-pci"  # without --legacy-mem OVS adds --in-memory, which --no-huge does not go with
 
 
@@ -173,7 +175,8 @@ class OpenVSwitch:
     def add_port(self, bridge: str, name: str, devargs: str, number: int | None = None, *columns: str) -> None:
         """A DPDK port; OpenFlow number `number`; `columns` are further ones of the interface."""
         asked = [*([f"ofport_request={number}"] if number else []), *columns]
-        settings = ["type=dpdk", f'options:dpdk-devargs="{devargs}"', *asked]
+        rings = [f"options:n_{direction}q_desc={DESCRIPTORS}" for direction in ("rx", "tx")]
+        settings = ["type=dpdk", f'options:dpdk-devargs="{devargs}"', *rings, *asked]
         self.vsctl("add-port", bridge, name, "--", "set", "Interface", name, *settings)
         self.check_port(name)
 
@@ -207,6 +210,15 @@ class OpenVSwitch:
         text = self.ofctl("dump-ports", bridge).replace("\n           tx", " tx")
         found = re.findall(r"port\s+\"?([\w-]+)\"?: rx pkts=(\d+|\?).*? tx pkts=(\d+|\?)", text)
         return {name: (int(rx.replace("?", "0")), int(tx.replace("?", "0"))) for name, rx, tx in found}
+
+    def drops(self, bridge: str) -> dict[str, int]:
+        """Packets that OVS itself dropped at the ports of a bridge, by its counters; those that are 0 are left out."""
+        target = f"unix:{self.folder}/{bridge}.mgmt"
+        text = self.call("ovs-ofctl", "-O", "OpenFlow14", "dump-ports", target)  # 1.3 has no counters of a kind of their own
+        total: Counter[str] = Counter()
+        for name, count in re.findall(r"\b(ovs_\w+_drops)=(\d+)", text):
+            total[name] += int(count)
+        return {name: count for name, count in total.items() if count}
 
     def stop(self) -> None:
         """End both daemons, the switch with its ports closed in order; what has not gone after ten seconds is killed."""

@@ -25,16 +25,16 @@ struct change {
     uint8_t lanes, mac, destination;
     uint32_t mark;           // 0: none
     uint16_t queues[QUEUES]; // of `to_host`
-    uint8_t queue_count;
+    uint8_t queue_count;     // 0: as the port spreads its packets
 };
 
-// One queue, all in order, or one of some lists: more than a port has redirection tables.
-static void draw_queues(struct change *change) {
-    uint32_t list = draw(LISTS);
+// One queue, all in order, or one of some lists: more than a port has redirection tables. Mostly of a port's queues.
+static void draw_queues(struct change *change, uint16_t queues) {
+    uint32_t list = draw(LISTS), limit = queues && draw(8) ? queues : QUEUES;
     bool is_all = draw(4) == 0;
-    change->queue_count = (uint8_t)(is_all ? QUEUES : draw(3) == 0 ? 1 : 2 + list % 3);
+    change->queue_count = (uint8_t)(is_all ? limit : draw(3) == 0 ? 1 : 2 + list % 3);
     for (uint32_t i = 0; i < change->queue_count; i++)
-        change->queues[i] = (uint16_t)(is_all ? i : (list + 3 * i * i) % QUEUES);
+        change->queues[i] = (uint16_t)((is_all ? i : list + 3 * i * i) % limit);
 }
 
 static struct match draw_match(void) {
@@ -67,7 +67,7 @@ static struct match draw_match(void) {
     return match;
 }
 
-static struct change draw_change(const struct match *match) {
+static struct change draw_change(const struct match *match, uint16_t queues) {
     struct change change = {.mac = (uint8_t)draw(4), .destination = (uint8_t)draw(16)};
     uint32_t fate = draw(8);
     change.drops = fate == 0;
@@ -75,7 +75,7 @@ static struct change draw_change(const struct match *match) {
     if (change.to_host && draw(2))
         change.mark = MARK_BASE + draw(1000);
     if (change.to_host)
-        draw_queues(&change);
+        draw_queues(&change, queues);
     if (change.drops || change.to_host)
         return change;
     change.lanes = (uint8_t)(1 + draw(ALL_LANES));
@@ -217,7 +217,7 @@ static void add_changes(struct actions *it, const struct change *change) {
     add_action(it, RTE_FLOW_ACTION_TYPE_OF_SET_VLAN_PCP, &it->pcp);
 }
 
-static void make_actions(struct actions *it, const struct change *change) {
+static void make_actions(struct actions *it, const struct change *change, const uint16_t ids[PORTS]) {
     memset(it, 0, sizeof *it);
     memcpy(it->mac.mac_addr, (const uint8_t[]){2, 0, 0, 0, 0, change->mac}, RTE_ETHER_ADDR_LEN);
     it->address.ipv4_addr = rte_cpu_to_be_32(0x0a010000U | change->destination);
@@ -238,7 +238,7 @@ static void make_actions(struct actions *it, const struct change *change) {
     if (change->drops)
         add_action(it, RTE_FLOW_ACTION_TYPE_DROP, NULL);
     for (unsigned lane = 0; lane < PORTS; lane++) {
-        it->outputs[lane].id = lane;
+        it->outputs[lane].id = ids[lane];
         if (change->lanes >> lane & 1)
             add_action(it, RTE_FLOW_ACTION_TYPE_PORT_ID, &it->outputs[lane]);
     }

@@ -25,7 +25,7 @@ struct packet {
     struct fields of;
     enum kind kind;
     enum fragment fragment;
-    bool tagged;
+    bool tagged, is_group; // is_group: for a group of stations
     uint32_t number;
 };
 
@@ -40,7 +40,7 @@ static uint32_t draw(uint32_t limit) {
 
 static uint32_t put_link(const struct packet *packet, uint8_t *at) {
     static const uint16_t types[KINDS] = {RTE_ETHER_TYPE_ARP, RTE_ETHER_TYPE_IPV4, RTE_ETHER_TYPE_IPV6};
-    uint8_t macs[] = {2, 0, 0, 0, 0, packet->of.dst_mac, 2, 0, 0, 0, 1, packet->of.src_mac};
+    uint8_t macs[] = {packet->is_group ? 3 : 2, 0, 0, 0, 0, packet->of.dst_mac, 2, 0, 0, 0, 1, packet->of.src_mac};
     uint16_t words[] = {rte_cpu_to_be_16(RTE_ETHER_TYPE_VLAN), rte_cpu_to_be_16(packet->of.tci),
                         rte_cpu_to_be_16(types[packet->kind])};
     unsigned count = packet->tagged ? 3 : 1;
@@ -124,6 +124,7 @@ static struct packet draw_packet(void) {
                                 .tci = (uint16_t)PICK(5, 6, OTHER_TAG),
                                 .source_port = (uint16_t)PICK(53, 80, 1000, 1001),
                                 .destination_port = (uint16_t)PICK(53, 80, 443, 8080)};
+    packet.is_group = draw(6) == 0;
     if (packet.kind == IPV4)
         packet.fragment = (enum fragment)PICK(WHOLE, WHOLE, WHOLE, FIRST, LATER);
     return packet;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random operations on the driver against a model: rules are made, validated, queried, destroyed and flushed on the
-// ports of one device, ports are stopped, given another MTU and started, and packets go in between: what leaves lanes
-// and comes to the host must be what the rules say that were accepted, byte for byte, and their counters, too. The
-// model is a plain scan of rules in rte_flow's terms over the fields that a packet was built from; no code of the host
-// library decides there. `random_rules EAL-ARGUMENTS -- SEED OPERATIONS TERNARY FOLDER`: TERNARY is the size of the
-// device's TCAM, and lanes 0 to 2 are the Unix sockets FOLDER/lane0 to 2. Prints what it did as JSON; at the first
-// difference says what and ends with 1. `-- storm THREADS ROUNDS` has threads make, query and destroy rules at the same
-// time.
+// ports of one device, ports are configured, set up, started, stopped, spread, filtered, detached and attached
+// (random_ports.h), and packets go in between: what leaves lanes and comes to the host must be what the rules say that
+// were accepted, byte for byte, and their counters, too. The model is a plain scan of rules in rte_flow's terms over
+// the fields that a packet was built from; no code of the host library decides there.
+// `random_rules EAL-ARGUMENTS -- SEED OPERATIONS SEQUENCES TERNARY FOLDER`: that many operations, most of them on
+// rules; or that many sequences of calls, most of them on ports. TERNARY is the size of the device's TCAM, and lanes 0
+// to 2 are the Unix sockets FOLDER/lane0 to 2. Prints what it did as JSON; at the first difference says what and ends
+// with 1.
 #include <errno.h>
 #include <pthread.h>
 #include <rte_eal.h>
@@ -23,10 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "random_flow.h"
+#include "random_ports.h"
 
 enum { COUNTER_TRIES = 5000, COUNTER_MICROSECONDS = 1000 };
-enum { RULES = 4096, BATCH = 8, PATIENCE = 60, TABLES = 7, ENTRIES = 128 }; // redirection tables of a port for rules
+enum { RULES = 4096, BATCH = 8, PATIENCE = 60, TABLES = 7 }; // redirection tables of a port for rules
 
 struct rule {
     struct rte_flow *handle;
@@ -44,26 +45,23 @@ struct expected {
     bool host;
     uint16_t port;
     struct change change; // whose queues it is for
+    struct packet packet; // as it came in
+    bool is_malformed;
 };
 
-static uint64_t operation;
 static struct rule rules[RULES];
 static unsigned rule_count, ternary;
 static struct rte_flow *stale; // a handle that was destroyed
-static bool started[PORTS];
 static unsigned strays[PORTS]; // frames for a lane that was off, which the device may still hold when it is on
 static int sockets[PORTS];
 static struct sockaddr_un lanes[PORTS];
-static struct rte_mempool *pool;
 static struct expected expected[BATCH + PORTS];
 static unsigned expected_count;
 static uint32_t first_number;
 static struct {
     uint64_t created, validated, destroyed, queried, flushed, restarted, dumped, packets, refused, full, twice, gone,
-        forwarded, to_host, dropped, spread, tables_full;
+        forwarded, to_host, dropped, filtered, spread, tables_full, sequences, replugged, without_queue;
 } counts;
-
-#define FAIL(...) (printf("operation %llu: ", (unsigned long long)operation), printf(__VA_ARGS__), puts(""), exit(1))
 
 // ---- The model
 
@@ -95,16 +93,16 @@ static struct rule *winner(uint16_t port, const struct packet *packet) {
     return best;
 }
 
-static const struct change to_port = {.to_host = true, .queues = {0, 1, 2, 3}, .queue_count = QUEUES};
+static const struct change to_port = {.to_host = true};
 
 static bool has_list(const struct change *change, const struct change *other) {
     return change->queue_count == other->queue_count &&
            !memcmp(change->queues, other->queues, change->queue_count * sizeof *change->queues);
 }
 
-// Needs a redirection table: more queues than one, and not as the port itself has them.
+// Needs a redirection table.
 static bool has_table(const struct change *change) {
-    return change->queue_count > 1 && !has_list(change, &to_port);
+    return change->queue_count > 1;
 }
 
 // Whether the port has no table for a rule: others have all of them.
@@ -124,29 +122,27 @@ static bool is_out_of_tables(const struct rule *rule) {
     return count == TABLES;
 }
 
-// Where the hash of a packet takes it.
-static uint16_t queue_of(const struct change *change, const struct rte_mbuf *mbuf) {
-    uint32_t entry = mbuf->ol_flags & RTE_MBUF_F_RX_RSS_HASH ? mbuf->hash.rss % ENTRIES : 0;
-    return change->queues[entry % change->queue_count];
-}
-
 // What becomes of a packet that came into a port.
 static void expect(uint16_t port, struct packet packet) {
     struct expected *it = &expected[expected_count++];
     uint8_t frame[FRAME];
     struct rule *rule = winner(port, &packet);
     const struct change *change = rule ? &rule->change : &to_port;
-    *it = (struct expected){.port = port, .host = change->to_host, .mark = change->mark, .change = *change};
+    uint32_t size = build(&packet, frame);
+    *it = (struct expected){.port = port, .mark = change->mark, .change = *change, .packet = packet};
+    it->host =
+        change->to_host && (rule || takes(&ports[port], &packet)) && size <= ports[port].mtu + (uint32_t)OVERHEAD;
     if (rule) {
         rule->packets++;
-        rule->bytes += build(&packet, frame);
+        rule->bytes += size;
     }
     bool expires = change->decrements && packet.of.ttl <= 1;
     for (uint16_t lane = 0; lane < PORTS && !expires; lane++) {
-        it->lanes |= (uint8_t)(started[lane] ? change->lanes & 1 << lane : 0);
-        strays[lane] += !started[lane] && (change->lanes >> lane & 1);
+        it->lanes |= (uint8_t)(is_receiving(lane) ? change->lanes & 1 << lane : 0);
+        strays[lane] += !is_receiving(lane) && (change->lanes >> lane & 1);
     }
     packet.of.ttl = (uint8_t)(packet.of.ttl - change->decrements);
+    packet.is_group &= !change->sets_mac;
     packet.of.dst_mac = change->sets_mac ? change->mac : packet.of.dst_mac;
     packet.of.destination = change->sets_destination ? change->destination : packet.of.destination;
     packet.tagged = change->pushes || (packet.tagged && !change->pops);
@@ -154,6 +150,7 @@ static void expect(uint16_t port, struct packet packet) {
     it->size = build(&packet, it->frame);
     counts.to_host += it->host;
     counts.forwarded += it->lanes != 0;
+    counts.filtered += change->to_host && !it->host;
     counts.dropped += !it->host && !it->lanes;
 }
 
@@ -199,7 +196,7 @@ static struct rule draw_rule(void) {
     struct rule rule = {.port = (uint16_t)draw(PORTS), .match = draw_match()};
     if (rule_count && draw(4) == 0) // what another rule matches
         rule.match = rules[draw(rule_count)].match;
-    rule.change = draw_change(&rule.match);
+    rule.change = draw_change(&rule.match, ports[rule.port].queues);
     do
         rule.priority = draw(4) ? draw(UINT16_MAX + 1) : draw(8);
     while (!is_priority_free(rule.priority));
@@ -215,22 +212,39 @@ static void check_refusal(const struct rule *rule, int error_type, int code, con
     counts.full += is_full;
 }
 
+// Why a rule's queues are refused: as an action that means nothing, or that cannot be.
+static int queue_error(const struct rule *rule) {
+    const struct port *port = &ports[rule->port];
+    for (unsigned i = 0; i < rule->change.queue_count; i++)
+        if (rule->change.queues[i] >= RTE_MAX(port->queues, 1))
+            return RTE_FLOW_ERROR_TYPE_ACTION_CONF;
+    bool is_hashed = port->hashes && port->types;
+    return has_table(&rule->change) && !is_hashed ? RTE_FLOW_ERROR_TYPE_ACTION : RTE_FLOW_ERROR_TYPE_NONE;
+}
+
 static void use_create(void) {
     struct rule rule = draw_rule();
+    uint16_t ids[PORTS], id = ports[rule.port].id;
     struct rte_flow_attr attributes = {.priority = rule.priority};
     struct rte_flow_error error = {.type = RTE_FLOW_ERROR_TYPE_NONE};
     struct items items;
     struct actions actions;
     make_items(&items, &rule.match);
-    make_actions(&actions, &rule.change);
+    for (uint16_t port = 0; port < PORTS; port++)
+        ids[port] = ports[port].id;
+    make_actions(&actions, &rule.change, ids);
     attributes.ingress = rule.change.to_host;
     attributes.transfer = !rule.change.to_host;
     int wrong = spoil(&attributes, &items, &actions);
-    int valid = draw(4) ? 1 : rte_flow_validate(rule.port, &attributes, items.list, actions.list, &error);
+    int queue_wrong = queue_error(&rule);
+    counts.without_queue += queue_wrong != RTE_FLOW_ERROR_TYPE_NONE;
+    if (wrong == RTE_FLOW_ERROR_TYPE_NONE || wrong == RTE_FLOW_ERROR_TYPE_ATTR_PRIORITY) // which is looked at last
+        wrong = queue_wrong ? queue_wrong : wrong;
+    int valid = draw(4) ? 1 : rte_flow_validate(id, &attributes, items.list, actions.list, &error);
     counts.validated += valid <= 0;
     if (valid < 0)
         check_refusal(&rule, wrong, -valid, &error);
-    rule.handle = rte_flow_create(rule.port, &attributes, items.list, actions.list, &error);
+    rule.handle = rte_flow_create(id, &attributes, items.list, actions.list, &error);
     if (valid <= 0 && (valid == 0) != (wrong == RTE_FLOW_ERROR_TYPE_NONE))
         FAIL("validate says %d to a rule that is wrong in %d", valid, wrong);
     if (!rule.handle) {
@@ -249,7 +263,7 @@ static void use_create(void) {
     rules[rule_count++] = rule;
     counts.created++;
     if (draw(16) == 0) { // the same once more
-        if (rte_flow_create(rule.port, &attributes, items.list, actions.list, &error) || rte_errno != EEXIST)
+        if (rte_flow_create(id, &attributes, items.list, actions.list, &error) || rte_errno != EEXIST)
             FAIL("a rule was accepted twice, or refused with %d", rte_errno);
         counts.twice++;
     }
@@ -271,7 +285,7 @@ static void use_stale(void) {
     const struct rte_flow_action count[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}, {.type = RTE_FLOW_ACTION_TYPE_END}};
     struct rte_flow_query_count result = {.reset = 1};
     struct rte_flow_error error;
-    uint16_t port = (uint16_t)draw(PORTS);
+    uint16_t port = ports[draw(PORTS)].id;
     int code = draw(2) ? rte_flow_destroy(port, stale, &error) : rte_flow_query(port, stale, count, &result, &error);
     if (code != -ENOENT || error.type != RTE_FLOW_ERROR_TYPE_HANDLE)
         FAIL("a handle that is gone: %d", code);
@@ -285,7 +299,7 @@ static void use_destroy(void) {
     if (!rule_count)
         return;
     unsigned i = draw(rule_count);
-    if (rte_flow_destroy(rules[i].port, rules[i].handle, &error))
+    if (rte_flow_destroy(ports[rules[i].port].id, rules[i].handle, &error))
         FAIL("destroy: %s", error.message);
     drop_rule(i);
     counts.destroyed++;
@@ -295,7 +309,7 @@ static struct rte_flow_query_count query(const struct rule *rule, bool reset) {
     const struct rte_flow_action count[] = {{.type = RTE_FLOW_ACTION_TYPE_COUNT}, {.type = RTE_FLOW_ACTION_TYPE_END}};
     struct rte_flow_query_count got = {.reset = reset};
     struct rte_flow_error error;
-    if (rte_flow_query(rule->port, rule->handle, count, &got, &error))
+    if (rte_flow_query(ports[rule->port].id, rule->handle, count, &got, &error))
         FAIL("query: %s", error.message);
     return got;
 }
@@ -322,46 +336,66 @@ static void use_query(void) {
         check_counters(&rules[draw(rule_count)], draw(3) == 0);
 }
 
+static void drop_rules(uint16_t port) {
+    for (unsigned i = rule_count; i-- > 0;)
+        if (rules[i].port == port)
+            drop_rule(i);
+}
+
 static void use_flush(void) {
     struct rte_flow_error error;
     uint16_t port = (uint16_t)draw(PORTS);
     if (draw(50)) // or there would never be many
         return;
-    if (rte_flow_flush(port, &error))
+    if (rte_flow_flush(ports[port].id, &error))
         FAIL("flush: %s", error.message);
-    for (unsigned i = rule_count; i-- > 0;)
-        if (rules[i].port == port)
-            drop_rule(i);
+    drop_rules(port);
     counts.flushed++;
 }
 
-static void start(uint16_t port, uint16_t mtu) {
-    struct rte_eth_conf conf = {
-        .rxmode = {.mtu = mtu, .mq_mode = RTE_ETH_MQ_RX_RSS, .offloads = RTE_ETH_RX_OFFLOAD_RSS_HASH},
-        .rx_adv_conf = {.rss_conf = {.rss_hf = RTE_ETH_RSS_IP | RTE_ETH_RSS_TCP | RTE_ETH_RSS_UDP}}};
-    int result = rte_eth_dev_configure(port, QUEUES, 1, &conf);
-    for (uint16_t queue = 0; queue < QUEUES && result == 0; queue++)
-        result = rte_eth_rx_queue_setup(port, queue, 512, (unsigned)SOCKET_ID_ANY, NULL, pool);
-    if (result || rte_eth_tx_queue_setup(port, 0, 512, (unsigned)SOCKET_ID_ANY, NULL) || rte_eth_dev_start(port) ||
-        rte_eth_promiscuous_enable(port))
-        FAIL("port %u does not start", port);
-    started[port] = true;
+// A port has left, and with it its rules. The vdev of the device takes all with it unless another port is started.
+static bool leave(uint16_t port) {
+    bool is_last = port == 0;
+    for (uint16_t other = 1; other < PORTS; other++)
+        is_last &= !ports[other].started;
+    detach(port);
+    for (uint16_t other = 0; other < PORTS; other++)
+        if (other == port || is_last) {
+            drop_rules(other);
+            ports[other] = (struct port){0};
+        }
+    stale = NULL;
+    return is_last;
+}
+
+// Some ports leave in any order, and come again in any order: with the device, where it went.
+static void use_replug(void) {
+    uint16_t order[PORTS], count = (uint16_t)(1 + draw(PORTS)), left = 0;
+    bool is_gone = false;
+    for (uint16_t port = 0; port < PORTS; port++)
+        order[port] = port;
+    shuffle(order, PORTS);
+    while (left < count && !is_gone)
+        is_gone = leave(order[left++]) || left == PORTS;
+    shuffle(order, left);
+    if (is_gone)
+        attach(0);
+    for (uint16_t i = 0; i < left && !is_gone; i++)
+        attach(order[i]);
+    for (uint16_t i = 0; i < (is_gone ? PORTS : left); i++)
+        find_port(is_gone ? i : order[i]);
+    for (uint16_t port = 0; port < PORTS && is_gone; port++)
+        strays[port] = 0;
+    counts.replugged++;
 }
 
 static void use_port(void) {
-    uint16_t port = (uint16_t)draw(PORTS);
     if (draw(20))
         return;
-    if (!started[port]) {
-        start(port, (uint16_t)(1400 + draw(101)));
-    } else if (draw(2)) {
-        if (rte_eth_dev_set_mtu(port, (uint16_t)(1400 + draw(101))))
-            FAIL("MTU of port %u", port);
-    } else {
-        if (rte_eth_dev_stop(port))
-            FAIL("port %u does not stop", port);
-        started[port] = false;
-    }
+    if (draw(40) == 0)
+        use_replug();
+    else
+        use_call((uint16_t)draw(PORTS));
     counts.restarted++;
 }
 
@@ -374,7 +408,7 @@ static void use_dump(void) {
     if (draw(200))
         return;
     FILE *file = open_memstream(&text, &size);
-    if (!file || rte_flow_dev_dump(port, NULL, file, &error))
+    if (!file || rte_flow_dev_dump(ports[port].id, NULL, file, &error))
         FAIL("dump");
     fclose(file);
     for (const char *at = text; (at = strchr(at, '\n')); at++)
@@ -395,14 +429,17 @@ static void send_frame(uint16_t port, const uint8_t *frame, uint32_t size) {
         FAIL("lane %u takes no frame: %s", port, strerror(errno));
 }
 
-// A packet with a broken IPv4 header, which no rule matches: when it comes, all before it have gone their way.
+// A packet with a broken IPv4 header for the port's own address, which no rule matches: when it comes, all before it
+// have gone their way.
 static void send_last(uint16_t port) {
     struct expected *it = &expected[expected_count++];
     struct packet packet = {.kind = IPV4, .number = first_number + expected_count - 1};
     packet.of.protocol = IPPROTO_UDP;
-    *it = (struct expected){.port = port, .host = true, .change = to_port};
+    *it = (struct expected){.port = port, .host = true, .change = to_port, .packet = packet, .is_malformed = true};
     it->size = build(&packet, it->frame);
     it->frame[14] = 0x41; // a header of 4 bytes
+    if (rte_eth_macaddr_get(ports[port].id, (struct rte_ether_addr *)it->frame))
+        FAIL("port %u has no address", port);
     send_frame(port, it->frame, it->size);
 }
 
@@ -445,15 +482,17 @@ static unsigned read_lane(uint16_t port) {
 
 static unsigned read_queue(uint16_t port, uint16_t queue) {
     struct rte_mbuf *burst[BATCH];
-    uint16_t count = started[port] ? rte_eth_rx_burst(port, queue, burst, BATCH) : 0;
+    uint16_t count = rte_eth_rx_burst(ports[port].id, queue, burst, BATCH);
     for (uint16_t i = 0; i < count; i++) {
         struct expected *it = find(rte_pktmbuf_mtod(burst[i], uint8_t *), burst[i]->pkt_len, "port", port);
         uint32_t mark = burst[i]->ol_flags & RTE_MBUF_F_RX_FDIR_ID ? burst[i]->hash.fdir.hi : 0;
         if (!it->host || it->port != port || it->mark != mark)
             FAIL("port %u: a packet of port %u with mark %u; expected mark %u%s", port, it->port, mark, it->mark,
                  it->host ? "" : ", and not here");
-        if (queue != queue_of(&it->change, burst[i]))
-            FAIL("port %u: a packet in queue %u; expected %u", port, queue, queue_of(&it->change, burst[i]));
+        const struct packet *hashed = it->is_malformed ? NULL : &it->packet;
+        uint16_t wanted = it->is_malformed ? 0 : queue_of(&ports[port], &it->change, hashed, burst[i]);
+        if (queue != wanted)
+            FAIL("port %u: a packet in queue %u; expected %u", port, queue, wanted);
         it->host = false;
         rte_pktmbuf_free(burst[i]);
     }
@@ -462,7 +501,7 @@ static unsigned read_queue(uint16_t port, uint16_t queue) {
 
 static unsigned read_port(uint16_t port) {
     unsigned count = 0;
-    for (uint16_t queue = 0; queue < QUEUES; queue++)
+    for (uint16_t queue = 0; queue < ports[port].queues && ports[port].started; queue++)
         count += read_queue(port, queue);
     return count;
 }
@@ -497,7 +536,7 @@ static void use_packets(void) {
         struct packet packet = draw_packet();
         uint16_t port = (uint16_t)draw(PORTS);
         packet.number = first_number + expected_count;
-        if (!started[port])
+        if (!is_receiving(port))
             continue;
         uint32_t size = build(&packet, frame);
         expect(port, packet);
@@ -510,7 +549,7 @@ static void use_packets(void) {
             send_last(port);
     receive_all();
     for (uint16_t port = 0; port < PORTS && into; port++)
-        strays[port] = started[port] ? 0 : strays[port]; // they came before these
+        strays[port] = is_receiving(port) ? 0 : strays[port]; // they came before these
     operation += count - 1;
 }
 
@@ -522,8 +561,9 @@ static void progress(uint64_t all) {
     if (now - last < 5)
         return;
     last = now;
-    fprintf(stderr, "%llu of %llu operations, %u rules, %llu packets\n", (unsigned long long)operation,
-            (unsigned long long)all, rule_count, (unsigned long long)counts.packets);
+    fprintf(stderr, "%llu of %llu operations, %llu sequences, %u rules, %llu packets\n", (unsigned long long)operation,
+            (unsigned long long)all, (unsigned long long)counts.sequences, rule_count,
+            (unsigned long long)counts.packets);
 }
 
 static void run(uint64_t all) {
@@ -544,6 +584,26 @@ static void run(uint64_t all) {
         check_counters(&rules[i], false);
 }
 
+// Calls on ports and rules and packets, as many of each; at the end the counters of some rules.
+static void run_sequence(void) {
+    static void (*const any[])(void) = {use_create, use_create, use_destroy, use_query, use_packets, use_packets};
+    for (uint16_t port = 0; port < PORTS; port++)
+        if (draw(4) && !is_receiving(port))
+            bring_up(&ports[port], (uint16_t)(1 + draw(QUEUES)), draw(4), draw_mtu());
+    for (uint32_t left = 8 + draw(24); left > 0; left--, operation++)
+        if (draw(200) == 0)
+            use_replug();
+        else if (draw(2))
+            use_call((uint16_t)draw(PORTS));
+        else
+            any[draw(RTE_DIM(any))]();
+    use_flush();
+    use_packets();
+    for (unsigned i = 0; i < 3; i++)
+        use_query();
+    counts.sequences++;
+}
+
 static void open_lanes(const char *folder) {
     for (unsigned lane = 0; lane < PORTS; lane++) {
         struct sockaddr_un own = {.sun_family = AF_UNIX};
@@ -558,12 +618,18 @@ static void open_lanes(const char *folder) {
 
 static void operations(char **arguments) {
     state = strtoull(arguments[0], NULL, 10);
-    uint64_t all = strtoull(arguments[1], NULL, 10);
-    ternary = (unsigned)strtoul(arguments[2], NULL, 10);
-    open_lanes(arguments[3]);
-    for (uint16_t port = 0; port < PORTS; port++)
-        start(port, 1500);
+    uint64_t all = strtoull(arguments[1], NULL, 10), sequences = strtoull(arguments[2], NULL, 10);
+    ternary = (unsigned)strtoul(arguments[3], NULL, 10);
+    open_lanes(arguments[4]);
+    for (uint16_t port = 0; port < PORTS; port++) {
+        find_port(port);
+        bring_up(&ports[port], QUEUES, true, OWN_MTU);
+    }
     run(all);
+    while (counts.sequences < sequences) {
+        run_sequence();
+        progress(all);
+    }
     printf("{\"operations\": %llu, \"differences\": 0", (unsigned long long)operation);
     const struct {
         const char *name;
@@ -583,6 +649,10 @@ static void operations(char **arguments) {
                 {"forwarded", counts.forwarded},
                 {"to_host", counts.to_host},
                 {"dropped", counts.dropped},
+                {"filtered", counts.filtered},
+                {"without_queue", counts.without_queue},
+                {"replugged", counts.replugged},
+                {"sequences", counts.sequences},
                 {"spread", counts.spread},
                 {"tables_full", counts.tables_full}};
     for (unsigned i = 0; i < sizeof told / sizeof *told; i++)
@@ -590,16 +660,25 @@ static void operations(char **arguments) {
     puts("}");
 }
 
+// What the device is made of: behind its name.
+static const char *find_arguments(int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i - 1], "--vdev"))
+            return strdup(strchr(argv[i], ',') + 1);
+    return NULL;
+}
+
 int main(int argc, char **argv) {
+    device_arguments = find_arguments(argc, argv);
     int used = rte_eal_init(argc, argv);
     pool = used < 0 ? NULL : rte_pktmbuf_pool_create("pool", 2047, 32, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (!pool || rte_eth_dev_count_avail() != PORTS)
         FAIL("EAL: %d, %u ports", rte_errno, rte_eth_dev_count_avail());
-    if (argc - used - 1 != 4)
-        FAIL("random_rules EAL-ARGUMENTS -- SEED OPERATIONS TERNARY FOLDER");
+    if (argc - used - 1 != 5 || !device_arguments)
+        FAIL("random_rules EAL-ARGUMENTS -- SEED OPERATIONS SEQUENCES TERNARY FOLDER");
     operations(argv + used + 1);
     for (uint16_t port = 0; port < PORTS; port++)
-        if ((started[port] && rte_eth_dev_stop(port)) || rte_eth_dev_close(port))
+        if ((ports[port].started && rte_eth_dev_stop(ports[port].id)) || rte_eth_dev_close(ports[port].id))
             FAIL("port %u does not close", port);
     return rte_eal_cleanup() ? 1 : 0;
 }
