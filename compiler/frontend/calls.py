@@ -46,6 +46,7 @@ class Calls(Expressions):
     def __init__(self, diagnostics: Diagnostics, scope: Scope) -> None:
         super().__init__(diagnostics, scope)
         self.inputs: tuple[typed.Port, ...] = ()
+        self.read: set[typed.Port] = set()  # inputs from which a token is taken somewhere
         self.outputs: tuple[typed.Port, ...] = ()
         self.form = Form()
         self.body = Body("handler")
@@ -210,7 +211,12 @@ class Calls(Expressions):
 
     def _call_read(self, node: ast.Call) -> typed.Expression:
         self._want(node, 1, "read(port)")
-        return self._of_ports(node.arguments[0], lambda port: typed.Read(port, node.span), node.span)
+
+        def make(port: typed.Port) -> typed.Expression:
+            self.read.add(port)
+            return typed.Read(port, node.span)
+
+        return self._of_ports(node.arguments[0], make, node.span)
 
     def _call_peek(self, node: ast.Call) -> typed.Expression:
         self._want(node, 1, "peek(port)")
@@ -239,6 +245,7 @@ class Calls(Expressions):
                 raise self.error("E0405", f"'{port.name}' has another type than '{ports[0].name}'", node.span, hint)
             if ports.count(port) > 1:
                 raise self.error("E0410", f"'{port.name}' is named twice", node.span, "name each port once")
+        self.read.update(ports)
         return typed.SelectPort(tuple(ports), index_to, node.span)
 
     def _one_port(self, node: ast.Expression) -> typed.Port:

@@ -17,7 +17,7 @@ from compiler.frontend.flows import Flows
 from compiler.frontend.paths import WritePaths
 from compiler.frontend.resolve import describe
 from compiler.frontend.scope import Broken, FunctionName, Number, Ports, Scope, TypeName
-from compiler.frontend.source import Diagnostics, Note
+from compiler.frontend.source import Diagnostics, Note, Span
 
 MAX_PORTS = 32
 MAX_STATE_BITS = 1 << 32
@@ -29,9 +29,11 @@ Parameters = Mapping[str, Number | TypeName]
 class ElementBuilder(Flows):
     """Builds one element; `scope` is the file's."""
 
-    def __init__(self, node: tree.Element, parameters: Parameters, scope: Scope, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self, node: tree.Element, parameters: Parameters, scope: Scope, diagnostics: Diagnostics, instance: Span | None = None
+    ) -> None:
         super().__init__(diagnostics, Scope(scope))
-        self.node, self.given = node, parameters
+        self.node, self.given, self.instance = node, parameters, instance
         self.states: list[typed.Variable] = []
         self.tables: list[typed.Table] = []
         for parameter in node.parameters:
@@ -61,6 +63,7 @@ class ElementBuilder(Flows):
         numbered = node.ports.is_numbered or bool(self.form.is_numbered)
         self._check_form()
         self._check_writes(handler, numbered)
+        self._check_reads(numbered)
         init = typed.Block((*initial, *init.statements))
         return typed.Element(
             name, node.name.text, self.inputs, self.outputs, numbered, tuple(self.states), tuple(self.tables), init, handler,
@@ -86,7 +89,7 @@ class ElementBuilder(Flows):
     def _numbered(self, node: ast.Expression, is_input: bool) -> tuple[typed.Port, ...]:
         count = self.value(node)
         if not 0 <= count <= MAX_PORTS:
-            raise self.error("E0317", f"{count} ports", node.span, f"0 to {MAX_PORTS}")
+            raise self._wrong_count(f"{count} ports", node, node.span, f"0 to {MAX_PORTS}")
         flit = self.scope.find("flit")
         assert isinstance(flit, TypeName)
         prefix = "in" if is_input else "out"
@@ -98,7 +101,8 @@ class ElementBuilder(Flows):
             kind = self.channel_type(node.type)
             count = 1 if node.count is None else self.value(node.count)
             if not 1 <= count <= MAX_PORTS - len(found):
-                raise self.error("E0317", f"{count} ports", node.span, f"an element has 1 to {MAX_PORTS} of a direction")
+                hint = f"an element has 1 to {MAX_PORTS} of a direction"
+                raise self._wrong_count(f"'{node.name.text}' would be {count} ports", node.count, node.span, hint)
             names = [node.name.text] if node.count is None else [f"{node.name.text}_{n}" for n in range(count)]
             ports = tuple(
                 typed.Port(name, kind.type, len(found) + n, is_input, kind.is_packet, node.name.span)
@@ -107,6 +111,12 @@ class ElementBuilder(Flows):
             self.declare(node.name, Ports(ports, node.count is not None))
             found += ports
         return tuple(found)
+
+    def _wrong_count(self, text: str, count: ast.Expression | None, ports: Span, hint: str) -> Bad:
+        """At the instance, where a parameter may decide the number."""
+        if self.instance is None or count is None or isinstance(count, ast.Number):
+            return self.error("E0317", text, ports, hint)
+        return self.error("E0317", text, self.instance, hint, (Note("the ports", ports),))
 
     # States, tables, signals
 
@@ -207,6 +217,15 @@ class ElementBuilder(Flows):
         if self.node.ports.is_numbered and self.form.is_numbered is False:
             hint = "give the ports names: (packet in -> packet out)"
             self.diagnostics.error("E0503", "the ports of this element have numbers", self.form.where, hint)
+
+    def _check_reads(self, numbered: bool) -> None:
+        """Of ports with names, and of handlers that were read whole: what a numbered element waits for is known when it runs."""
+        if numbered or self.node.natives or self.diagnostics.errors:
+            return
+        for port in self.inputs:
+            if port not in self.read:
+                text = f"the handler never reads '{port.name}'"
+                self.diagnostics.warning("W0507", text, port.span, f"read({port.name}), or leave the port out")
 
     def _check_writes(self, handler: typed.Block, numbered: bool) -> None:
         def report(second: typed.Write, first: typed.Write) -> None:

@@ -85,6 +85,8 @@ EXAMPLES = {
     "E0416": _handler("if (x.sop) «break»«x.meta.mark = 1»;"),
     "E0417": _handler("switch (x.meta.queue) {\ncase 0: x.meta.mark = 1;«»« break;»\ncase 1: x.meta.mark = 2; break;\n}"),
     "E0418": _element(".state { «global»«local» ulong table[1024]; }\n" + READ_WRITE),
+    "W0320": _handler("x.meta.mark = x.meta.mark / «0»«10»;"),
+    "W0507": ".element Pass (packet in«, packet spare»«» -> packet out) {\n    .handler { write(out, read(in)); }\n}\n",
     "E0501": _handler("«write(x, out)»«x.meta.mark = 1»;"),
     "E0502": _handler("«read(out);»«»"),
     "E0503": _handler("if («test_input_port(PORT_1)»«test(in)») x.meta.mark = 1;"),
@@ -132,6 +134,8 @@ NOTES = {
     "E0106": '`import` in a layout names another file of `layouts/`, as in `import "eth/ethernet.sl";`. Programs need none.',
     "E0107": "Look at who owns the folder, and at how full the disk is.",
     "E0203": "Split the expression: give a part of it a name. Move inner blocks into functions.",
+    "E0414": "Where a value is not used: assign it. Where a function gives none: call it as a statement of its own. What changes "
+    "something or takes a token may not stand behind `&&`, `||`, `?` or in the condition of a loop: give its value a name before.",
     "E0204": "Close the block with `}` before the next `struct`, `header`, `enum` or `registers`.",
     "E0310": "`./sluice layouts --set NAME=VALUE` changes a constant that a layout declares with `constexpr`.",
     "E0321": "A chain of constants or functions that is thousands of steps long. Split it.",

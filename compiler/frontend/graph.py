@@ -25,7 +25,7 @@ Parameters = dict[str, Number | TypeName]
 
 
 Find = Callable[[tuple[ast.Name, ...], Scope], ElementName | None]
-Instantiate = Callable[[ElementName, Parameters], typed.Element]
+Instantiate = Callable[[ElementName, Parameters, Span], typed.Element]
 
 
 class GraphBuilder(StateMachines):
@@ -122,7 +122,7 @@ class GraphBuilder(StateMachines):
         full = self.level.prefix + name
         if isinstance(found.declaration, tree.Group):
             return self._group(found, found.declaration, parameters, full, host, span)
-        element = self.instantiate(found, parameters)
+        element = self.instantiate(found, parameters, span)
         if full in self.instances:
             note = (Note("the other one", self.instances[full].span),)
             raise self.error("E0602", f"there are two instances '{full}'", span, "give one of them another name", note)

@@ -76,6 +76,10 @@ class Parser(ExpressionParser):
         start = self.next().span
         kind = self.type()
         name = self.name("the constant's name")
+        if self.at("["):
+            raise self.fail(
+                "'='", "a constant of a file is one number; arrays of constants stand in an .element or a body", "E0201"
+            )
         self.expect("=")
         value = self.expression()
         end = self.expect(";")

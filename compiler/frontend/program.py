@@ -131,7 +131,7 @@ class Loader:
         own = file[1].names.get(name.text) if file else None
         return own if isinstance(own, ElementName) else None
 
-    def instantiate(self, found: ElementName, parameters: Parameters) -> typed.Element:
+    def instantiate(self, found: ElementName, parameters: Parameters, instance: Span | None = None) -> typed.Element:
         """An element with parameters, built once for each set of values."""
         assert isinstance(found.declaration, tree.Element)
         name = mangled(found.declaration, parameters)
@@ -145,7 +145,8 @@ class Loader:
                 unique, number = f"{name}_{number}", number + 1
             self.names.add(unique)
             with suppress(Bad):
-                self.elements[key] = ElementBuilder(found.declaration, parameters, found.scope, self.diagnostics).build(unique)
+                builder = ElementBuilder(found.declaration, parameters, found.scope, self.diagnostics, instance)
+                self.elements[key] = builder.build(unique)
             if len(self.diagnostics.errors) + self.diagnostics.suppressed > before:
                 self.broken.add(key)
         if key not in self.elements:

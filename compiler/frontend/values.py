@@ -210,6 +210,9 @@ class Values(Resolver):
         result = typed.BOOL if operator in COMPARISONS else kind
         if isinstance(left, typed.Constant) and isinstance(right, typed.Constant):
             return constant(fold(operator, read(left.value, kind), read(right.value, right.type), kind), result, span)
+        if operator in ("/", "%") and isinstance(right, typed.Constant) and right.value == 0:
+            gives = "all ones" if operator == "/" else "the dividend"
+            self.diagnostics.warning("W0320", "a division by 0", span, f"it gives {gives}; divide by another number")
         return typed.Binary(operator, left, right, result, span)
 
     def _shift_by(self, value: typed.Expression) -> typed.Expression:

@@ -179,6 +179,22 @@ def test_a_port_is_written_once_on_a_path(body, codes):
     assert errors(body, "void send(flit x) { write(out, x); }") == codes
 
 
+def test_a_division_by_zero_and_an_input_that_is_never_read_are_warnings():
+    diagnostics = Diagnostics()
+    text = ".element E (uint in, uint spare -> uint out) { .handler { uint x = read(in); write(out, x / 0 + x % 1); } }"
+    assert load_text(text, "test.sl", diagnostics) is not None
+    assert [(warning.code, warning.text) for warning in diagnostics.sorted()] == [
+        ("W0507", "the handler never reads 'spare'"),
+        ("W0320", "a division by 0"),
+    ]
+
+
+def test_the_library_has_no_warning():
+    for path in sorted(LIBRARY.glob("*/*.sl")):
+        diagnostics = Diagnostics()
+        assert load(path, diagnostics) is not None and not diagnostics.warnings, path
+
+
 def test_the_last_write_of_a_numbered_element_wins_with_a_warning():
     diagnostics = Diagnostics()
     body = "flit x = read_input_port(PORT_1); set_output_port(PORT_1, x); x.sop = 0; set_output_port(PORT_1, x);"
