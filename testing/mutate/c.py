@@ -172,7 +172,8 @@ def _return(node: Node) -> Iterator[Found]:
 
 def _unary(node: Node) -> Iterator[Found]:
     if _text(_field(node, "operator")) in "!~-" and _field(node, "argument").type != "number_literal":
-        yield "negation", _span(node), f"({_text(_field(node, 'argument'))})", False
+        family = "logical negation" if _text(_field(node, "operator")) == "!" else "negation"
+        yield family, _span(node), f"({_text(_field(node, 'argument'))})", False
 
 
 def _subscript(node: Node) -> Iterator[Found]:

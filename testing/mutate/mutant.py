@@ -24,6 +24,8 @@ endpackage
 """
 # The ternaries of a C schema raise warnings that the mutant itself would not.
 _QUIET = ("conversion", "sign-conversion", "sign-compare", "parentheses", "type-limits", "int-in-bool-context", "extra")
+# Of these the type may be a pointer's on one side; only whether it is 0 counts.
+_TRUTH = ("condition negated", "condition stuck", "operand dropped", "logical negation", "logical operator")
 _C_SELECTOR = (
     "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in _QUIET)
     + "#ifndef SLUICE_MUTANT_SELECTOR\n#define SLUICE_MUTANT_SELECTOR\n"
@@ -103,6 +105,8 @@ def _render(source: bytes, start: int, end: int, inside: Sequence[tuple[int, Mut
 def _guarded(number: int, it: Mutant, original: bytes, selected: str, in_c: bool) -> bytes:
     opening, closing = (b"{", b"}") if in_c else (b"begin ", b" end")
     replacement = it.replacement.replace("\n", " ").encode()
+    if in_c and it.operator in _TRUTH:
+        replacement, original = b"!!(" + replacement + b")", b"!!(" + original + b")"
     if not it.statement:
         return f"({selected} == {number} ? ".encode() + replacement + b" : " + original + b")"
     chosen = opening + replacement + closing
