@@ -15,7 +15,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from testing.simulate import GENERATED, ROOT, TOOLCHAIN, closure
+from testing.simulate import ROOT, TOOLCHAIN
 
 TOOLS = ROOT / "build" / "env" / "bin"
 BUILD = ROOT / "build" / "formal"
@@ -26,34 +26,6 @@ CUT = "opt\nopt_clean\n"
 
 class ProofError(AssertionError):
     """An assertion can be violated, a cover cannot be reached, or the proof did not end."""
-
-
-def prove(
-    top: str,
-    mode: str = "prove",
-    depth: int = 4,
-    parameters: Mapping[str, int] | None = None,
-    mutation: tuple[str, str, str] | None = None,
-    *,
-    synthesis: bool = False,
-    flat: bool = False,
-    multiclock: bool = False,
-    generated: Path = GENERATED,
-) -> None:
-    """Prove the harness `top`; raises ProofError with the failed assertion where it does not hold, and
-    RuntimeError where the tools refuse the sources.
-
-    `mutation` (module, text, replacement) breaks a part on purpose, to see that the proof would notice.
-    `synthesis` proves what synthesis sees, memories as flip-flops: much faster where a memory is written in parts. `flat`,
-    `multiclock`: as of `prove_files`. `generated`: where the layouts' package is.
-    """
-    files = {path.name: path.read_text() for path in closure(top, (), generated)}
-    if mutation is not None:
-        module, text, replacement = mutation
-        if text not in files[f"{module}.sv"]:
-            raise ValueError(f"{module}.sv has no {text!r}")
-        files[f"{module}.sv"] = files[f"{module}.sv"].replace(text, replacement)
-    prove_files(top, files, mode, depth, parameters, synthesis=synthesis, flat=flat, multiclock=multiclock)
 
 
 def prove_files(
@@ -67,10 +39,11 @@ def prove_files(
     flat: bool = False,
     multiclock: bool = False,
 ) -> None:
-    """Prove the harness `top` of sources given as texts by file name; otherwise as `prove`. `flat` leaves out, across modules,
-    what no assertion depends on, constants taken into account; of what is left, only memories of up to `MAPPED_WORDS` become
-    flip-flops (larger ones stay arrays: Yosys runs out of memory when it maps a large one). `multiclock`: clocks are inputs, a
-    step is less than a cycle."""
+    """Prove the harness `top` of sources given as texts by file name; raises ProofError with the failed assertion where it does
+    not hold, and RuntimeError where the tools refuse the sources. `synthesis` proves what synthesis sees, memories as flip-flops:
+    much faster where a memory is written in parts. `flat` leaves out, across modules, what no assertion depends on, constants
+    taken into account; of what is left, only memories of up to `MAPPED_WORDS` become flip-flops (larger ones stay arrays: Yosys
+    runs out of memory when it maps a large one). `multiclock`: clocks are inputs, a step is less than a cycle."""
     names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
     given = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
     view, passes = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")

@@ -65,12 +65,12 @@ module fv_fifo #(
       a_takes_words_until_full : assert (in_ready == (32'(held) != Depth));
       if (watching && 32'(age_q) >= Latency) a_is_on_its_way_out_in_time : assert (out_valid);
       // The state behind the ports, for the induction.
-      a_stored : assert (fetched <= 32'(held) && 32'(u_fifo.stored_q) == stored && u_fifo.stored_any_q == (stored != 0));
-      a_addresses : assert (read < Depth && 32'(u_fifo.write_address_q) == (read + stored) % Depth);
-      if (watching) a_age : assert (age_q != '0);
-      if (watching && Style == 1 && age_q == 2'd2) a_is_at_the_registers : assert (out_valid || read_valid);
-      if (watching && read_valid && 32'(ahead) == 32'(out_valid)) a_waits_in_the_register : assert (read_data == word);
-      if (watching && 32'(ahead) >= fetched) a_waits_in_its_place : assert (memory_word == word);
+      i_stored : assert (fetched <= 32'(held) && 32'(u_fifo.stored_q) == stored && u_fifo.stored_any_q == (stored != 0));
+      i_addresses : assert (read < Depth && 32'(u_fifo.write_address_q) == (read + stored) % Depth);
+      if (watching) i_age : assert (age_q != '0);
+      if (watching && Style == 1 && age_q == 2'd2) i_is_at_the_registers : assert (out_valid || read_valid);
+      if (watching && read_valid && 32'(ahead) == 32'(out_valid)) i_waits_in_the_register : assert (read_data == word);
+      if (watching && 32'(ahead) >= fetched) i_waits_in_its_place : assert (memory_word == word);
       c_last_of_a_full_one_leaves : cover (watching && leave && 32'(ahead) == Depth - 2);
     end
   end

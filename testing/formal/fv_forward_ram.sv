@@ -51,21 +51,21 @@ module fv_forward_ram #(
       if (outside_q2) a_reads_zero_outside : assert (read_data == '0);
       c_reads_what_was_just_written : cover (read_q2 && word_q != Width'(~watched_q) && read_data == word_q);
       // For the induction: where the latest word is.
-      a_watched : assert (watched_q < 2'(Entries));
-      if (!ready) a_no_reads_yet : assert (!read_q && !read_q2 && !outside_q && !outside_q2 && !u_ram.write_q);
-      if (!ready) a_sweeps : assert (u_ram.reset_q < 2'(Entries) && word_q == Width'(~watched_q));
-      if (!ready && u_ram.reset_q > watched_q) a_is_swept : assert (u_ram.u_ram.memory[watched_q] == word_q);
+      i_watched : assert (watched_q < 2'(Entries));
+      if (!ready) i_no_reads_yet : assert (!read_q && !read_q2 && !outside_q && !outside_q2 && !u_ram.write_q);
+      if (!ready) i_sweeps : assert (u_ram.reset_q < 2'(Entries) && word_q == Width'(~watched_q));
+      if (!ready && u_ram.reset_q > watched_q) i_is_swept : assert (u_ram.u_ram.memory[watched_q] == word_q);
       if (ready) begin
-        a_ram_or_register : assert (
+        i_ram_or_register : assert (
           (u_ram.write_q && u_ram.write_address_q == watched_q ? u_ram.write_data_q : u_ram.u_ram.memory[watched_q]) == word_q
         );
-        if (u_ram.write_q) a_writes_inside : assert (u_ram.write_address_q < 2'(Entries));
+        if (u_ram.write_q) i_writes_inside : assert (u_ram.write_address_q < 2'(Entries));
         if (read_q) begin
-          a_one_stage : assert (u_ram.read_address_q == watched_q && u_ram.inside_q);
-          a_one_stage_word : assert ((u_ram.early_hit_q ? u_ram.early_data_q : u_ram.ram_q) == word_q);
+          i_one_stage : assert (u_ram.read_address_q == watched_q && u_ram.inside_q);
+          i_one_stage_word : assert ((u_ram.early_hit_q ? u_ram.early_data_q : u_ram.ram_q) == word_q);
         end
-        if (outside_q) a_outside : assert (!u_ram.inside_q);
-        if (read_q2) a_two_stages : assert (u_ram.inside_q2);
+        if (outside_q) i_outside : assert (!u_ram.inside_q);
+        if (read_q2) i_two_stages : assert (u_ram.inside_q2);
       end
     end
   end

@@ -84,15 +84,15 @@ module fv_merge
       if (fast_move && fast_data_i.sop && slow_valid_i) a_slow_gets_its_turn : assert (32'(fast_sent_q) <= MostDebt);
       if (slow_move && slow_data_i.sop && fast_valid_i) a_fast_gets_its_turn : assert (32'(slow_sent_q) <= MostCredit);
       // The state behind the ports, for the induction.
-      a_spare : assert (is_legal(u_merge.u_out.spare_q, u_merge.u_out.spare_valid_q, behind_out));
-      a_spare_is_the_second : assert (u_merge.u_out.spare_valid_q == (held == 2'd2));
-      if (watching && ahead == 2'd1) a_waits_behind : assert (u_merge.u_out.spare_q == word);
-      a_choice : assert (choice.is_open == behind_spare.is_open && (!choice.is_open || choice.slow == behind_spare.slow));
-      a_inputs : assert (fast_inside_q == (choice.is_open && !choice.slow) && slow_inside_q == (choice.is_open && choice.slow));
+      i_spare : assert (is_legal(u_merge.u_out.spare_q, u_merge.u_out.spare_valid_q, behind_out));
+      i_spare_is_the_second : assert (u_merge.u_out.spare_valid_q == (held == 2'd2));
+      if (watching && ahead == 2'd1) i_waits_behind : assert (u_merge.u_out.spare_q == word);
+      i_choice : assert (choice.is_open == behind_spare.is_open && (!choice.is_open || choice.slow == behind_spare.slow));
+      i_inputs : assert (fast_inside_q == (choice.is_open && !choice.slow) && slow_inside_q == (choice.is_open && choice.slow));
       if (fast_move && fast_data_i.sop && slow_valid_i) a_credit_gives_the_way : assert (credit <= 0);
-      a_credit : assert (credit >= -int'(MostDebt) && credit <= int'(MostCredit));
-      a_fast_pays : assert (credit > 0 || credit + int'(MostDebt) >= int'(32'(fast_sent_q)));
-      a_slow_pays : assert (credit <= 0 || credit + int'(32'(slow_sent_q)) <= int'(MostCredit));
+      i_credit : assert (credit >= -int'(MostDebt) && credit <= int'(MostCredit));
+      i_fast_pays : assert (credit > 0 || credit + int'(MostDebt) >= int'(32'(fast_sent_q)));
+      i_slow_pays : assert (credit <= 0 || credit + int'(32'(slow_sent_q)) <= int'(MostCredit));
       c_slow_after_fast : cover (out_valid && out_q == 2'b10 && fast_valid_i && slow_valid_i && slow_inside_q);
       c_slow_gets_its_turn : cover (slow_move && slow_data_i.sop && fast_valid_i && fast_sent_q != '0);
     end

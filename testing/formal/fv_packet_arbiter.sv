@@ -87,11 +87,11 @@ module fv_packet_arbiter
       a_offers_what_is_inside : assert (out_valid == (held != '0));
       a_takes_a_flit_when_there_is_room : assert ((move != '0) == (asks && held != 2'd2));
       // The state behind the ports, for the induction.
-      a_spare : assert (is_legal(u_arbiter.u_out.spare_q, u_arbiter.u_out.spare_valid_q, behind_out));
-      a_spare_is_the_second : assert (u_arbiter.u_out.spare_valid_q == (held == 2'd2));
-      if (watching && ahead == 2'd1) a_waits_behind : assert (u_arbiter.u_out.spare_q == word);
-      a_turn : assert (32'(choice.port) < Ports);
-      a_choice : assert (choice.is_open == behind_spare.is_open && (!choice.is_open || choice.port == behind_spare.port));
+      i_spare : assert (is_legal(u_arbiter.u_out.spare_q, u_arbiter.u_out.spare_valid_q, behind_out));
+      i_spare_is_the_second : assert (u_arbiter.u_out.spare_valid_q == (held == 2'd2));
+      if (watching && ahead == 2'd1) i_waits_behind : assert (u_arbiter.u_out.spare_q == word);
+      i_turn : assert (32'(choice.port) < Ports);
+      i_choice : assert (choice.is_open == behind_spare.is_open && (!choice.is_open || choice.port == behind_spare.port));
       c_others_sent_while_one_waits : cover (waits && sent_q[0] != '0 && 32'(waiting_i) == Ports - 1 && move[waiting_i]);
       c_changes_port : cover (out_valid && out_data.sop && out_q.port == 2'd2 && out_data.data[1:0] == 2'd1 && &in_valid_i);
     end
@@ -113,9 +113,9 @@ module fv_packet_arbiter
       if (!rst_q) begin
         if (move[i] && in_data_i[i].sop && waits) a_waiting_port_gets_its_turn : assert (32'(sent_q[i]) <= Quantum);
         // For the induction: who may send before the watched port has its turn, and how much.
-        a_inputs : assert (inside_q[i] == (choice.is_open && 32'(choice.port) == i));
-        a_credit : assert (int'($signed(u_arbiter.credit_q[i])) <= int'(Quantum) && int'($signed(u_arbiter.credit_q[i])) >= -int'(MTU_BYTES));
-        a_before_its_turn : assert (i == 32'(waiting_i) ? sent_q[i] == '0 : 32'(choice.port) == i ? pays : !is_next || sent_q[i] == '0);
+        i_inputs : assert (inside_q[i] == (choice.is_open && 32'(choice.port) == i));
+        i_credit : assert (int'($signed(u_arbiter.credit_q[i])) <= int'(Quantum) && int'($signed(u_arbiter.credit_q[i])) >= -int'(MTU_BYTES));
+        i_before_its_turn : assert (i == 32'(waiting_i) ? sent_q[i] == '0 : 32'(choice.port) == i ? pays : !is_next || sent_q[i] == '0);
       end
     end
 

@@ -36,8 +36,8 @@ module fv_packet_guard
       end
       if (in_valid_i && clean_q && !breaks) a_whole_packets_pass : assert (out_valid && out_data == in_data_i);
       if (in_valid_i && in_data_i.sop) a_first_flits_leave : assert (out_valid);
-      a_same_state : assert (u_guard.inside_q == out_inside_q);
-      if (clean_q) a_same_view : assert (in_inside_q == out_inside_q);
+      i_same_state : assert (u_guard.inside_q == out_inside_q);
+      if (clean_q) i_same_view : assert (in_inside_q == out_inside_q);
       c_discards : cover (in_valid_i && !out_valid);
       c_ends_early : cover (out_valid && out_data.eop && !in_data_i.eop);
     end

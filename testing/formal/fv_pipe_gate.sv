@@ -48,10 +48,10 @@ module fv_pipe_gate #(
       a_owes_what_is_under_way : assert (32'(owed_q) == under_way && under_way <= Places);
       a_lets_in_until_full : assert (in_ready == (under_way != Places));
       // The state behind the ports, for the induction.
-      a_credits : assert (u_gate.in_flight_q == owed_q);
-      a_fifo : assert (32'(u_gate.u_fifo.count_o) <= Places && u_gate.u_fifo.in_ready_o == (32'(u_gate.u_fifo.count_o) != Places));
-      a_stored : assert (32'(u_gate.u_fifo.stored_q) == stored && u_gate.u_fifo.stored_any_q == (stored != 0));
-      a_addresses : assert (32'(u_gate.u_fifo.write_address_q) == (read + stored) % Places);
+      i_credits : assert (u_gate.in_flight_q == owed_q);
+      i_fifo : assert (32'(u_gate.u_fifo.count_o) <= Places && u_gate.u_fifo.in_ready_o == (32'(u_gate.u_fifo.count_o) != Places));
+      i_stored : assert (32'(u_gate.u_fifo.stored_q) == stored && u_gate.u_fifo.stored_any_q == (stored != 0));
+      i_addresses : assert (32'(u_gate.u_fifo.write_address_q) == (read + stored) % Places);
       c_full : cover (!in_ready);
     end
   end

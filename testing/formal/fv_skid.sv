@@ -34,8 +34,8 @@ module fv_skid #(
       a_offers_what_is_inside : assert (out_valid == (held != '0));
       a_takes_words_until_full : assert (in_ready == (held != 2'd2));
       // Where the second word is, for the induction.
-      a_spare_is_the_second : assert (u_skid.spare_valid_q == (held == 2'd2));
-      if (watching && ahead == 2'd1) a_waits_behind : assert (u_skid.spare_q == word);
+      i_spare_is_the_second : assert (u_skid.spare_valid_q == (held == 2'd2));
+      if (watching && ahead == 2'd1) i_waits_behind : assert (u_skid.spare_q == word);
       c_watched_word_leaves_from_behind : cover (watching && leave && ahead == 2'd1);
     end
   end
