@@ -34,6 +34,7 @@ def configuration(program: Program, compiled: Mapping[str, Compiled]) -> dict[st
         "channels": [
             _channel(program, channel, device, ways_meet) | {"closes_loop": channel in back} for channel in program.channels
         ],
+        "loops": [_loop(program, channel) for channel in back],
         "slowest": {"instance": slowest, "element": device[slowest].element.name, "cycles_per_token": interval},
         "cycles_per_token": interval,  # where each token visits every element
         "mtokens_per_second": round(1000 / clock / interval, 1),
@@ -133,7 +134,32 @@ def text(found: dict[str, Any]) -> str:
     for channel in found["channels"]:
         store = channel["store"] if not channel["depth"] else f"{channel['store']} of {channel['depth']}"
         lines.append(f"    {channel['from'] + ' -> ' + channel['to']:{width}}  {channel['cycles_per_token']}  {store}")
+    lines += [f"  {loop_text(loop)}" for loop in found["loops"]]
     return "\n".join(lines)
+
+
+def _loop(program: Program, closing: Channel) -> dict[str, Any]:
+    """A loop by the channel that closes it; `drops`: each way round it has a channel that drops what it has no room for."""
+    reached, ways = {closing.target.instance}, [closing.target.instance]
+    while ways:
+        name = ways.pop()
+        for channel in program.channels:
+            following = channel.target.instance
+            if channel.source.instance == name and not channel.lossy and following and following not in reached:
+                reached.add(following)
+                ways.append(following)
+    name = f"{end_name(program, closing.source, True)} -> {end_name(program, closing.target, False)}"
+    return {"closed_by": name, "drops": closing.lossy or closing.source.instance not in reached}
+
+
+def loop_text(loop: dict[str, Any]) -> str:
+    """What keeps a loop from standing still, for people."""
+    keeps = (
+        "a channel with '=>' drops what it has no room for, so that the loop never stands still"
+        if loop["drops"]
+        else "if more tokens come in than leave, its channels fill up, and then it stands still for ever; '=>' in it drops instead"
+    )
+    return f"the loop closed by {loop['closed_by']}: {keeps}"
 
 
 def _cycles(count: int) -> str:

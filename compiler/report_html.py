@@ -15,6 +15,7 @@ from typing import Any
 
 from compiler.certificate import verdict
 from compiler.report import alike, state_rows, table_lines
+from compiler.report_graph import loop_text
 
 NODE_WIDTH, NODE_HEIGHT = 170, 58  # all sizes in pixels
 GAP_X, GAP_Y, MARGIN = 130, 26, 16
@@ -91,6 +92,7 @@ def _summary(graph: dict[str, Any]) -> str:
         ("slowest element", f"{slowest['instance']} ({slowest['element']})" if graph["cycles_per_token"] > 1 else "none"),
         ("latency", f"{latency['cycles']} cycles ({latency['ns']:g} ns){stored}: {path}"),
     ]
+    rows += [("loop", loop_text(loop)) for loop in graph["loops"]]
     return _table(("", "configuration"), ((row, False) for row in rows))
 
 

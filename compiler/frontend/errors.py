@@ -79,6 +79,7 @@ CODES = {
     "E0602": "Two instances of one name.",
     "E0603": "A port that is connected twice.",
     "E0604": "A port that is not connected, or of which it is not said which one.",
+    "W0604": "A loop of channels into which no token can come: its elements wait for each other.",
     "E0605": "A channel with different types at its ends.",
     "E0606": "A channel's depth that cannot be.",
     "E0607": "A lane that there is not.",

@@ -124,6 +124,9 @@ EXAMPLES = {
         "table exact<uint<«400»«64»>, uchar> known[16];\n.handler {\n    flit x = read(in);\n    uchar value;\n"
         "    if (known.lookup((uint<«400»«64»>) x.data, value)) x.meta.mark = value;\n    write(out, x);\n}"
     ),
+    "W0604": ".element Pass (packet in -> packet out) {\n    .handler { write(out, read(in)); }\n}\n"
+    "«Pass :: a\nPass :: b\na -> b -> a\n»"
+    "«Pass :: a\nPass :: b\nMux :: m\nTee :: t\nfrom_tor -> [1] m -> a -> b -> t [1] -> to_tor\nt [2] => [2] m\n»",
 }  # fmt: skip
 
 # Codes that only layouts have; what they show is such a file.

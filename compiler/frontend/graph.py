@@ -14,6 +14,7 @@ from compiler.frontend.constants import Bad
 from compiler.frontend.graph_nodes import Edge, Level, Node, Point, name_ports, ordered, point_of, shown
 from compiler.frontend.scope import ElementName, Number, Scope, TypeName
 from compiler.frontend.source import Diagnostics, Note, Span, closest
+from compiler.frontend.starved import starved_loops
 from compiler.frontend.state_machine import StateMachines
 
 LANES = {"from_tor": True, "from_lane": True, "to_tor": False, "to_lane": False}
@@ -59,6 +60,7 @@ class GraphBuilder(StateMachines):
         edges = self._through_groups()
         self._check_connected(edges)
         channels = [self._channel(edge, most_packet) for edge in edges if edge.source.kind != "idle"]
+        self._check_loops(channels)
         lanes = [end.port + 1 for c in channels for end in (c.source, c.target) if not end.instance]
         return ordered(list(self.instances.values()), channels), channels, max(lanes, default=0)
 
@@ -396,6 +398,15 @@ class GraphBuilder(StateMachines):
                 hint = f"connect it; where it is not needed: {mend}"
                 text = f"the {what} '{port.name}' of '{instance.name}' is not connected"
                 self.diagnostics.error("E0604", text, instance.span, hint)
+
+    def _check_loops(self, channels: list[typed.Channel]) -> None:
+        """Loops into which no token can come; to be used where no error was reported."""
+        if self.is_broken or self.diagnostics.errors:
+            return
+        for instance, loop in starved_loops(list(self.instances.values()), channels):
+            text = f"no token can come into the loop {' -> '.join(loop)}"
+            hint = "each element in it waits for the one before; let one select() between it and a lane, or write before it reads"
+            self.diagnostics.warning("W0604", text, instance.span, hint)
 
     def _channel(self, edge: Edge, most_packet: int) -> typed.Channel:
         source, target = edge.source, edge.target

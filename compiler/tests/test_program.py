@@ -189,6 +189,27 @@ def test_a_division_by_zero_and_an_input_that_is_never_read_are_warnings():
     ]
 
 
+PASS = ".element Pass (packet in -> packet out) { .handler { write(out, read(in)); } }"
+FIRST = """.element First (packet in -> packet out) { .state { bool began; }
+    .handler { if (began) { write(out, read(in)); return; } began = true; flit x; x.sop = 1; x.eop = 1; write(out, x); } }"""
+
+
+@pytest.mark.parametrize(
+    ("configuration", "loops"),
+    [
+        ("Pass :: a Pass :: b a -> b -> a", ["no token can come into the loop a -> b -> a"]),
+        ("Pass :: a Mux :: m a -> [1] m -> a Idle -> [2] m", ["no token can come into the loop a -> m -> a"]),
+        ("Pass :: a Mux :: m Tee :: t from_tor -> [1] m -> a -> t [1] -> to_tor t [2] -> [2] m", []),
+        ("First :: a Pass :: b a -> b -> a", []),
+        ("Idle -> Pass -> to_tor", []),
+    ],
+)
+def test_a_loop_into_which_no_token_can_come_is_a_warning(configuration: str, loops: list[str]) -> None:
+    diagnostics = Diagnostics()
+    assert load_text(f"{PASS}\n{FIRST}\n{configuration}\n", "test.sl", diagnostics) is not None, diagnostics.errors
+    assert [warning.text for warning in diagnostics.warnings] == loops
+
+
 def test_the_library_has_no_warning():
     for path in sorted(LIBRARY.glob("*/*.sl")):
         diagnostics = Diagnostics()

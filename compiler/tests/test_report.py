@@ -112,6 +112,9 @@ def test_a_loop_is_not_followed_for_ever(tmp_path: Path) -> None:
     graph = json.loads(report(tmp_path, LOOP, "--json"))["configuration"]
     assert [(c["from"], c["to"]) for c in graph["channels"] if c["closes_loop"]] == [("tee.out_1", "join.in_1")]
     assert graph["latency"]["path"] == ["slow", "join", "tee"]
+    assert graph["loops"] == [{"closed_by": "tee.out_1 -> join.in_1", "drops": False}]
+    assert "then it stands still for ever" in report(tmp_path, LOOP)
+    assert "never stands still" in report(tmp_path, LOOP.replace("tee [2] ->", "tee [2] =>"))
     assert graph["latency"]["cycles"] >= sum(c["latency_cycles"] for c in graph["channels"] if not c["closes_loop"])
 
 
