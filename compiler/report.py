@@ -13,6 +13,7 @@ from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.ir.ir import Node, Table
 from compiler.passes.classify import Pattern, StateUpdate
+from compiler.schedule.pipeline import turns_of
 from compiler.schedule.schedule import Recurrence, Schedule, latency
 from compiler.schedule.tables import drained_cycles, stages
 
@@ -22,9 +23,11 @@ BLOCK_RAM = "block RAM, reads forwarded from writes in flight"
 MANY = {REGISTER: "registers", BLOCK_RAM: "memories in block RAM, reads forwarded from writes in flight"}
 FIELDS = 3  # of a struct that are registers alike: from here on they are one line
 SUGGESTIONS = {
-    Pattern.SEVERAL: "write the memory once in an iteration: choose index and value first, or split it into two states",
+    Pattern.SEVERAL: "write the memory once in an iteration: choose index and value first, or split it into several states "
+    "(an array whose last index is constant is one memory for each: rows[hash][4], not rows[4][hash])",
     Pattern.OTHER: "compute what does not need the old value in an element before, or keep a simpler state and derive the rest",
 }
+ONE_CALL = "write one entry in a call, its index as an argument: the writes of a loop take turns, and the handler waits for them"
 ENTRIES = "give each entry an update of its own, with a constant index: .repeat (i, 0, N) { if (index == i) … }"
 SUGGESTION = "move what does not depend on the state out of the update, or ask for a slower clock"
 
@@ -49,6 +52,7 @@ def element(compiled: Compiled) -> dict[str, Any]:
         "tables": [_table(plan, table) for table in compiled.ir.tables.values()],
         "guarded_outputs": [port.name for port in compiled.ir.outputs if port.guard is not None],
         "limits": [_limit(recurrence, compiled.updates.get(recurrence.state), plan.tried) for recurrence in plan.recurrences],
+        "turns": _turns(compiled),
     }
 
 
@@ -149,6 +153,38 @@ def _limit(recurrence: Recurrence, update: StateUpdate | None, tried: Sequence[s
     return {"state": state, "extra_stages": recurrence.excess, "cycle": steps, "tried": list(tried), "suggestion": suggestion}
 
 
+def _turns(compiled: Compiled) -> list[dict[str, Any]]:
+    """Memories whose writes take turns at their one port, for as many cycles as the interval has: by whom, and where."""
+    pipeline, interval = compiled.plan.pipeline, compiled.plan.interval
+    read = {node.name for node in pipeline.nodes if node.op == "read"}
+    found = []
+    for transition in (pipeline.element.handler, *pipeline.element.signals):
+        for name in sorted({write.memory for write in transition.writes} & read):
+            turns = turns_of(transition, name)
+            if turns == 1 or turns < interval:
+                continue
+            spans = [node.span for w in transition.writes if w.memory == name for node in (w.data, w.index, w.enable) if node.span]
+            lines = sorted({(span.source.name, span.line) for span in spans})
+            found.append(
+                {
+                    "state": compiled.ir.memories[name].label or name,
+                    "by": transition.name,
+                    "turns": turns,
+                    "writes": [{"file": file, "line": line} for file, line in lines],
+                    "suggestion": SUGGESTIONS[Pattern.SEVERAL] if transition.name == "handler" else ONE_CALL,
+                }
+            )
+    return found
+
+
+def turns_text(turns: dict[str, Any]) -> str:
+    """Who takes turns, for people."""
+    places = ", ".join(f"{place['file']}:{place['line']}" for place in turns["writes"])
+    return f"{turns['turns']} writes of one iteration of the {turns['by']} take turns at its one port" + (
+        f" (at {places})" if places else ""
+    )
+
+
 def text(found: dict[str, Any]) -> str:
     """The figures of an element, for people; what became registers alike is one line."""
     clock = f"estimated {found['estimated_mhz']:g} MHz (asked: {found['clock_mhz']:g})"
@@ -169,6 +205,8 @@ def text(found: dict[str, Any]) -> str:
             lines.append(f"    {step['operator']}{' ' + step['name'] if step['name'] else ''} at {step['file']}:{step['line']}")
         lines += [f"    tried: {tried}" for tried in limit["tried"]]
         lines.append(f"    try: {limit['suggestion']}")
+    for name, turns, _ in alike(found["turns"], "state"):
+        lines += [f"  slowed by {name}: {turns_text(turns)}", f"    try: {turns['suggestion']}"]
     return "\n".join(lines)
 
 

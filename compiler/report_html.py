@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from compiler.certificate import verdict
-from compiler.report import alike, state_rows, table_lines
+from compiler.report import alike, state_rows, table_lines, turns_text
 from compiler.report_graph import loop_text
 
 NODE_WIDTH, NODE_HEIGHT = 170, 58  # all sizes in pixels
@@ -124,6 +124,9 @@ def _element(found: dict[str, Any]) -> str:
         parts.append(f"<p><b>Slowed by {escape(name)}</b>, {limit['extra_stages']} stages too long: {escape(steps)}.<br>")
         parts += [f"Tried: {escape(tried)}.<br>" for tried in limit["tried"]]
         parts.append(f"Try: {escape(limit['suggestion'])}.</p>")
+    for name, turns, _ in alike(found["turns"], "state"):
+        parts.append(f"<p><b>Slowed by {escape(name)}</b>: {escape(turns_text(turns))}.<br>")
+        parts.append(f"Try: {escape(turns['suggestion'])}.</p>")
     return "\n".join(parts)
 
 

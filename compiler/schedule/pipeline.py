@@ -104,6 +104,12 @@ def merge(element: ElementIr) -> Pipeline:
     return _once(pipeline)
 
 
+def turns_of(transition: Transition, memory: str) -> int:
+    """How many cycles the writes of a handler or signal take."""
+    slots = zip(transition.writes, _slots(transition), strict=True)
+    return max((slot + 1 for write, slot in slots if write.memory == memory), default=0)
+
+
 def _slots(transition: Transition) -> list[int]:
     """Writes of one memory that may meet in an iteration take turns at its one port, in the order of the source."""
     slots: list[int] = []

@@ -156,3 +156,33 @@ Sixteenth :: s  from_tor -> s -> to_tor
     found = json.loads(report(tmp_path, slow, "--json"))
     assert found["elements"][0]["ii"] == 1 and found["elements"][0]["token_cycles"] == {"in": 16}
     assert found["configuration"]["slowest"] == {"instance": "s", "element": "Sixteenth", "cycles_per_token": 16}
+
+
+def test_writes_that_take_turns_are_named_as_what_slows_an_element(tmp_path: Path) -> None:
+    turns = """.element Rows (packet in -> packet out) {
+    .state { ulong rows[4][1024]; }
+    .handler {
+        flit x = read(in);
+        .repeat (i, 0, 4) { rows[i][(uint<10>) (x.meta.mark >> i)] += 1; }
+        write(out, x);
+    }
+}
+.element Sizes (packet in -> packet out) {
+    .state { ulong sizes[16]; }
+    .handler {
+        flit x = read(in);
+        sizes[(uint<4>) x.meta.length] += 1;
+        write(out, x);
+    }
+    .signal void reset() { for (uint i = 0; i < 16; i++) sizes[(uint<4>) i] = 0; }
+}
+"""
+    slowed = [line.partition(" (at")[0].strip() for line in report(tmp_path, turns).splitlines() if "slowed by" in line]
+    assert slowed == [
+        "slowed by rows: 4 writes of one iteration of the handler take turns at its one port",
+        "slowed by sizes: 16 writes of one iteration of the signal reset take turns at its one port",
+    ]
+    found = json.loads(report(tmp_path, turns, "--json", "--html", str(tmp_path / "p.html")))["elements"]
+    assert [(e["ii"], *(t["turns"] for t in e["turns"])) for e in found] == [(4, 4), (16, 16)]
+    assert [place["line"] for place in found[1]["turns"][0]["writes"]] == [16]
+    assert (tmp_path / "p.html").read_text().count("Slowed by") == 2
