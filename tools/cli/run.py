@@ -23,7 +23,7 @@ from host.python.run import LiveRun, Result, RulesError, Run, Stopped, check_rul
 from host.python.run import run as run_device
 from shell.sim.build import BuildError
 from shell.sim.build import build as build_device
-from tools.cli.run_files import check_outputs, readable
+from tools.cli.run_files import check_outputs, readable, steady
 
 HARDWARE_DROPS = ("rule", "ttl", "no_port")
 RECEIVE_DROPS = ("error", "oversize", "overflow", "runt")
@@ -267,10 +267,11 @@ def run(
 
             run_program(ProgramRun(program, captures, outputs, signals, seed), target, json_output)
         sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}
-        what: Run | LiveRun = Run(rules, captures, outputs, repeat, check, sizes, device)
-        if live:
-            what = LiveRun(rules, interfaces, outputs, seconds, sizes, device)
-        result = _result(what, json_output)
+        with steady(rules) as text:
+            what: Run | LiveRun = Run(text, captures, outputs, repeat, check, sizes, device)
+            if live:
+                what = LiveRun(text, interfaces, outputs, seconds, sizes, device)
+            result = _result(what, json_output)
     if plot is not None:
         from tools.cli.run_plot import plot_run
 

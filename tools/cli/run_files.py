@@ -40,6 +40,18 @@ def _plain(path: Path, folder: Path) -> Path:
     return folder / path.stem
 
 
+@contextmanager
+def steady(path: Path) -> Iterator[Path]:
+    """A file that can be read more than once: of a pipe, a copy."""
+    if not path.is_fifo():
+        yield path
+        return
+    with TemporaryDirectory(prefix="sluice-") as folder:
+        copy = Path(folder) / path.name
+        copy.write_bytes(path.read_bytes())
+        yield copy
+
+
 def check_outputs(paths: Sequence[Path]) -> None:
     """Every output can be written, and none of them twice; folders that are missing are made."""
     taken: dict[Path, Path] = {}

@@ -126,6 +126,14 @@ def test_inputs_that_cannot_be_are_errors_of_one_line(tmp_path: Path) -> None:
         assert status == 2 and words in text, (name, text)
 
 
+def test_rules_may_come_from_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    threading.Thread(target=lambda: (tmp_path / "pipe").write_text(ROUTES), daemon=True).start()
+    words = ["run", "--rules", tmp_path / "pipe", "--in", capture(tmp_path), "--json"]
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == 0 and json.loads(done.output)["hits"] == 3, done.output
+
+
 # ---- Ctrl-C
 
 
