@@ -43,7 +43,8 @@ def prove_files(
     not hold, and RuntimeError where the tools refuse the sources. `synthesis` proves what synthesis sees, memories as flip-flops:
     much faster where a memory is written in parts. `flat` leaves out, across modules, what no assertion depends on, constants
     taken into account; of what is left, only memories of up to `MAPPED_WORDS` become flip-flops (larger ones stay arrays: Yosys
-    runs out of memory when it maps a large one). `multiclock`: clocks are inputs, a step is less than a cycle."""
+    runs out of memory when it maps a large one). `multiclock`: clocks are inputs, a step is less than a
+    cycle, flip-flops start as 0."""
     names = sorted(files, key=lambda name: (not name.endswith("_pkg.sv"), name))
     given = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
     view, passes = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
@@ -52,6 +53,8 @@ def prove_files(
         small = f"memory_map r:SIZE<={MAPPED_WORDS}\n{CUT}" if synthesis else ""
         prepare = f"prep -flatten -top {top}\n{CUT}{small}"
     clocks = "multiclock on\n" if multiclock else ""
+    if multiclock:
+        prepare += "setundef -init -zero\n"
     script = (
         f"[options]\nmode {mode}\ndepth {depth}\n{clocks}[engines]\nsmtbmc z3\n[script]\n"
         f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\n{prepare}[files]\n"

@@ -229,6 +229,24 @@ PROOFS = (
         ),
         {"InBytes": 2, "OutBytes": 8},
     ),
+    Proof(
+        "fv_cdc_fifo", "prove", 4, 24,
+        (
+            Broken("sl_cdc_fifo", "_gray_q <= gray(write_next);", "_gray_q <= write_next;", "a_one_bit_at_a_time_forward"),
+            Broken("sl_cdc_fifo", "(read_gray_seen ^ Ahead)", "(read_gray_seen ^ 3'b111)", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_cdc_fifo", "any && out_free", "1'b0", "a_is_offered_in_time"),
+        ),
+        multiclock=True,
+    ),
+    Proof(
+        "fv_cdc_fifo", "prove", 4, 28,
+        (
+            Broken("sl_cdc_fifo", "_gray_q <= gray(read_q + 1'b1);", "_gray_q <= read_q + 1'b1;", "a_one_bit_at_a_time_back"),
+            Broken("sl_cdc_fifo", "if (out_free) out_valid_o <= read_valid_q", "out_valid_o <= read_valid_q", "a_valid_holds"),
+        ),
+        {"Style": 1},
+        multiclock=True,
+    ),
     # Steps enough for a whole write beside a live entry and a lookup behind it.
     *(
         Proof(
