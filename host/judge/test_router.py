@@ -4,7 +4,10 @@ code with them."""
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,8 +19,10 @@ from host.judge.router import Bridge, Bridged, Routed, Router
 from host.judge.rules import Rules, read_rules
 from host.switch.testing import binding
 from testing.models import traffic, tunnels
+from testing.simulate import GENERATED, ROOT
 
 SEED, LANES = 20261122, 4
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}:{GENERATED}"}
 OWN, NEIGHBOUR = "02:00:00:00:00:01", "02:00:00:00:01:01"
 ENDS = "remote {} inner-mac 02:00:00:00:09:09"
 FOUR, SIX = f"local 192.0.2.1 {ENDS.format('192.0.2.7')}", f"local 2001:db8:f::1 {ENDS.format('2001:db8:f::7')}"
@@ -150,3 +155,9 @@ def test_reads_everything_that_the_guide_has(tmp_path: Path) -> None:
     assert (rules.tunnel_address, rules.mac_idle) == ({4: 0x0A030001}, 9)
     with pytest.raises(ValueError, match="too much"):
         rules_of(tmp_path, ROUTES + "lane 2 mac 02:00:00:00:00:01 more")
+
+
+def test_shares_no_code_with_what_it_judges() -> None:
+    text = "import sys, host.judge.compare; print(*(name for name in sys.modules if name.startswith(('host.', 'ctypes'))))"
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert all(name.startswith("host.judge") for name in done.stdout.split()), done.stdout

@@ -141,7 +141,8 @@ def _progress(console: Console, shown: Live | None, live: bool, stop: Callable[[
         elif time.monotonic() - last > 5:
             last = time.monotonic()
             of = "" if live else f"of {result.packets:,} "
-            console.print(f"run: {result.sent:,} {of}packets, {result.hits:,} hits")
+            checked = f", {result.judged:,} judged" if result.judged else ""
+            console.print(f"run: {result.sent:,} {of}packets, {result.hits:,} hits{checked}")
         return stop()
 
     return show
@@ -179,7 +180,7 @@ def _execute(what: Run | LiveRun, quiet: bool) -> Result:
                 return run_device(what, _progress(shown.console, shown, live, lambda: bool(came)))
         except Stopped as stopped:
             print("run: stopped; no output was written", file=sys.stderr)
-            raise typer.Exit(128 + came[0]) from stopped
+            raise typer.Exit(128 + (came or [signal.SIGINT])[0]) from stopped
 
 
 def _result(what: Run | LiveRun, quiet: bool) -> Result:

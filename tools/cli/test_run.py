@@ -149,7 +149,7 @@ def test_a_signal_stops_a_run_and_nothing_is_written(number: signal.Signals, tmp
             assert process.poll() is None
             time.sleep(0.05)
         process.send_signal(number)
-        _, errors = process.communicate(timeout=60)  # the run itself would take hours
+        _, errors = process.communicate(timeout=300)  # the run itself would take hours
     assert process.returncode == 128 + number and errors.endswith("run: stopped; no output was written\n"), errors
     assert (tmp_path / "out.pcap").read_text() == "before"
     assert not [path for path in tmp_path.iterdir() if path.suffix == ".unfinished" or path.is_dir()]
