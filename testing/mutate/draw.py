@@ -11,8 +11,8 @@ import hashlib
 import subprocess
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from host.build import FLAGS, INCLUDES
@@ -87,11 +87,13 @@ def quotas(files: Sequence[str], count: int) -> dict[str, int]:
     return shares
 
 
-@dataclass
 class Compilers:
-    """Whether a mutant compiles; remembers what it was asked."""
+    """Whether a mutant compiles. Answers are kept in `notes`, a line each, so that a drawing that was stopped goes on."""
 
-    known: dict[str, bool] = field(default_factory=dict)
+    def __init__(self, notes: Path) -> None:
+        self.notes = notes
+        lines = notes.read_text().splitlines() if notes.exists() else []
+        self.known = {key: answer == "yes" for key, answer in (line.split() for line in lines)}
 
     def accept(self, it: Mutant) -> bool:
         """Neither the mutant itself nor its form in a schema makes a compiler complain."""
@@ -104,6 +106,9 @@ class Compilers:
             else:
                 fine = _compiles(it.file, direct(source, it)) and _compiles(it.file, in_schema)
             self.known[key] = fine
+            self.notes.parent.mkdir(parents=True, exist_ok=True)
+            with self.notes.open("a") as out:
+                out.write(f"{key} {'yes' if fine else 'no'}\n")
         return self.known[key]
 
 
@@ -170,8 +175,9 @@ def _compiles(file: str, text: bytes) -> bool:
         return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
-def chosen(files: Sequence[str], count: int, seed: int, compilers: Compilers) -> Iterator[Mutant]:
-    """The mutants of a seed: `count` over these files."""
-    shares: Mapping[str, int] = quotas(files, count)
-    for file, share in shares.items():
-        yield from drawn(file, share, seed, compilers)
+def chosen(files: Sequence[str], count: int, seed: int, compilers: Compilers, jobs: int) -> Iterator[Mutant]:
+    """The mutants of a seed: `count` over these files, so many files at a time."""
+    shares = quotas(files, count)
+    with ThreadPoolExecutor(jobs) as pool:
+        for found in pool.map(lambda file: drawn(file, shares[file], seed, compilers), shares):
+            yield from found

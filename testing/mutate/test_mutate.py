@@ -63,11 +63,12 @@ def test_the_seed_decides_and_every_part_gives_its_share() -> None:
     assert all(any(file.startswith(f"{folder}/") for file in shares) for folder in draw.FOLDERS)
 
 
-def test_what_does_not_compile_is_not_drawn() -> None:
+def test_what_does_not_compile_is_not_drawn(tmp_path: Path) -> None:
     for file in ("rtl/chan/sl_to_axis.sv", "host/lib/templates.c"):
-        compilers, good = draw.Compilers(), draw.candidates(file)[0]
+        compilers, good = draw.Compilers(tmp_path / "compiles"), draw.candidates(file)[0]
         wrong = Mutant(file, "none", good.start, good.end, "no_such_name", good.line, "", "", "none")
         assert compilers.accept(good) and not compilers.accept(wrong)
+        assert draw.Compilers(tmp_path / "compiles").known == compilers.known
 
 
 def test_every_part_has_judges() -> None:

@@ -49,7 +49,7 @@ def mutate(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     console = Console(stderr=True)
-    mutants = _drawn(files, limit or (300 if every else 10 * len(files)), seed, console)
+    mutants = _drawn(files, limit or (300 if every else 10 * len(files)), seed, jobs, console)
     if list_only:
         _listed(mutants)
         return
@@ -65,20 +65,16 @@ def mutate(
     raise typer.Exit(1 if found["survived"] or found["waiting"] else 0)
 
 
-def _drawn(files: Sequence[str], count: int, seed: int, console: Console) -> list[Mutant]:
+def _drawn(files: Sequence[str], count: int, seed: int, jobs: int, console: Console) -> list[Mutant]:
     from testing.mutate.draw import Compilers, chosen
     from testing.mutate.run import FOLDER
 
-    cache = FOLDER / "compiles.json"
-    compilers = Compilers(json.loads(cache.read_text()) if cache.exists() else {})
-    mutants = []
+    compilers, mutants = Compilers(FOLDER / "compiles"), []
     with _progress(console) as progress:
         drawing = progress.add_task("drawing", total=count)
-        for it in chosen(files, count, seed, compilers):
+        for it in chosen(files, count, seed, compilers, jobs):
             mutants.append(it)
             progress.advance(drawing)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    cache.write_text(json.dumps(compilers.known))
     return mutants
 
 
