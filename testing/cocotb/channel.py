@@ -14,7 +14,7 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import ReadOnly, RisingEdge
+from cocotb.triggers import ReadOnly, RisingEdge, Timer
 
 Stall = Callable[[], bool]
 
@@ -25,9 +25,10 @@ def stalls(probability: float) -> Stall:
 
 
 async def start(dut: Any, period_ns: int = 10) -> None:
-    """Start the clock and hold the reset for four cycles."""
-    Clock(dut.clk_i, period_ns, unit="ns").start()
+    """Hold the reset for four cycles of the clock, from before its first edge: registers hold anything until then."""
     dut.rst_i.value = 1
+    await Timer(1, "ns")
+    Clock(dut.clk_i, period_ns, unit="ns").start()
     for _ in range(4):
         await RisingEdge(dut.clk_i)
     dut.rst_i.value = 0
@@ -74,13 +75,14 @@ class Source:
 
 
 class Sink:
-    """Takes words from an output channel of the design into `received`; checks that a waiting word holds still."""
+    """Takes words from an output channel of the design into `received`, but in reset; checks that a waiting word holds still."""
 
     def __init__(self, dut: Any, name: str, stall: Stall | None = None, clock: Any = None) -> None:
         self.data = getattr(dut, f"{name}_data_o")
         self.valid = getattr(dut, f"{name}_valid_o")
         self.ready = getattr(dut, f"{name}_ready_i")
         self.clock = clock if clock is not None else dut.clk_i
+        self.reset = getattr(dut, "rst_i", None)
         self.received: list[int] = []
         self.stall = stall if stall is not None else stalls(0.3)
         self.ready.value = 0
@@ -99,9 +101,10 @@ class Sink:
         while True:
             self.ready.value = 0 if self.stall() else 1
             await ReadOnly()
-            valid = self.valid.value == 1
+            in_reset = self.reset is not None and self.reset.value == 1
+            valid = self.valid.value == 1 and not in_reset
             word = int(self.data.value) if valid else None
-            if waiting is not None:
+            if waiting is not None and not in_reset:
                 assert word == waiting, f"a waiting word changed or vanished: {waiting:#x} -> {word}"
             moved = valid and self.ready.value == 1
             if moved:
