@@ -15,6 +15,7 @@ from scapy.layers.l2 import GRE, Dot1Q, Ether
 from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 from sluice_layouts import (
+    DATA_BYTES,
     DEPARSE_REGISTERS_KIND,
     DEPARSE_REGISTERS_TEMPLATE_BYTES,
     DEPARSE_REGISTERS_TEMPLATE_INDEX,
@@ -30,6 +31,8 @@ from sluice_layouts import (
     ElementKind,
     Field,
     Flit,
+    L3Kind,
+    L4Kind,
     Meta,
     Opcode,
     PhvRecord,
@@ -40,6 +43,7 @@ from sluice_layouts import (
 )
 
 from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.coverage import Coverage
 from testing.models.actions import execute
 from testing.models.packet import Outcome, deparse, from_flits, parse, to_flits
 from testing.models.template import Template, entropy, template
@@ -50,6 +54,42 @@ EVENTS = ("forwarded", "to_host", "drop_rule", "drop_ttl", "drop_no_port", "faul
 Job = tuple[bytes, Meta, PhvRecord]
 MACS: dict[str, str] = {"dst": "02:00:00:00:00:11", "src": "02:00:00:00:00:12"}
 OPTIONS = [GeneveOptions(classid=0x102, type=1, data=b"\1\2\3\4"), GeneveOptions(classid=0x103, type=2, data=bytes(range(8)))]
+
+
+SHIFTS = [f"{tags:+} tags{strip}{front}" for tags in range(-2, 3) for strip in ("", " stripped") for front in ("", " in front")]
+SEEN = Coverage(
+    "deparser",
+    {
+        "what is done": SHIFTS,
+        "flits more or less": [f"{n:+}" for n in range(-3, 4)],
+        "field written": [f"{field.name[6:]} of {kind.name[3:]}" for field in Field for kind in L3Kind],
+        "what becomes of it": [*EVENTS, "to the controller"],
+        "bytes in the last flit": [str(n) for n in range(1, DATA_BYTES + 1)],
+    },
+)
+
+
+def see(job: Job, outcome: Outcome) -> None:
+    """Count a packet that came out right."""
+    if not SEEN.on:
+        return
+    packet, _, record = job
+    edits = record.edits
+    for name in outcome.events:
+        SEEN.see("what becomes of it", name)
+    if outcome.meta.verdict == Verdict.VERDICT_TO_CONTROLLER:
+        SEEN.see("what becomes of it", "to the controller")
+    if outcome.data is None or not outcome.events & {"forwarded"}:
+        return
+    SEEN.see(
+        "what is done",
+        f"{edits.pushed - edits.popped:+} tags{' stripped' * edits.strip_outer}{' in front' * edits.encapsulate}",
+    )
+    SEEN.see("flits more or less", f"{-(-len(outcome.data) // DATA_BYTES) - -(-len(packet) // DATA_BYTES):+}")
+    SEEN.see("bytes in the last flit", str((len(outcome.data) - 1) % DATA_BYTES + 1))
+    for field in Field:
+        if edits.dirty >> field & 1:
+            SEEN.see("field written", f"{field.name[6:]} of {L3Kind(record.info.l3_kind).name[3:]}")
 
 
 def test_el_deparse() -> None:
@@ -217,6 +257,8 @@ class Bench:
             await RisingEdge(self.dut.clk_i)
         assert len(self.out.received) == flits
         assert self.events == Counter(name for o in outcomes for name in o.events)
+        for job, outcome in zip(jobs, outcomes, strict=True):
+            see(job, outcome)
 
 
 async def bench(dut, stall: float = 0.2) -> Bench:
@@ -270,6 +312,45 @@ async def makes_right_checksums_after_any_actions(dut):
             assert fresh_checksums(outcome.data) == outcome.data, f"{packet.hex()}\n{outcome.data.hex()}"
             compared += 1
     assert compared > 300
+
+
+@cocotb.test()
+async def a_checksum_of_0_is_sent_as_ffff_in_udp_alone(dut):
+    made = await bench(dut, 0)
+    jobs, sums = [], Counter()
+    for packet in well_formed():
+        record = hit(parse(packet, meta_of(packet)))
+        kind = L4Kind(record.info.l4_kind)
+        if kind not in (L4Kind.L4_TCP, L4Kind.L4_UDP, L4Kind.L4_ICMPV6) or not record.info.l4_checksum:
+            continue
+        record.edits.checksums, record.edits.l4_delta = 1, record.info.l4_checksum
+        job = (packet, meta_of(packet), record)
+        at = next(n for n in range(len(packet)) if deparse(*job).data[n] != packet[n])
+        sums[kind, deparse(*job).data[at & ~1 : (at & ~1) + 2]] += 1
+        jobs.append(job)
+    zero, ones = bytes(2), b"\xff\xff"
+    assert set(sums) == {(L4Kind.L4_UDP, ones), (L4Kind.L4_TCP, zero), (L4Kind.L4_ICMPV6, zero)}
+    await made.check(jobs)
+
+
+@cocotb.test()
+async def a_bad_packet_stays_bad_wherever_its_last_flit_goes(dut):
+    made = await bench(dut)
+    base = next(p for p in well_formed() if len(p) >= 60 and p[12:14] == b"\x81\x00")
+    sent = []
+    for size in (*range(60, 72), *range(120, 136), 300):
+        for pushed, popped, bad in itertools.product((0, 1), (0, 1), (0, 1)):
+            packet, meta = base[:60].ljust(size, b"\1"), Meta(length=size)
+            record = hit(parse(base, Meta(length=len(base))))
+            record.fault, record.length = 0, size
+            record.edits.pushed, record.edits.popped = pushed, popped
+            record.edits.tags += pushed - popped
+            made.packets.send(*(flit.to_int() for flit in to_flits(packet, meta, bool(bad))))
+            made.records.send(record.to_int())
+            sent.append((size + 4 * (pushed - popped), bad))
+    flits = sum(-(-size // DATA_BYTES) for size, _ in sent)
+    received = from_flits(Flit.from_int(word) for word in await made.out.wait_for(flits))
+    assert [(len(one.data), one.error) for one in received] == sent
 
 
 def fresh_checksums(packet: bytes) -> bytes:

@@ -8,10 +8,58 @@ from cocotb.triggers import RisingEdge
 from sluice_layouts import Fault, Flit, L3Kind, L4Kind, PhvRecord, TunnelKind
 
 from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.coverage import Coverage
 from testing.models import tunnels
 from testing.models.packet import Own, from_flits, parse, to_flits
 from testing.models.traffic import malformed, meta_of, mutated, truncated, well_formed
 from testing.simulate import simulate
+
+L4_OF = {  # what each network header can carry; ICMP is IPv4's, ICMPv6 is IPv6's
+    L3Kind.L3_NONE: [L4Kind.L4_NONE],
+    L3Kind.L3_ARP: [L4Kind.L4_NONE],
+    L3Kind.L3_IPV4: [kind for kind in L4Kind if kind != L4Kind.L4_ICMPV6],
+    L3Kind.L3_IPV6: [kind for kind in L4Kind if kind != L4Kind.L4_ICMP],
+}
+STACKS = [(tags, l3, l4) for tags in range(3) for l3, kinds in L4_OF.items() for l4 in kinds]
+SIZES = {"1 to 13": 13, "14 to 59": 59, "60": 60, "61 to 64": 64, "65 to 128": 128, "129 to 192": 192, "more": 9216}
+
+
+def named(*stack: object) -> str:
+    """A stack of headers in words."""
+    tags, l3, l4 = stack
+    return f"{tags} tags {L3Kind(l3).name[3:]} {L4Kind(l4).name[3:]}"
+
+
+SEEN = Coverage(
+    "parser",
+    {
+        "headers": [named(*stack) for stack in STACKS],
+        "headers inside a tunnel": [named(*stack) for stack in STACKS],
+        "options": [f"{kind} {what}" for kind in ("IPV4", "IPV6") for what in ("plain", "options", "fragment", "options fragment")],
+        "tunnel": [
+            f"{kind.name[7:]} {place}" for kind in TunnelKind for place in ("opened", "passed") if kind or place == "passed"
+        ],
+        "fault": [f"{fault.name[6:]} {place}" for fault in Fault for place in ("opened", "passed")],
+        "bytes": list(SIZES),
+    },
+)
+
+
+def see(record: PhvRecord, size: int) -> None:
+    """Count a record that was right."""
+    if not SEEN.on:
+        return
+    info = record.info
+    place = "opened" if info.outer_length else "passed"
+    SEEN.see("fault", f"{Fault(record.fault).name[6:]} {place}")
+    SEEN.see("bytes", next(name for name, most in SIZES.items() if size <= most))
+    if record.fault:
+        return
+    SEEN.see("headers inside a tunnel" if info.outer_length else "headers", named(info.tags, info.l3_kind, info.l4_kind))
+    SEEN.see("tunnel", f"{TunnelKind(record.phv.tunnel_kind).name[7:]} {place}")
+    if info.l3_kind in (L3Kind.L3_IPV4, L3Kind.L3_IPV6):
+        what = " ".join(name for name, is_there in (("options", info.ip_options), ("fragment", info.is_fragment)) if is_there)
+        SEEN.see("options", f"{L3Kind(info.l3_kind).name[3:]} {what or 'plain'}")
 
 
 def test_el_parse() -> None:
@@ -58,6 +106,7 @@ async def check(dut, packets: list[bytes], stall: float = 0.3, own: Own = tunnel
     for packet, meta, word in zip(packets, metas, records, strict=True):
         expected = parse(packet, meta, own)
         assert PhvRecord.from_int(word) == expected, f"{packet.hex()}:\n{PhvRecord.from_int(word)}\n{expected}"
+        see(expected, len(packet))
     received = from_flits(Flit.from_int(w) for w in await out.wait_for(len(flits)))
     assert [(r.data, r.meta) for r in received] == list(zip(packets, metas, strict=True))
 

@@ -15,11 +15,54 @@ from scapy.packet import Raw
 from sluice_layouts import Field, L3Kind, L4Kind, Opcode, Verdict
 
 from testing.cocotb.channel import start
+from testing.coverage import Coverage
 from testing.models import actions
 from testing.simulate import simulate
 
 ENTRIES = 256
 LATENCY = 16
+
+
+def reachable(before: Verdict, after: Verdict) -> bool:
+    """A final verdict stays; the others may become anything but PASS again."""
+    return before == after if before in actions.FINAL else before == after or after != Verdict.VERDICT_PASS
+
+
+KINDS = [kind.name[3:] for kind in L3Kind]
+SEEN = Coverage(
+    "actions",
+    {
+        "opcode": [f"{name} on {kind}" for name in (*(code.name[7:] for code in Opcode), "unknown") for kind in KINDS],
+        "opcode by slot": [f"{code.name[7:]} in slot {n}" for code in Opcode for n in range(layouts.ACTION_SLOTS)],
+        "field set": [f"{name} of {field.name[6:]} on {kind}" for name in ("SET", "SET_LONG") for field in Field for kind in KINDS],
+        "tags before insert and delete": [f"{code} at {n}" for code in ("INSERT_VLAN", "DELETE_VLAN") for n in range(3)],
+        "verdict": [
+            f"{before.name[8:]} to {after.name[8:]}" for before in Verdict for after in Verdict if reachable(before, after)
+        ],
+    },
+)
+
+
+def see(record: layouts.PhvRecord, action_set: layouts.ActionSet, table: list[int]) -> None:
+    """Count what a set did to a record that came out right."""
+    if not SEEN.on:
+        return
+    record, before = copy.deepcopy(record), Verdict(record.verdict)
+    kind = L3Kind(record.info.l3_kind).name[3:]
+    for n, action in enumerate(action_set.slots):
+        if record.verdict in actions.FINAL:
+            break
+        is_known = action.opcode in set(Opcode)
+        name = Opcode(action.opcode).name[7:] if is_known else "unknown"
+        SEEN.see("opcode", f"{name} on {kind}")
+        if is_known:
+            SEEN.see("opcode by slot", f"{name} in slot {n}")
+        if name in ("SET", "SET_LONG") and action.operand >> 20 in set(Field):
+            SEEN.see("field set", f"{name} of {Field(action.operand >> 20).name[6:]} on {kind}")
+        if name in ("INSERT_VLAN", "DELETE_VLAN"):
+            SEEN.see("tags before insert and delete", f"{name} at {record.edits.tags}")
+        actions.step(record, action.opcode, action.operand, table)
+    SEEN.see("verdict", f"{before.name[8:]} to {Verdict(record.verdict).name[8:]}")
 
 
 def test_action_pipe() -> None:
@@ -122,6 +165,9 @@ async def does_what_the_model_says_every_cycle(dut):
     assert {latency for latency, _ in out} == {LATENCY}
     for number, ((_, got), answer) in enumerate(zip(out, answers, strict=True)):
         assert got == answer, f"record {number}:\n{layouts.PhvRecord.from_int(got)}\nexpected\n{layouts.PhvRecord.from_int(answer)}"
+    for record, action_set, execute in (job for job in jobs if job is not None):
+        if execute:
+            see(layouts.PhvRecord.from_int(record), layouts.ActionSet.from_int(action_set), table)
 
 
 @cocotb.test()

@@ -17,6 +17,7 @@ from sluice_layouts import InstructionKind, Opcode, Status, Table, Verdict
 
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers
+from testing.coverage import Coverage
 from testing.models import actions
 from testing.simulate import simulate
 
@@ -31,6 +32,54 @@ POPULATE, DELETE, UPDATE = (
     InstructionKind.INSTRUCTION_UPDATE,
 )
 INITIALIZE = InstructionKind.INSTRUCTION_INITIALIZE
+
+
+def possible(kind: str, status: str) -> bool:
+    """Whether an instruction of this kind can be answered so."""
+    others = {
+        "INITIALIZE": {"OK"},
+        "POPULATE": {"OK", "EEXIST", "ENOSPC"},
+        "DELETE": {"OK", "ENOENT"},
+        "UPDATE": {"OK", "ENOENT"},
+    }
+    return status == "EINVAL" or status in others.get(kind, set())
+
+
+STATES = ("Reset", "Idle", "Write", "Delete", "Update", "Initialize", "Clear")  # state_e of sl_rule_fsm
+KINDS, STATUSES = [kind.name[12:] for kind in InstructionKind], [status.name[7:] for status in Status]
+SEEN = Coverage(
+    "rules",
+    {
+        "transition": [
+            *(f"{a} to {b}" for a, b in (("Reset", "Idle"), ("Initialize", "Clear"), ("Initialize", "Idle"), ("Clear", "Idle"))),
+            *(f"Idle to {state}" for state in STATES[2:6]),
+            *(f"{state} to Idle" for state in STATES[2:5]),
+            *(f"{state} to Reset" for state in STATES[1:]),  # a reset in the middle of it
+        ],
+        "answer": [f"{kind} {status}" for kind in (*KINDS, "unknown") for status in STATUSES if possible(kind, status)],
+        "waits in Idle": ["for the last lookups of a deleted rule", "for room for the response"],
+    },
+)
+
+
+class Watch:
+    """Counts what the configuration FSM does, cycle by cycle."""
+
+    def __init__(self, dut) -> None:
+        self.fsm, self.state = dut.u_control.u_fsm, None
+
+    def look(self) -> None:
+        fsm, before = self.fsm, self.state
+        self.state = STATES[int(fsm.state_q.value)]
+        if before not in (None, self.state):
+            SEEN.see("transition", f"{before} to {self.state}")
+        if self.state == "Idle" and int(fsm.age_q.value) == 2 and fsm.instruction_ready_o.value == 0 and fsm.issue.value == 0:
+            waits = "for room for the response" if fsm.response_ready_i.value == 0 else "for the last lookups of a deleted rule"
+            SEEN.see("waits in Idle", waits)
+        if fsm.response_valid_o.value == 1 and fsm.response_ready_i.value == 1:
+            answer = layouts.Response.from_int(int(fsm.response_data_o.value))
+            kind = InstructionKind(answer.kind).name[12:] if answer.kind in set(InstructionKind) else "unknown"
+            SEEN.see("answer", f"{kind} {Status(answer.status).name[7:]}")
 
 
 def test_ofu() -> None:
@@ -81,6 +130,7 @@ class Ofu(Registers):
     async def _tables(self) -> None:
         """Both tables, one pass a cycle; a key that enters in the cycle of a commit sees the new state."""
         dut = self.dut
+        watch = Watch(dut)
         while True:
             commit = done = status = 0
             for number, job in enumerate(self.pending):
@@ -111,6 +161,8 @@ class Ofu(Registers):
                     assert self.cycle - freed >= LOOKUP + 6, "an id is reused only when nothing of it is in flight"
                 at = self.cycle + random.randrange(1, 12)
                 self.pending[instruction.table_id] = (at, at + random.randrange(4), instruction)
+            if SEEN.on:
+                watch.look()
             if dut.lookup_valid_o.value == 1:
                 self._look_up(int(dut.lookup_record_o.value))
             if dut.out_valid_o.value == 1 and dut.out_ready_i.value == 1:
