@@ -87,6 +87,19 @@ async def what_slow_sent_into_idle_time_is_not_held_against_it(dut):
 
 
 @cocotb.test()
+async def what_slow_did_not_send_while_idle_is_not_owed_to_it(dut):
+    bench = Bench(dut, 32, 0.0)
+    await bench.start()
+    for _ in range(2000):
+        bench.send(False, bytes(DATA_BYTES))
+    await bench.sink.wait_for(1200)
+    for _ in range(200):
+        bench.send(True, bytes(DATA_BYTES))
+    count = await bench.share_of(256)
+    assert 20 <= count <= 32 + 4, f"{count} of 256"
+
+
+@cocotb.test()
 async def one_flit_a_cycle_goes_through(dut):
     bench = Bench(dut, 32, 0.0)
     await bench.start()

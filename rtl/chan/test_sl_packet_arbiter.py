@@ -30,8 +30,9 @@ class Sources:
         dut.pause_i.value = 0
         cocotb.start_soon(self._run())
 
-    def send(self, port, packet):
-        self.queues[port] += [f.to_int() for f in to_flits(packet, Meta(ingress_port=port, length=len(packet)))]
+    def send(self, port, packet, length=None):
+        meta = Meta(ingress_port=port, length=len(packet) if length is None else length)
+        self.queues[port] += [f.to_int() for f in to_flits(packet, meta)]
 
     async def _run(self):
         held = [False] * PORTS
@@ -87,6 +88,25 @@ async def shares_bytes_and_not_packets_and_leaves_no_gap(dut):
         if flit.sop:
             sent[flit.meta.ingress_port] += flit.meta.length
     assert len(sink.received) >= cycles - 6, "one flit a cycle"
+    assert min(sent) > 5 * MTU_BYTES
+    assert max(sent) - min(sent) < BOUND, sent
+
+
+@cocotb.test()
+async def a_packet_of_unknown_length_counts_as_the_largest(dut):
+    sources, sink = Sources(dut), Sink(dut, "out", stalls(0.0))
+    await start(dut)
+    for _ in range(40):
+        sources.send(0, bytes(DATA_BYTES), length=0)
+    for port in (1, 2):
+        for _ in range(8 * MTU_BYTES // 1500):
+            sources.send(port, bytes(1500))
+    while min(map(len, sources.queues)) > 1500 // DATA_BYTES:
+        await RisingEdge(dut.clk_i)
+    sent = [0] * PORTS
+    for flit in map(Flit.from_int, sink.received):
+        if flit.sop:
+            sent[flit.meta.ingress_port] += flit.meta.length or MTU_BYTES
     assert min(sent) > 5 * MTU_BYTES
     assert max(sent) - min(sent) < BOUND, sent
 

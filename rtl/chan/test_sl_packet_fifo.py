@@ -45,8 +45,12 @@ class Bench:
         cocotb.start_soon(self._watch())
 
     async def _watch(self):
+        inside = False  # a packet: some of it came in, its end did not
         while True:
             await ReadOnly()
+            assert not (inside and self.dut.empty_o.value == 1), "a packet that comes in, kept or not, is in the FIFO"
+            if self.dut.in_valid_i.value == 1 and self.dut.in_ready_o.value == 1:
+                inside = not Flit.from_int(int(self.dut.in_data_i.value)).eop
             for name in CAUSES:
                 self.count[name] += int(getattr(self.dut, name).value)
             if self.dut.stored_o.value == 1:

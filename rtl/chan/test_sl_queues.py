@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sl_queues: strict queues first, byte shares by quantum, order in a queue, and every packet out or counted as dropped."""
 
+import itertools
 import random
 from collections import Counter, defaultdict
 
@@ -130,22 +131,61 @@ async def strict_queues_leave_first_and_the_highest_before_all(dut):
     assert order[0] == 1 and order[1:] == [7] * 4 + [6] * 4 + [1] * 3
 
 
+def whole_packets(words: list[int]) -> list[tuple[int, int, int]]:
+    """Those of which all flits came."""
+    return packets_of(words[: max(i for i, word in enumerate(words) if Flit.from_int(word).eop) + 1])
+
+
 @cocotb.test()
-async def bytes_are_shared_by_quantum(dut):
+@cocotb.parametrize(case=[(0, None), (200, None), (0, (65, 128, 100))])
+async def bytes_are_shared_by_quantum(dut, case):
+    """Beside strict packets, too, which cost the others no turn; and where packets fill their last flit differently."""
+    strict_size, sizes = case
     quanta = [512, 1024, 1536] + [512] * 5
-    source, sink, drops = await begin(dut, 8, quanta, stalls(0), stalls(0.75))
+    source, sink, drops = await begin(dut, 7, quanta, stalls(0), stalls(0.75))
     sent = defaultdict(list)
-    for _ in range(2400):
+    for n in range(2400):
         queue = min((0, 1, 2), key=lambda q: sum(sent[q]))  # all of them offer the same
-        size = random.randrange(60, 500)
+        size = sizes[queue] if sizes else random.randrange(60, 500)
         source.send(*flits_of(queue, len(sent[queue]), size))
         sent[queue].append(size)
+        if strict_size and n % 8 == 0:
+            source.send(*flits_of(7, len(sent[7]), strict_size))
+            sent[7].append(strict_size)
     await source.drained()
     taken = Counter()
-    received = packets_of(sink.received[: max(i for i, w in enumerate(sink.received) if Flit.from_int(w).eop) + 1])
-    for queue, _, size in received:
+    for queue, _, size in whole_packets(sink.received):
         taken[queue] += size
+    total = sum(taken[queue] for queue in range(3))
     for queue in range(3):
-        share = taken[queue] / taken.total()
+        share = taken[queue] / total
         assert abs(share - quanta[queue] / 3072) < 0.05 * quanta[queue] / 3072, (queue, share)
-    assert all(drops[queue] for queue in range(3))
+    assert all(drops[queue] for queue in range(3)) and not drops[7]
+    assert not strict_size or taken[7]
+
+
+@cocotb.test()
+async def a_queue_that_runs_empty_in_its_turn_keeps_nothing_of_it(dut):
+    source, sink, _ = await begin(dut, 8, [512] * QUEUES, stalls(0), stalls(0))
+    sent = Counter()
+
+    def send(queue: int, count: int) -> None:
+        for _ in range(count):
+            source.send(*flits_of(queue, sent[queue], DATA_BYTES))
+            sent[queue] += 1
+
+    for _ in range(20):  # turns of which queue 0 uses one packet
+        send(1, 8)
+        send(0, 1)
+    await settle(dut, source)
+    sink.stall = stalls(1)
+    for _ in range(20):
+        send(1, 1)
+        send(0, 1)
+    await settle(dut, source)
+    before = len(sink.received)
+    sink.stall = stalls(0)
+    await sink.wait_for(before + 40)
+    order = [queue for queue, _, _ in packets_of(sink.received[before:])]
+    runs = [len(list(run)) for queue, run in itertools.groupby(order[4:]) if queue == 0]
+    assert max(runs) <= 512 // DATA_BYTES + 1, order

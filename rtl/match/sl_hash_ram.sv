@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One way of a hashed table: true dual-port block RAM on one clock. Port A only reads and does so in every cycle it is
 // asked to; port B reads or writes. A port A read of the address that port B writes in the same cycle is undefined in
-// hardware; the simulation makes it the inverted old word, so that whoever relies on it fails. Contents after power-up
-// are undefined.
+// hardware; the simulation makes it the old word or the new one, by the parity of the new, so that whoever relies on either
+// fails. Contents after power-up are undefined.
 module sl_hash_ram #(
   parameter int unsigned Width = 117,   // bits of a word, 1 or more
   parameter int unsigned Depth = 1024,  // words, 2 or more
@@ -24,7 +24,7 @@ module sl_hash_ram #(
 `ifdef SYNTHESIS
     if (a_valid_i) a_data_o <= memory[a_address_i];
 `else
-    if (a_valid_i) a_data_o <= memory[a_address_i] ^ {Width{b_write_i && a_address_i == b_address_i}};
+    if (a_valid_i) a_data_o <= b_write_i && a_address_i == b_address_i && ^b_data_i ? b_data_i : memory[a_address_i];
 `endif
   end
 

@@ -47,6 +47,7 @@ class Bench:
             await ReadOnly()
             offered = int(self.dut.window_request_valid_o.value)
             assert offered & (offered - 1) == 0, "one window at a time"
+            assert not offered & int(self.dut.window_reset_i.value), "nothing is offered to a window in reset"
             if self.dut.response_valid_o.value == 1:
                 self.answers.append(RegisterResponse.from_int(int(self.dut.response_o.value)))
             await RisingEdge(self.dut.clk_i)
@@ -131,7 +132,9 @@ async def a_window_in_reset_answers_errors_and_works_after_it(dut):
     for _ in range(6):
         await RisingEdge(dut.clk_i)
     dut.window_reset_i.value = 0b0010
+    began = bench.now
     assert is_error(await asked), "the request it forgot"
+    assert bench.now - began <= 4, "at once"
     assert is_error(await bench.ask(0x1004))
     assert not is_error(await bench.ask(0x0))
     dut.window_reset_i.value = 0
@@ -139,3 +142,22 @@ async def a_window_in_reset_answers_errors_and_works_after_it(dut):
     await RisingEdge(dut.clk_i)
     assert await bench.ask(0x1008) == RegisterResponse(data=1 << 24 | 0x1008)
     assert (1, 0x1004) not in bench.taken
+
+
+@cocotb.test()
+async def a_reset_in_any_cycle_of_a_request_answers_it(dut):
+    bench = Bench(dut)
+    await bench.start()
+    bench.delay[1] = None
+    for wait in range(8):
+        asked = cocotb.start_soon(bench.ask(0x1000))
+        for _ in range(wait):
+            await RisingEdge(dut.clk_i)
+        dut.window_reset_i.value = 0b0010
+        began = bench.now
+        assert is_error(await asked)
+        assert bench.now - began <= 6
+        dut.window_reset_i.value = 0
+        await RisingEdge(dut.clk_i)
+    bench.delay[1] = 2
+    assert await bench.ask(0x1008) == RegisterResponse(data=1 << 24 | 0x1008)

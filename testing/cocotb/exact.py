@@ -26,6 +26,7 @@ class TableBench:
         self.key_bits, self.entries = int(dut.KeyBits.value), int(dut.Entries.value)
         self.model = ExactModel(self.key_bits, self.entries)
         self.pool = [random.getrandbits(self.key_bits) for _ in range(2 * self.entries)]
+        self.cleared: list[int] = []  # keys that an INITIALIZE under way takes out
         self.pending: tuple[InstructionKind, int, int] | None = None
         self.commits = self.hits = self.lookups = 0
         self.expected: list[tuple[int, int, int | None]] = []
@@ -40,6 +41,8 @@ class TableBench:
             await RisingEdge(self.dut.clk_i)
 
     def _some_key(self) -> int:
+        if self.cleared:
+            return random.choice(self.cleared)
         kind = random.random()
         if kind < 0.6 and self.model.by_key:
             key = random.choice(list(self.model.by_id.values()))
@@ -87,6 +90,7 @@ class TableBench:
             actions=ActionSet.from_int(0), mask=mask, value=key, rule_id=rule_id, rule_priority=0, table_id=0, kind=kind
         )
         self.pending, commits = (kind, rule_id, key), self.commits
+        self.cleared = list(self.model.by_key) if kind == INITIALIZE else []
         self.dut.op_i.value = word.to_int()
         self.dut.op_valid_i.value = 1
         while True:
@@ -107,7 +111,7 @@ class TableBench:
             assert status == expected, f"{kind.name} of rule {rule_id}: {status.name}, not {expected.name}"
         assert self.commits - commits == (status == Status.STATUS_OK)
         assert int(self.dut.used_o.value) == len(self.model.by_id)
-        self.pending = None
+        self.pending, self.cleared = None, []
         return status
 
     async def fill(self, count: int) -> int:
