@@ -8,7 +8,7 @@ CAPTURES := testing/captures
 export OBJCACHE := ccache
 export CCACHE_DIR := $(CURDIR)/build/ccache
 
-.PHONY: help setup dpdk run test lint format layouts cost fuzz certify certify-env clean
+.PHONY: help setup dpdk run test lock lint format layouts cost fuzz certify certify-env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -27,10 +27,10 @@ ovs-demo: dpdk ## Debian's Open vSwitch on the simulated device: hosts talk thro
 
 certify-env: build/certify/done
 
-build/certify/done: testing/ovs/certify-requirements.txt | setup
+build/certify/done: testing/ovs/certify-requirements.lock | setup
 	@rm -rf build/certify
 	@echo "setup: installing os-ken"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --target build/certify -r $<
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target build/certify -r $<
 	@touch $@
 
 certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwitch alone and with the device, case by case (long)
@@ -40,6 +40,9 @@ certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwit
 CI ?= true
 test: dpdk certify-env lint ## every test
 	@CI=$(CI) $(PYTEST) -n 2 --dist worksteal
+
+lock: ## resolve and hash the Python packages again, after a change of toolchain.toml
+	@python3 -m tools.setup.lock
 
 lint: setup ## format and lint checks of every language
 	@$(PYTHON) -m tools.lint

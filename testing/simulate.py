@@ -32,7 +32,16 @@ from testing.channels import CHECKS, binds
 from testing.lock import locked
 
 ROOT = Path(__file__).resolve().parent.parent
-BUILD = ROOT / "build" / "sim"
+
+
+def make_folder(name: str, root: Path = ROOT) -> Path:
+    """Where make builds: `build/NAME`, or below `~/.cache/sluice` where the checkout's path has a space, which make refuses."""
+    if not any(character.isspace() for character in str(root)):
+        return root / "build" / name
+    return Path.home() / ".cache" / "sluice" / f"build-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}" / name
+
+
+BUILD = make_folder("sim")
 GENERATED = ROOT / "build" / "gen"
 TOOLCHAIN = ROOT / "toolchain.toml"
 SOURCES = Path(os.environ.get("SLUICE_SOURCES", ROOT))  # where the folders below are: a changed copy of them (testing/mutate)

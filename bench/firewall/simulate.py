@@ -18,10 +18,10 @@ from compiler.backends.sv_graph import number_of
 from compiler.compile import Compiled, compile_program, graph_of
 from compiler.frontend import typed
 from configs.ofw.manager import Call, Sizes
-from testing.simulate import ROOT, closure, module_folders, packages
+from testing.simulate import ROOT, closure, make_folder, module_folders, packages
 
 HERE = Path(__file__).parent
-BUILD = ROOT / "build" / "bench"
+BUILD = make_folder("bench")
 PARTS = ("sl_skid", "sl_fifo", "sl_forward_ram", "sl_signal_node", "sl_packet_guard")
 TIMEOUT_SECONDS = 3000
 FAST = ("-O3", "-CFLAGS", "-O2")

@@ -23,9 +23,10 @@ from compiler.ir.ir import ElementIr
 from compiler.schedule.delays import delays
 from compiler.schedule.plan import plan
 from compiler.schedule.schedule import Schedule
+from testing.simulate import make_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build" / "rtl"
+BUILD = make_folder("rtl")
 PACKAGE = ROOT / "build" / "gen" / "sluice_pkg.sv"
 PARTS = ("rtl/chan", "rtl/mem", "rtl/ctrl", "rtl/packet", "testing/streams")
 TABLES = ("rtl/match",)  # of elements that have some

@@ -18,11 +18,16 @@ import venv
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))  # this runs as a program, before there is an environment
+
+from tools.setup.lock import LOCK, stale
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENV = ROOT / "build" / "env"
 STAMP = ENV / "sluice-stamp"
 DONE = ENV / "sluice-done"  # as old as the beginning of the last set-up that came to its end
-WRAPPER = ROOT / "tools" / "setup" / "verilator"
+WRAPPERS = [ROOT / "tools" / "setup" / name for name in ("verilator", "run_verilator.py")]
+INSTALL = ("install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", str(LOCK))
 
 
 def say(text: str) -> None:
@@ -57,16 +62,18 @@ def debian(tools: dict[str, dict[str, str]]) -> None:
 
 
 def python(packages: dict[str, str]) -> None:
-    """Make build/env with exactly the pinned packages."""
-    state = hashlib.sha256(repr(sorted(packages.items())).encode() + WRAPPER.read_bytes() + sys.version.encode()).hexdigest()
+    """Make build/env with exactly the locked packages. Ends the set-up where a pin is not among them."""
+    if missing := stale([f"{name}=={version}" for name, version in packages.items()], LOCK):
+        sys.exit(f"setup: {LOCK.name} does not have {', '.join(missing)} of toolchain.toml: make lock")
+    state = hashlib.sha256(b"".join(path.read_bytes() for path in (LOCK, *WRAPPERS)) + sys.version.encode()).hexdigest()
     if STAMP.exists() and STAMP.read_text() == state:
         return
     say(f"making build/env with {len(packages)} pinned packages (a minute)")
     if not (ENV / "bin" / "pip").exists():
         venv.create(ENV, with_pip=True, clear=ENV.exists())
-    pins = [f"{name}=={version}" for name, version in packages.items()]
-    run(str(ENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *pins)
-    shutil.copy2(WRAPPER, ENV / "bin" / "verilator")
+    run(str(ENV / "bin" / "python"), "-m", "pip", *INSTALL)
+    for wrapper in WRAPPERS:
+        shutil.copy2(wrapper, ENV / "bin" / wrapper.name)
     STAMP.write_text(state)
 
 

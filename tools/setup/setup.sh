@@ -15,7 +15,7 @@ case "$*" in
 *) wanted=/nonexistent ;;
 esac
 if [ -e "$wanted" ] && [ -e "$done" ] && [ -x build/env/bin/python ] && [ -e build/gen/sluice_layouts.py ] &&
-  [ -z "$(find toolchain.toml tools/setup layouts compiler -name __pycache__ -prune -o -newer "$done" -print -quit)" ]; then
+  [ -z "$(find toolchain.toml requirements.lock tools/setup layouts compiler -name __pycache__ -prune -o -newer "$done" -print -quit)" ]; then
   exit 0
 fi
 
