@@ -138,7 +138,8 @@ static void unlink_place(struct sluice_flow_rules *rules, const struct rule *rul
         rules->mask[rule->mask].ternary--;
 }
 
-// Around every change of what sluice_flow_rule_peek reads of a rule: mask, place, has_moved, base.
+// Around every change of what sluice_flow_rule_peek reads of a rule: mask, place, has_moved, base. All of these are
+// stored as atomics: the reader may see any mixture of them, and finds by the version that it did.
 static void begin_change(struct rule *rule) {
     __atomic_store_n(&rule->version, rule->version + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
@@ -146,6 +147,18 @@ static void begin_change(struct rule *rule) {
 
 static void end_change(struct rule *rule) {
     __atomic_store_n(&rule->version, rule->version + 1, __ATOMIC_RELEASE);
+}
+
+static void show_place(struct rule *rule, const struct sluice_flow_operation *op) {
+    __atomic_store_n(&rule->table_id, op->table_id, __ATOMIC_RELAXED);
+    __atomic_store_n(&rule->rule_id, op->rule_id, __ATOMIC_RELAXED);
+    rule->group = op->group;
+}
+
+static void show_base(struct sluice_rule_counters *base, const struct sluice_rule_counters *counted) {
+    __atomic_store_n(&base->packets, counted->packets, __ATOMIC_RELAXED);
+    __atomic_store_n(&base->bytes, counted->bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&base->last_hit, counted->last_hit, __ATOMIC_RELAXED);
 }
 
 // The table's word for an operation.
@@ -194,12 +207,10 @@ static int move(struct sluice_flow_rules *rules, int32_t handle, uint8_t table_i
         result = add_counters(rules, old.table_id, old.rule_id, &base);
     unlink_place(rules, rule);
     begin_change(rule);
-    rules->base[handle] = base;
-    rule->has_moved = true;
+    show_base(&rules->base[handle], &base);
+    __atomic_store_n(&rule->has_moved, true, __ATOMIC_RELAXED);
     give(&rules->ids[old.table_id], old.rule_id);
-    rule->table_id = next.table_id;
-    rule->group = next.group;
-    rule->rule_id = next.rule_id;
+    show_place(rule, &next);
     end_change(rule);
     link_place(rules, handle);
     return result;
@@ -316,15 +327,18 @@ static int no_room(const struct sluice_flow_rules *rules, int32_t mask) {
 static void keep(struct sluice_flow_rules *rules, int handle, struct rule *rule,
                  const struct sluice_flow_operation *op) {
     sluice_flow_fold(rule->actions, &op->actions);
-    rule->table_id = op->table_id;
-    rule->group = op->group;
-    rule->rule_id = op->rule_id;
     sluice_flow_index_add(&rules->index, rule->hash, handle);
     rules->mask[rule->mask].rules++;
-    begin_change(&rules->rules[handle]);
-    rule->version = rules->rules[handle].version;
-    rules->rules[handle] = *rule;
-    end_change(&rules->rules[handle]);
+    struct rule *kept = &rules->rules[handle];
+    memcpy(kept->value, rule->value, sizeof kept->value);
+    memcpy(kept->actions, rule->actions, sizeof kept->actions);
+    kept->hash = rule->hash;
+    kept->rule_priority = rule->rule_priority;
+    begin_change(kept);
+    show_place(kept, op);
+    __atomic_store_n(&kept->mask, rule->mask, __ATOMIC_RELAXED);
+    __atomic_store_n(&kept->has_moved, false, __ATOMIC_RELAXED);
+    end_change(kept);
     link_place(rules, handle);
 }
 
@@ -416,7 +430,7 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     give(&rules->ids[op.table_id], op.rule_id);
     give(&rules->handles, (uint32_t)handle);
     begin_change(rule);
-    rule->mask = NONE;
+    __atomic_store_n(&rule->mask, NONE, __ATOMIC_RELAXED);
     end_change(rule);
     if (place_of(rules, op.table_id, op.group)->rules == 0)
         grow(rules);

@@ -7,7 +7,13 @@
 
 #include "functional.h"
 
-enum { WAITING = 16, VALID_PLACE = 16, HEAD = SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE, RUNT = 14 };
+enum {
+    WAITING = 16,
+    VALID_PLACE = 16,
+    BEHIND_VALID = VALID_PLACE + 4,
+    HEAD = SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE,
+    RUNT = 14
+};
 
 static uint32_t buffers_of(uint32_t size) {
     return (size + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
@@ -46,8 +52,9 @@ static void write_ring(struct functional_ring *ring, const uint8_t *bytes, uint3
         meta->next = i + 1 == count ? 0 : ((index + 1) % ring->buffers) * SLUICE_BUFFER_SIZE;
         memcpy(buffer + HEAD, bytes + at, meta->buffer_length);
         sluice_buffer_meta_pack(meta, packed);
-        memcpy(buffer, packed, sizeof packed);
-        // Whoever polls in another thread sees the rest once it sees this.
+        memcpy(buffer, packed, VALID_PLACE);
+        memcpy(buffer + BEHIND_VALID, packed + BEHIND_VALID, sizeof packed - BEHIND_VALID);
+        // Whoever polls in another thread reads this all the time, and sees the rest once it sees this.
         __atomic_store_n((uint32_t *)(void *)(buffer + VALID_PLACE), htole32(generation(ring, index)),
                          __ATOMIC_RELEASE);
     }
@@ -203,13 +210,29 @@ int functional_lane_send(struct functional *it, unsigned lane, const uint8_t *by
 
 // ---- From the host
 
+// Whether a buffer says of itself that it is at `index`, written in this round, with the `rest` of a packet from there.
+static bool is_in_order(const struct functional_ring *ring, uint64_t index, const struct sluice_buffer_meta *meta,
+                        uint32_t rest) {
+    bool is_last = rest <= SLUICE_BUFFER_DATA_SIZE;
+    uint64_t next = is_last ? 0 : ((index + 1) % ring->buffers) * SLUICE_BUFFER_SIZE;
+    return meta->address == (index % ring->buffers) * SLUICE_BUFFER_SIZE && meta->next == next &&
+           meta->valid == generation(ring, index) && meta->buffer_length == (is_last ? rest : SLUICE_BUFFER_DATA_SIZE);
+}
+
 // The packet that begins at the ring's oldest buffer, put together. Its buffers; 0 where it cannot be one.
 static uint32_t read_ring(struct functional *it, struct sluice_buffer_meta *meta) {
     const struct functional_ring *ring = &it->ring[SLUICE_RING_FROM_HOST];
+    struct sluice_buffer_meta behind;
     sluice_buffer_meta_unpack(meta, buffer_at(ring, ring->freed));
     uint32_t length = meta->length, count = buffers_of(length);
-    if (length == 0 || length > SLUICE_EGRESS_BYTES || count > ring->filled - ring->freed)
+    if (length == 0 || length > SLUICE_EGRESS_BYTES || count > ring->filled - ring->freed ||
+        !is_in_order(ring, ring->freed, meta, length))
         return 0;
+    for (uint32_t i = 1; i < count; i++) {
+        sluice_buffer_meta_unpack(&behind, buffer_at(ring, ring->freed + i));
+        if (!is_in_order(ring, ring->freed + i, &behind, length - i * SLUICE_BUFFER_DATA_SIZE))
+            return 0;
+    }
     for (uint32_t i = 0, at = 0; i < count; i++, at += SLUICE_BUFFER_DATA_SIZE)
         memcpy(it->out + at, buffer_at(ring, ring->freed + i) + HEAD,
                length - at < SLUICE_BUFFER_DATA_SIZE ? length - at : SLUICE_BUFFER_DATA_SIZE);

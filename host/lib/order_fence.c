@@ -38,9 +38,12 @@ int sluice_fence_read(struct sluice_device *device, uint32_t *held, uint32_t *fo
 }
 
 void sluice_poll_done(struct sluice_device *device, unsigned lane, uint64_t timestamp) {
-    struct sluice_order_fence *fence = &device->fence;
-    if (lane < SLUICE_FENCE_LANES && timestamp > __atomic_load_n(&fence->handled[lane], __ATOMIC_RELAXED))
-        __atomic_store_n(&fence->handled[lane], timestamp, __ATOMIC_RELEASE);
+    if (lane >= SLUICE_FENCE_LANES)
+        return;
+    uint64_t *handled = &device->fence.handled[lane], before = __atomic_load_n(handled, __ATOMIC_RELAXED);
+    while (timestamp > before &&
+           !__atomic_compare_exchange_n(handled, &before, timestamp, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        ; // another poller of the lane was between
 }
 
 bool sluice_fence_has_news(const struct sluice_device *device) {

@@ -246,7 +246,8 @@ BUFFERS = 8
 
 def buffer(index: int, data: bytes, **fields: int) -> bytes:
     """A self-described buffer as the host writes it."""
-    meta = L.BufferMeta(valid=index // BUFFERS + 1, length=len(data), buffer_length=len(data), is_soft=1, **fields)
+    right = {"address": index % BUFFERS * L.BUFFER_SIZE, "valid": index // BUFFERS + 1, "buffer_length": len(data)}
+    meta = L.BufferMeta(length=len(data), is_soft=1, **{**right, **fields})
     return meta.pack() + bytes(L.BUFFER_KEY_SIZE) + data
 
 
@@ -285,6 +286,27 @@ def test_garbage_in_rings_and_registers_changes_nothing_for_what_comes_after(
     it.advance(handle, 1)
     assert it.lane_receive(handle, 1, out, len(out), None) == 60 and out.raw[:60] == b"good" * 15
     assert c.string_at(rings[0], 128 + 60)[128:] == b"good" * 15 and it.idle(handle)
+    it.close(handle)
+
+
+WRONG = ({"address": 64}, {"next": L.BUFFER_SIZE}, {"valid": 2}, {"valid": 0}, {"buffer_length": 59}, {"address": 1 << 40})
+
+
+def test_a_buffer_that_is_not_what_the_ring_says_is_counted_and_not_sent() -> None:
+    library = load()
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(b"lanes=2,groups=1,entries=8,ternary=4")
+    it, value, out = handle.contents, c.c_uint32(), c.create_string_buffer(9999)
+    (ring,) = (it.ring_attach(handle, which, BUFFERS) for which in (1,))
+    for index, wrong in enumerate((*WRONG, {})):
+        whole = buffer(index, b"good" * 15, egress_mask=2, **wrong)
+        c.memmove(ring + index * L.BUFFER_SIZE, whole, len(whole))
+    assert it.ring_submit(handle, len(WRONG) + 1) == 0
+    it.advance(handle, 100)
+    place = next(at for at in range(64) if L.HostCounters(from_host_invalid=1).pack()[at])
+    assert it.reg_read(handle, L.SHELL_REGISTERS_HOST_COUNTERS + place, c.byref(value)) == 0 and value.value == len(WRONG)
+    assert it.lane_receive(handle, 1, out, len(out), None) == 60
+    assert it.lane_receive(handle, 1, out, len(out), None) == -errno.EAGAIN
     it.close(handle)
 
 

@@ -146,7 +146,7 @@ int sluice_text_mac(struct text *text, const char *what, uint64_t *mac) {
     for (unsigned n = 0; valid && n < 6; n++) {
         int high = hex_digit(digits[3 * n]), low = hex_digit(digits[3 * n + 1]);
         valid = high >= 0 && low >= 0 && (n == 5 || digits[3 * n + 2] == ':');
-        value = value << 8 | (uint64_t)(high << 4 | low);
+        value = value << 8 | (uint64_t)((high & 15) << 4 | (low & 15));
     }
     if (!valid)
         return sluice_text_error_at(text, text->line, column,

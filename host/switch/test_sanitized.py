@@ -67,6 +67,7 @@ def test_reads_and_frees_broken_rules_without_a_leak(tmp_path: Path) -> None:
     texts += [RULES.read_bytes()[: random.randrange(1500)] for _ in range(20)]
     texts += [bytes(random.choices(b"route 10./:lanemcxtho-\n#\0\xff", k=400)) for _ in range(20)]
     (tmp_path / "packets").write_bytes(b"")
+    texts += [f"lane 0 mac {mac}\n".encode() for mac in ("0g:00:00:00:00:01", "z0:00:00:00:00:01", "02:00:00:00:00: 1")]
     for text in texts:
         (tmp_path / "broken.rules").write_bytes(text)
         command = [str(build.replay(sanitize=True)), str(tmp_path / "broken.rules"), str(tmp_path / "packets")]

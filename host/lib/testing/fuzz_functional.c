@@ -62,6 +62,21 @@ static void use_lane(void) {
         device->lane_receive(device, draw(LANES + 1), out, draw(8) ? sizeof out : draw(64), NULL);
 }
 
+// The next buffer is a packet as it should be, but for a bit sometimes.
+static void use_host_packet(void) {
+    const struct functional_ring *ring = &((struct functional *)device)->ring[SLUICE_RING_FROM_HOST];
+    uint32_t place = (uint32_t)(ring->filled % BUFFERS) * SLUICE_BUFFER_SIZE;
+    uint16_t size = (uint16_t)(1 + draw(SLUICE_BUFFER_DATA_SIZE));
+    struct sluice_buffer_meta meta = {.length = size,
+                                      .buffer_length = size,
+                                      .address = place,
+                                      .valid = (uint32_t)(ring->filled / BUFFERS) + 1,
+                                      .egress_mask = (uint8_t)draw(256)};
+    sluice_buffer_meta_pack(&meta, rings[1] + place);
+    if (draw(4) == 0)
+        rings[1][place + draw(24)] ^= (uint8_t)(1 << draw(8));
+}
+
 static void use_rings(void) {
     uint8_t *buffer = rings[draw(2)] + draw(BUFFERS) * SLUICE_BUFFER_SIZE;
     noise(buffer, SLUICE_BUFFER_META_SIZE);
@@ -69,6 +84,8 @@ static void use_rings(void) {
         buffer[20] = (uint8_t)draw(256);
         buffer[21] = (uint8_t)draw(40);
     }
+    if (draw(2))
+        use_host_packet();
     device->ring_submit(device, draw(4));
     device->ring_release(device, draw(FUNCTIONAL_RINGS + 1), draw(4));
     device->ring_release(device, home, draw(4));
@@ -112,7 +129,6 @@ static void use_rules(void) {
 // After the reset a packet of lane 0 goes to the host, and one of the host out of lane 1.
 static void check(void) {
     static const uint8_t good[60] = "good";
-    struct sluice_buffer_meta meta = {.length = sizeof good, .buffer_length = sizeof good, .egress_mask = 2};
     struct functional *it = (struct functional *)device;
     device->reg_write(device, SLUICE_SHELL_REGISTERS_CONTROL, FUNCTIONAL_RESET);
     device->advance(device, UINT32_MAX);
@@ -121,7 +137,13 @@ static void check(void) {
             ;
     while (device->ring_release(device, home, 1) == 0)
         ;
-    uint8_t *buffer = rings[1] + device->ring_sent(device) % BUFFERS * SLUICE_BUFFER_SIZE;
+    uint64_t sent = device->ring_sent(device);
+    uint8_t *buffer = rings[1] + sent % BUFFERS * SLUICE_BUFFER_SIZE;
+    const struct sluice_buffer_meta meta = {.address = sent % BUFFERS * SLUICE_BUFFER_SIZE,
+                                            .valid = (uint32_t)(sent / BUFFERS) + 1,
+                                            .length = sizeof good,
+                                            .buffer_length = sizeof good,
+                                            .egress_mask = 2};
     sluice_buffer_meta_pack(&meta, buffer);
     memcpy(buffer + SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE, good, sizeof good);
     const uint8_t *seen = rings[home] + it->ring[home].filled % BUFFERS * SLUICE_BUFFER_SIZE;
