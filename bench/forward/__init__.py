@@ -104,6 +104,23 @@ def show(result: dict[str, Any], console: Console) -> None:
             console.print(f"{name}: " + ", ".join(f"{one['size']} B {one['packets_per_s'] / 1e6:.2f} Mpps" for one in found))
 
 
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The table of the docs: the worst row of each size over tables and versions of IP."""
+    lines = [
+        "| bytes | rows | flits a cycle of the busier side | M packets/s | Gbit/s (with preamble and gap) "
+        "| latency, cycles: alone | under load |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for size in sorted({row["size"] for row in result["rows"]}):
+        rows = [row for row in result["rows"] if row["size"] == size]
+        worst = min(rows, key=lambda row: float(row["flits_per_cycle"]))
+        latency = f"{max(row['latency_cycles'] for row in rows)} | {max(row['latency_cycles_loaded']['median'] for row in rows)}"
+        rates = f"{worst['packets_per_s'] / 1e6:.1f} | {worst['gbps']:.1f} ({worst['gbps_with_gaps']:.1f})"
+        lines.append(f"| {size} | {len(rows)} | {worst['flits_per_cycle']:.4f} | {rates} | {latency} |")
+    lines += ["", f"Wrong packets: {result['wrong_packets']}; missed: {result['missed_packets']}."]
+    return {"forward": "\n".join(lines)}
+
+
 def plot(result: dict[str, Any], folder: Path) -> None:
     """Write `forward.svg`, throughput and latency by packet size (AccelSDP Fig. 22, 23)."""
     from bench.forward.plot import draw

@@ -105,6 +105,25 @@ def show(result: dict[str, Any], console: Console) -> None:
             console.print(f"{name}: {json.dumps(result[name])}")
 
 
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The table of the docs."""
+    names = list(result["tables"])
+    shown = {
+        "searches a cycle": "searches_per_cycle",
+        "latency, cycles": "latency_cycles",
+        "write, cycles": "write_cycles",
+        "lookups stalled by a write": "lookup_stalls_during_write",
+        "wrong answers": "wrong_results",
+        "lookups": "lookups",
+    }
+    lines = [f"| | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
+    lines += [f"| {text} | " + " | ".join(f"{result['tables'][n][key]:,}" for n in names) + " |" for text, key in shown.items()]
+    found = [result.get(name, {}) for name in ("rte_lpm", "rte_lpm6")]
+    rates = [f"{one['single_mlookups_per_s']}, {one['bulk_mlookups_per_s']}" if "rules" in one else "-" for one in found]
+    lines.append(f"| `rte_lpm`, `rte_lpm6` on one core, same rules, M/s (single, bulk) | {' | '.join(rates)} |")
+    return {"lpm": "\n".join(lines)}
+
+
 def main(arguments: list[str]) -> int:
     """Command line: 0, or 1 where an answer was wrong, late or missing."""
     parser = argparse.ArgumentParser(prog="python -m bench.lpm", description=__doc__)

@@ -77,6 +77,19 @@ def measure(log: Log, peers: bool = True) -> dict[str, Any]:
     return result
 
 
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The table of the docs."""
+    lines = [f"| cycles (M/s at {result['rate_clock_mhz']:.0f} MHz) | {' | '.join(KINDS)} |", "| --- " * (len(KINDS) + 1) + "|"]
+    for name in OFUS:
+        for size, found in result[name]["tables"].items():
+            cycles = [found[f"{kind}_cycles"]["average"] for kind in KINDS]
+            cells = " | ".join(f"{one:.1f} ({result['rate_clock_mhz'] / one:.1f})" for one in cycles)
+            lines.append(f"| {name} {size} | {cells} |")
+    for name, found in result["library"].items():
+        lines.append(f"| {name}, through the library | {' | '.join(format(found[kind]['cycles'], '.1f') for kind in KINDS)} |")
+    return {"rules": "\n".join(lines)}
+
+
 def show(result: dict[str, Any], console: Console) -> None:
     """The figures as tables."""
     shown = Table("table", *KINDS, title=f"cycles an operation in hardware, average (rates at {result['rate_clock_mhz']:.0f} MHz)")

@@ -8,6 +8,7 @@ import json
 import platform
 import subprocess
 import tomllib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,21 +16,10 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from bench import machine
+from bench import every, machine, registry
 from testing.simulate import ROOT
 
-BENCHMARKS = {
-    "lpm": "longest prefix match: searches, latency, writes under lookups; rte_lpm and rte_lpm6 beside it (Fig. 21)",
-    "exact": "exact match: 128K flows at 90 % fill, moves under lookups; rte_hash beside it (Fig. 21)",
-    "forward": "every packet hits: flits per cycle and latency by size; testpmd and OVS-DPDK beside it (Fig. 22, 23)",
-    "firewall": "the OpenFlow firewall with full tables: packets a cycle, verdicts, rules inserted meanwhile; ClickNP beside it",
-    "elements": "the library as hardware: II, its proof, stages, tokens a cycle, area; ClickNP's Table 2 beside it",
-    "updates": "state of a flow that every packet changes: II, its proof, and cycles a packet for 1 and 1000 flows",
-    "flows": "rules through rte_flow: dpdk-test-flow-perf on the functional device, on a driver that does nothing, and on the RTL",
-    "hostio": "a packet between host and device: cycles on both sides; slot channels (ClickNP: Fig. 8); DPDK's net_ring beside it",
-    "ovs": "Open vSwitch without offload, with marks, with full offload: cycles of the poll thread by stage (FAS: Fig. 3, 8, 9)",
-    "rules": "populate, delete and update rates of both rule tables, in hardware and through the library (Table 5)",
-}
+BENCHMARKS = {name: one.help for name, one in registry.read().items() if not one.command}
 CHOICES = "one of: " + "; ".join(f"{name} ({text})" for name, text in BENCHMARKS.items())
 
 
@@ -46,8 +36,32 @@ def _origin(name: str) -> dict[str, Any]:
     }
 
 
+def _all(benches: Mapping[str, registry.Bench], json_output: bool) -> int:
+    """Exit status: 1 where an aim is missed or a benchmark fails, 2 where it cannot begin."""
+    console = Console(stderr=True)
+    try:
+        revision = every.commit()
+    except every.EveryError as error:
+        console.print(f"bench: {error}", style="red", markup=False, highlight=False)
+        return 2
+    results, missed = every.run(benches, revision, every.KEPT, console.log)
+    pages: list[str] = []
+    try:
+        pages = every.write_tables(benches, results, revision)
+    except every.EveryError as error:
+        missed.append(str(error))
+    if json_output:
+        print(json.dumps({"commit": revision, "missed": missed, "pages": pages, "results": results}, indent=1))
+    for text in missed:
+        console.print(f"missed: {text}", style="red", markup=False, highlight=False)
+    console.print(
+        f"{len(results)} of {len(benches)} on {revision}, {len(missed)} missed; tables in {', '.join(pages) or 'no page'}"
+    )
+    return 1 if missed else 0
+
+
 def bench(
-    name: str = typer.Argument(..., help=CHOICES),
+    name: str = typer.Argument(None, help=CHOICES),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
     peers: bool = typer.Option(True, help="measure the software peers in the same run, where they are installed"),
     fmax: bool = typer.Option(False, "--fmax", help="elements: place and route on the ECP5 what was not yet; hours"),
@@ -55,8 +69,15 @@ def bench(
         False, "--bless", help="elements: keep the areas as what they are to be (bench/elements.golden.json)"
     ),
     plot: Path = typer.Option(None, help="write the figure as SVG into this folder, where the benchmark has one"),
+    run_all: bool = typer.Option(
+        False, "--all", help="every benchmark and certificate on this commit, its aims, the tables of the docs; a day; goes on"
+    ),
 ) -> None:
     """Run a benchmark: cycle-accurate figures of the RTL beside what users would pick instead."""
+    if run_all:
+        if name or plot or fmax or bless or not peers:
+            raise typer.BadParameter("--all takes no benchmark and no other option but --json")
+        raise typer.Exit(_all(registry.read(), json_output))
     if name not in BENCHMARKS:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
     if (fmax or bless) and name != "elements":

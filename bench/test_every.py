@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every benchmark on one commit, with small benchmarks of the test's own: an aim that is missed, a table, another commit, a time
+limit, and going on where a run was stopped."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from bench import every, registry
+from testing.simulate import ROOT
+from tools.cli import bench as command
+from tools.cli.main import app
+
+PAGE = "# Figures\n\n<!-- begin fake: ./sluice bench --all -->\n\nold\n\n<!-- end fake -->\nbehind\n"
+PROGRAM = """
+import json, pathlib, sys
+runs = pathlib.Path("runs")
+runs.write_text((runs.read_text() if runs.exists() else "") + sys.argv[1] + "\\n")
+print(json.dumps({"rate": 5, "rows": [{"ii": 1}, {"ii": 2}]}))
+"""
+TOML = """
+[fake]
+help = "a small one"
+minutes = 1
+page = "page.md"
+command = ["{python}", "program.py", "fake"]
+aims = [
+  {{ figure = "rate", least = {least}, why = "it is to be fast" }},
+  {{ figure = "rows.*.ii", most = 2, why = "it is to be even" }},
+]
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "page.md").write_text(PAGE)
+    (tmp_path / "program.py").write_text(PROGRAM)
+    monkeypatch.setattr(every, "KEPT", tmp_path / "kept")
+    return tmp_path
+
+
+def benches(tree: Path, least: float = 5, more: str = "") -> dict[str, registry.Bench]:
+    (tree / "benches.toml").write_text(TOML.format(python=sys.executable, least=least) + more.format(python=sys.executable))
+    return registry.read(tree / "benches.toml")
+
+
+def tables(name: str, result: dict[str, Any]) -> dict[str, str]:
+    return {name: f"| rate |\n| --- |\n| {result['rate']} |"}
+
+
+def test_aims_name_figures_and_what_they_must_be() -> None:
+    result = {"rows": [{"ii": 1}, {"ii": 2}], "wrong": 0, "name": ""}
+    assert registry.Aim("rows.*.ii", "", most=2).missed(result) == []
+    assert registry.Aim("rows.*.ii", "", most=1).missed(result) == ["rows.1.ii is 2"]
+    assert registry.Aim("rows.0.ii", "", least=1).missed(result) == []
+    assert registry.Aim("wrong", "", equals=0).missed(result) == [] == registry.Aim("name", "", equals="").missed(result)
+    assert registry.Aim("wrong", "", equals=1).missed(result) == ["wrong is 0"]
+    assert registry.Aim("rows.*.speed", "", least=1).missed(result) == ["no such figure"]
+    assert registry.Aim("name", "", least=0).missed(result) == ["name is ''"], "a text is no figure"
+
+
+def test_a_run_goes_on_where_it_was_stopped(tree: Path) -> None:
+    for _ in range(2):
+        results, missed = every.run(benches(tree), "abc", tree / "kept", lambda text: None, tree)
+        assert missed == [] and results["fake"]["commit"] == "abc" and results["fake"]["rate"] == 5
+    assert (tree / "runs").read_text() == "fake\n"
+    every.run(benches(tree), "def", tree / "kept", lambda text: None, tree)
+    assert (tree / "runs").read_text() == "fake\nfake\n", "another commit is measured again"
+
+
+def test_what_fails_or_takes_too_long_is_missed_and_the_others_are_run(tree: Path) -> None:
+    more = """
+[slow]
+help = "sleeps"
+minutes = 0.002
+command = ["{python}", "-c", "import time; time.sleep(60)"]
+[broken]
+help = "ends with 3"
+minutes = 1
+command = ["{python}", "-c", "raise SystemExit(3)"]
+[silent]
+help = "says nothing"
+minutes = 1
+command = ["{python}", "-c", ""]
+"""
+    results, missed = every.run(benches(tree, more=more), "abc", tree / "kept", lambda text: None, tree)
+    assert list(results) == ["fake"]
+    assert [text.split(":")[0] for text in missed] == ["slow", "broken", "silent"]
+    assert "not done after 0.002 minutes" in missed[0] and "status 3" in missed[1] and "no JSON" in missed[2]
+
+
+def test_tables_are_written_with_their_commit(tree: Path) -> None:
+    found = benches(tree)
+    results, _ = every.run(found, "abc", tree / "kept", lambda text: None, tree)
+    assert every.write_tables(found, results, "abc", tree, tables) == ["page.md"]
+    page = (tree / "page.md").read_text()
+    assert "Measured on commit `abc`.\n\n| rate |\n| --- |\n| 5 |\n\n<!-- end fake -->\nbehind\n" in page and "old" not in page
+
+
+@pytest.mark.parametrize("wrong", [{}, {"fake": {"rate": 5, "commit": "older"}}])
+def test_figures_of_another_commit_are_refused_and_the_page_stays(tree: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(every.EveryError, match="no table is written"):
+        every.write_tables(benches(tree), wrong, "abc", tree, tables)
+    assert (tree / "page.md").read_text() == PAGE
+
+
+def test_a_page_without_markers_is_an_error(tree: Path) -> None:
+    (tree / "page.md").write_text("# Figures\n")
+    with pytest.raises(every.EveryError, match="no markers for fake"):
+        every.write_tables(benches(tree), {"fake": {"rate": 5, "commit": "abc"}}, "abc", tree, tables)
+
+
+@pytest.mark.parametrize(("least", "status"), [(5, 0), (6, 1)])
+def test_an_aim_that_is_missed_ends_with_status_1(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], least: float, status: int
+) -> None:
+    monkeypatch.setattr(every, "commit", lambda: "abc")
+    monkeypatch.chdir(tree)
+    monkeypatch.setattr(every.run_one, "__defaults__", (tree,))
+    monkeypatch.setattr(every.run, "__defaults__", (tree,))
+    monkeypatch.setattr(every.write_tables, "__defaults__", (tree, tables))
+    assert command._all(benches(tree, least), True) == status
+    said = json.loads(capsys.readouterr().out)
+    assert said["missed"] == ([] if status == 0 else ["fake: rate ≥ 6 (it is to be fast): rate is 5"])
+    assert said["pages"] == ["page.md"] and said["results"]["fake"]["rate"] == 5
+
+
+def test_a_tree_that_differs_from_its_commit_is_refused(tmp_path: Path) -> None:
+    for words in (["init", "-q"], ["-c", "user.name=a", "-c", "user.email=a", "commit", "-q", "--allow-empty", "-m", "a"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    assert len(every.commit(tmp_path)) == 12
+    (tmp_path / "new").write_text("")
+    with pytest.raises(every.EveryError, match="commit or put them away"):
+        every.commit(tmp_path)
+
+
+def test_every_entry_of_the_list_can_be_run_and_every_table_has_its_place() -> None:
+    for name, one in registry.read().items():
+        assert one.help and one.minutes > 0 and (one.aims or one.command)
+        if not one.command:
+            module = importlib.import_module(f"bench.{name}")
+            assert callable(module.measure) and callable(module.show)
+        if one.page:
+            assert callable(importlib.import_module(f"bench.{name}").tables)
+            every.replaced((ROOT / one.page).read_text(), name, "")
+
+
+def test_all_takes_no_benchmark() -> None:
+    assert CliRunner().invoke(app, ["bench", "lpm", "--all"]).exit_code == 2
+    assert CliRunner().invoke(app, ["bench"]).exit_code == 2
