@@ -25,9 +25,21 @@ struct lane {
     char text[512], second[256]; // the line, cut
 };
 
+// Makes place where a run that did not end well left its socket: ours, and nobody listens to it. Others stay.
+static int clear_path(int probe, const struct sockaddr_un *own) {
+    const char *path = own->sun_path;
+    struct stat there;
+    if (lstat(path, &there) || !S_ISSOCK(there.st_mode))
+        return 0; // whatever else is there, bind says
+    if (there.st_uid != geteuid())
+        return sluice_fail(-EPERM, "unix:%s: there is a socket of user %u", path, (unsigned)there.st_uid);
+    if (connect(probe, (const struct sockaddr *)own, sizeof *own) == 0 || errno != ECONNREFUSED)
+        return sluice_fail(-EADDRINUSE, "unix:%s: there is a socket in use", path);
+    return unlink(path) ? sluice_fail(-errno, "unix:%s: %s", path, strerror(errno)) : 0;
+}
+
 static int open_socket(struct lane *lane, const char *path) {
     struct sockaddr_un own = {.sun_family = AF_UNIX};
-    struct stat there;
     if (strlen(path) >= sizeof own.sun_path || strlen(lane->second) >= sizeof own.sun_path || !*path)
         return sluice_fail(-EINVAL, "unix:%s: a path has 1 to %zu characters", path, sizeof own.sun_path - 1);
     strcpy(own.sun_path, path);
@@ -35,8 +47,9 @@ static int open_socket(struct lane *lane, const char *path) {
     strcpy(lane->peer.sun_path, lane->second);
     lane->has_peer = lane->peer_is_fixed = *lane->second != 0;
     lane->socket = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (lstat(path, &there) == 0 && S_ISSOCK(there.st_mode))
-        unlink(path); // of a run that did not end well
+    int result = lane->socket < 0 ? 0 : clear_path(lane->socket, &own);
+    if (result)
+        return result;
     if (lane->socket < 0 || bind(lane->socket, (struct sockaddr *)&own, sizeof own))
         return sluice_fail(-errno, "unix:%s: %s", path, strerror(errno));
     lane->is_bound = true;

@@ -5,7 +5,7 @@
 //
 // A device that ends is -ENODEV, one that does not answer in time is -ETIMEDOUT and is ended; every later call is
 // -ENODEV at once. The device ends when the socket does: with its owner, however that ends.
-#define _GNU_SOURCE // memfd_create
+#define _GNU_SOURCE // memfd_create, secure_getenv
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -191,7 +191,7 @@ static void close_process(struct sluice_transport *t) {
 // In a process group of its own: Ctrl-C is for the owner, which ends the device when it has finished with it.
 static int spawn(const char *path, int device_end, int memory, pid_t *pid) {
     char socket_text[12], memory_text[12];
-    const char *program = getenv("SLUICE_DEVICE_PROGRAM");
+    const char *program = secure_getenv("SLUICE_DEVICE_PROGRAM"); // not where the user is another than the caller
     program = program && *program ? program : SLUICE_DEVICE_PROGRAM;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;

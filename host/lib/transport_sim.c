@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `sim:` transport: the Verilated shell (shell/sim) as a shared library in this process. Time passes only when the
 // library's user lets it: runs over captures repeat exactly.
+#define _GNU_SOURCE // secure_getenv
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,9 @@ static void close_sim(struct sluice_transport *t) {
 }
 
 const char *sluice_transport_sim_path(const char *options) {
-    const char *path = strncmp(options, "lib=", 4) == 0 ? options + 4 : *options ? NULL : getenv("SLUICE_SIM_LIB");
+    const char *path = strncmp(options, "lib=", 4) == 0 ? options + 4
+                       : *options                       ? NULL
+                                                        : secure_getenv("SLUICE_SIM_LIB");
     if (!path || !*path)
         sluice_fail(-EINVAL, "'%s' names no simulated device; write lib=PATH, or set SLUICE_SIM_LIB", options);
     return path && *path ? path : NULL;
