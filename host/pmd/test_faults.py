@@ -96,11 +96,18 @@ def test_a_simulator_that_was_killed_is_attached_again_under_the_running_driver(
         for again in range(2):
             testpmd.wait(1, "tx_good_lane_packets", len(sent))
             (device,) = device_processes(testpmd.process.pid)
+            testpmd.tell(
+                *(f"flow create 0 transfer pattern eth dst is 02:00:00:00:00:0{n} / end actions drop / end" for n in (8, 9))
+            )
+            testpmd.wait_counted(0, [0, 0])
             os.kill(device, signal.SIGKILL)
             testpmd.wait_link(0, "DOWN")
+            testpmd.tell("flow destroy 0 rule 0", "flow flush 0")  # the rules are gone as the device is
             testpmd.tell("stop", "port stop all", "port close all", "device detach net_sluice0")
             testpmd.tell("port attach " + argument.replace("/out", f"/out{again}"), "port start all", "start")
             wait_for_other(testpmd, device)  # DPDK's telemetry must not be asked while a port closes
         testpmd.wait(1, "tx_good_lane_packets", len(sent))
-        testpmd.quit()
+        output, errors = testpmd.quit()
+    assert "Caught PMD error" not in output + errors
+    assert output.count("Flow rule #0 destroyed") == 2
     assert [packet.data for packet in read_capture(tmp_path / "out1")] == sent
