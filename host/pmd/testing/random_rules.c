@@ -368,6 +368,15 @@ static bool leave(uint16_t port) {
     return is_last;
 }
 
+// The device is gone: what it still sent to a lane that was off before lies in the socket.
+static void drop_strays(uint16_t port) {
+    uint8_t frame[2048];
+    for (; recv(sockets[port], frame, sizeof frame, MSG_DONTWAIT) > 0; strays[port]--)
+        if (!strays[port])
+            FAIL("lane %u: a frame of a device that is gone, which nobody sent", port);
+    strays[port] = 0;
+}
+
 // Some ports leave in any order, and come again in any order: with the device, where it went.
 static void use_replug(void) {
     uint16_t order[PORTS], count = (uint16_t)(1 + draw(PORTS)), left = 0;
@@ -378,14 +387,14 @@ static void use_replug(void) {
     while (left < count && !is_gone)
         is_gone = leave(order[left++]) || left == PORTS;
     shuffle(order, left);
+    for (uint16_t port = 0; port < PORTS && is_gone; port++)
+        drop_strays(port);
     if (is_gone)
         attach(0);
     for (uint16_t i = 0; i < left && !is_gone; i++)
         attach(order[i]);
     for (uint16_t i = 0; i < (is_gone ? PORTS : left); i++)
         find_port(is_gone ? i : order[i]);
-    for (uint16_t port = 0; port < PORTS && is_gone; port++)
-        strays[port] = 0;
     counts.replugged++;
 }
 
