@@ -4,8 +4,11 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from testing.coverage import Coverage, holes, merged
+from tools.cli.coverage import TESTS
+from tools.cli.main import app
 
 
 def test_runs_add_up_and_what_nobody_saw_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,3 +36,8 @@ def test_without_a_folder_nothing_is_counted(monkeypatch: pytest.MonkeyPatch) ->
     coverage.see("colour", "red")
     coverage.save()
     assert not coverage.on and coverage.seen["colour"]["red"] == 0
+
+
+def test_a_part_without_coverage_is_refused_with_the_names_of_those_that_have_it() -> None:
+    result = CliRunner().invoke(app, ["coverage", "nothing"])
+    assert result.exit_code == 2 and all(part in result.output for part in TESTS)

@@ -10,6 +10,7 @@ from tools.cli import (
     build,
     check,
     cost,
+    coverage,
     doctor,
     explain,
     fmt,
@@ -47,6 +48,7 @@ An element of your own: `./sluice new element NAME`, then `check`, `test`, `run 
 app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("cost")(cost.cost)
+app.command("coverage")(coverage.coverage)
 app.command("check")(check.check)
 app.command("fmt")(fmt.fmt)
 app.command("explain")(explain.explain)
