@@ -21,7 +21,8 @@ module fv_register_router
 
   localparam logic [1:0] Idle = 2'd0, Wait = 2'd2;  // states of the router
 
-  logic               rst_q = 1'b1;
+  logic [3:0]         rst_left_q = '1;  // a reset of 4 cycles
+  logic               rst_q;
   logic               request_ready, response_valid;
   register_response_t response;
   register_request_t  window_request;
@@ -43,13 +44,14 @@ module fv_register_router
   logic [Windows-1:0] takes, answers_new, answers_old;
   int unsigned        target;
 
+  assign rst_q       = rst_left_q[0];
   assign takes       = rst_q ? '0 : window_request_valid & window_request_ready_i;
   assign answers_new = window_response_valid_i & (owes_q | takes);
   assign answers_old = window_response_valid_i & ~(owes_q | takes);
   assign target      = 32'(request_q.address) / WINDOW_SIZE;
 
   always_ff @(posedge clk_i) begin
-    rst_q <= 1'b0;
+    rst_left_q <= rst_left_q >> 1;
     m_answers_what_was_taken : assume ((window_response_valid_i & ~(owes_q | owes_old_q | takes)) == '0);
     m_resets_forget : assume ((window_response_valid_i & window_reset_i) == '0);
     m_nothing_in_reset : assume (!rst_q || (!request_valid_i && window_response_valid_i == '0));
@@ -70,6 +72,16 @@ module fv_register_router
     fresh_q    <= answers_new != '0 && !response_valid;
     for (int unsigned i = 0; i < Windows; i++) if (answers_new[i]) answer_q <= window_response_i[i];
 
+    if (rst_q) begin
+      pending_q  <= 1'b0;
+      reset_q    <= 1'b0;
+      fresh_q    <= 1'b0;
+      owes_q     <= '0;
+      owes_old_q <= '0;
+    end
+
+    i_resets_shift : assert ((rst_left_q & (rst_left_q + 4'd1)) == '0);
+    if (rst_left_q inside {4'd1, 4'd3}) i_is_reset : assert (u_router.state_q == Idle && !response_valid);
     if (!rst_q) begin
       a_takes_the_next_after_the_answer : assert (request_ready == !pending_q);
       if (response_valid) a_answers_only_what_was_asked : assert (pending_q);

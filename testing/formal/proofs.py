@@ -173,7 +173,7 @@ PROOFS = (
         ),
     ),
     Proof(
-        "fv_register_router", "prove", 3, 16,
+        "fv_register_router", "prove", 4, 16,
         (
             Broken("sh_register_router", "patience_q == '0 ||", "", "a_answers_in_time"),
             Broken("sh_register_router", "dead_q[i]        <= 1'b1;", "", "a_answer_is_of_this_request"),
