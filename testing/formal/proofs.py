@@ -28,7 +28,7 @@ each, every cover is reached, so that the assumptions do leave the interesting r
 | harness | proved by | covers | broken parts refuted | what is assumed and promised |
 | --- | --- | --- | --- | --- |"""
 # Modules that harnesses are made of, and a stand-in for tables in certificates of elements.
-HELPERS = {"fv_watch", "fv_any_table"}
+HELPERS = {"fv_watch", "fv_packet_watch", "fv_any_table"}
 
 
 @dataclass(frozen=True)
@@ -246,6 +246,17 @@ PROOFS = (
         ),
         {"Style": 1},
         multiclock=True,
+    ),
+    Proof(
+        "fv_packet_fifo", "bmc", 9, 12,
+        (
+            Broken("sl_packet_fifo", "length > 16'(LargestPacket)", "length >= 16'(LargestPacket)", "a_knows_oversize"),
+            Broken("sl_packet_fifo", "!overflow && !bad && !runt;", "!overflow && !runt;", "a_one_outcome_of_each"),
+            Broken("sl_packet_fifo", "whole_q != '0 && (!read_valid_q", "whole_q > 1 && (!read_valid_q", "a_is_offered_in_time"),
+        ),
+        constants=NARROW,
+        synthesis=True,
+        flat=True,
     ),
     # Steps enough for a whole write beside a live entry and a lookup behind it.
     *(
