@@ -258,6 +258,17 @@ PROOFS = (
         synthesis=True,
         flat=True,
     ),
+    Proof(
+        "fv_queues", "bmc", 8, 12,
+        (
+            Broken("sl_queues", "in_data_i.eop && !overflow) whole_q", "in_data_i.eop) whole_q", "a_empty"),
+            Broken("sl_queues", "assign fetch = any &&", "assign fetch = 1'b0 &&", "a_is_offered_in_time"),
+            Broken("sl_queues", "&& !inside_q && !read_valid_q", "&& !read_valid_q", "a_empty"),
+        ),
+        constants=NARROW,
+        synthesis=True,
+        flat=True,
+    ),
     # Steps enough for a whole write beside a live entry and a lookup behind it.
     *(
         Proof(
