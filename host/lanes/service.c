@@ -108,7 +108,8 @@ static int feed(struct service *it, unsigned lane) {
             it->gone[lane] |= size < 0; // from now on it is silent
             if (size <= 0)
                 return moved;
-            if (!on) {
+            // Asked anew: the lane may have been set on before this frame was sent.
+            if (!atomic_load(&it->on[lane])) {
                 atomic_fetch_add_explicit(&it->lost[lane], 1, memory_order_relaxed);
                 continue;
             }
