@@ -2,7 +2,8 @@
 // FIFO of a channel from one clock to another, of any frequencies and phases. All signals of the channel go through as one
 // word, so that they stay in step. One word a cycle of the slower clock. A word can be read after its write pointer has
 // crossed in gray code: 3 to 4 cycles of `out_clk_i` later, in block RAM one more. Nothing is lost: a full FIFO presses
-// back. Both resets must be on together, for 4 cycles of the slower clock, or pointers disagree and old words may appear.
+// back. Both resets come from one source (sl_reset_sync). They act without a clock, so that a side whose clock has stopped
+// forgets its words with the other, and last 4 cycles of a clock that runs and 2 of one that comes back, or old words may appear.
 // The paths between the clocks need the timing constraints of sl_cdc_fifo.tcl.
 module sl_cdc_fifo #(
   parameter int unsigned Width = 32,  // bits of a word, 1 or more
@@ -10,12 +11,13 @@ module sl_cdc_fifo #(
   parameter int unsigned Style = 0    // 0: LUT RAM, 1: block RAM
 ) (
   input  logic             in_clk_i,
-  input  logic             in_rst_i,    // synchronous to in_clk_i, active high
+  input  logic             in_rst_i,    // asynchronous, active high; ends in step with in_clk_i
   input  logic [Width-1:0] in_data_i,
   input  logic             in_valid_i,
   output logic             in_ready_o,  // registered: there is room
+  output logic             in_roomy_o,  // registered: half of it is free, or more
   input  logic             out_clk_i,
-  input  logic             out_rst_i,   // synchronous to out_clk_i, active high
+  input  logic             out_rst_i,   // asynchronous, active high; ends in step with out_clk_i
   output logic [Width-1:0] out_data_o,  // registered
   output logic             out_valid_o, // registered
   input  logic             out_ready_i
@@ -27,24 +29,33 @@ module sl_cdc_fifo #(
     return binary ^ (binary >> 1);
   endfunction
 
+  function automatic logic [PointerBits-1:0] binary(logic [PointerBits-1:0] code);
+    for (int unsigned i = 0; i < PointerBits; i++) binary[i] = ^(code >> i);
+  endfunction
+
   // Full: the write pointer is Depth ahead, which in gray code turns the two highest bits over.
   localparam logic [PointerBits-1:0] Ahead = {2'b11, {(PointerBits - 2){1'b0}}};
 
   // Write side.
-  logic [PointerBits-1:0] write_q, write_next, write_gray_q, read_gray_seen;
+  logic [PointerBits-1:0] write_q, write_next, write_gray_q, read_gray_seen, read_seen_q;
   logic                   push;
 
   assign push       = in_valid_i && in_ready_o;
   assign write_next = write_q + PointerBits'(push);
 
-  always_ff @(posedge in_clk_i) begin
-    write_q      <= write_next;
-    write_gray_q <= gray(write_next);
-    in_ready_o   <= gray(write_next) != (read_gray_seen ^ Ahead);
+  always_ff @(posedge in_clk_i or posedge in_rst_i) begin
     if (in_rst_i) begin
       write_q      <= '0;
       write_gray_q <= '0;
+      read_seen_q  <= '0;
       in_ready_o   <= 1'b0;
+      in_roomy_o   <= 1'b0;
+    end else begin
+      write_q      <= write_next;
+      write_gray_q <= gray(write_next);
+      in_ready_o   <= gray(write_next) != (read_gray_seen ^ Ahead);
+      read_seen_q  <= binary(read_gray_seen);
+      in_roomy_o   <= write_next - read_seen_q <= PointerBits'(Depth / 2);
     end
   end
 
@@ -55,14 +66,13 @@ module sl_cdc_fifo #(
   assign any      = read_gray_q != write_gray_seen;
   assign out_free = !out_valid_o || out_ready_i;
 
-  always_ff @(posedge out_clk_i) begin
-    if (fetch) begin
-      read_q      <= read_q + 1'b1;
-      read_gray_q <= gray(read_q + 1'b1);
-    end
+  always_ff @(posedge out_clk_i or posedge out_rst_i) begin
     if (out_rst_i) begin
       read_q      <= '0;
       read_gray_q <= '0;
+    end else if (fetch) begin
+      read_q      <= read_q + 1'b1;
+      read_gray_q <= gray(read_q + 1'b1);
     end
   end
 
@@ -81,8 +91,11 @@ module sl_cdc_fifo #(
 
     always_ff @(posedge out_clk_i) begin
       if (fetch) out_data_o <= memory[read_q[AddressBits-1:0]];
-      if (out_free) out_valid_o <= fetch;
+    end
+
+    always_ff @(posedge out_clk_i or posedge out_rst_i) begin
       if (out_rst_i) out_valid_o <= 1'b0;
+      else if (out_free) out_valid_o <= fetch;
     end
   end else begin : gen_block
     logic [Width-1:0] read_data;
@@ -96,12 +109,16 @@ module sl_cdc_fifo #(
     assign fetch = any && (!read_valid_q || out_free);
 
     always_ff @(posedge out_clk_i) begin
-      if (!read_valid_q || out_free) read_valid_q <= fetch;
       if (read_valid_q && out_free) out_data_o <= read_data;
-      if (out_free) out_valid_o <= read_valid_q;
+    end
+
+    always_ff @(posedge out_clk_i or posedge out_rst_i) begin
       if (out_rst_i) begin
         read_valid_q <= 1'b0;
         out_valid_o  <= 1'b0;
+      end else begin
+        if (!read_valid_q || out_free) read_valid_q <= fetch;
+        if (out_free) out_valid_o <= read_valid_q;
       end
     end
   end

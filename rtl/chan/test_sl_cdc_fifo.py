@@ -14,6 +14,9 @@ from testing.cocotb.channel import Sink, Source, stalls
 from testing.simulate import ROOT, simulate
 
 
+CONSTRAINED = ("chan/sl_cdc_fifo.sv", "sync/sl_cdc_count.sv", "sync/sl_sync.sv", "sync/sl_reset_sync.sv")
+
+
 @pytest.mark.parametrize(("style", "depth"), [(0, 16), (1, 64)])
 def test_cdc_fifo(style: int, depth: int) -> None:
     simulate("sl_cdc_fifo", __file__, {"Width": 40, "Depth": depth, "Style": style})
@@ -21,10 +24,10 @@ def test_cdc_fifo(style: int, depth: int) -> None:
 
 def test_the_timing_constraints_name_registers_and_instances_that_are_there() -> None:
     constraints = Path(__file__).with_name("sl_cdc_fifo.tcl").read_text()
-    sources = "".join((ROOT / "rtl" / name).read_text() for name in ("chan/sl_cdc_fifo.sv", "sync/sl_sync.sv"))
+    sources = "".join((ROOT / "rtl" / name).read_text() for name in CONSTRAINED)
     pointers = re.findall(r"\w+_gray_q|u_\w+_seen", constraints)
     registers = [name for name in re.findall(r"(\w+)_reg\b", constraints) if name]
-    assert len(pointers) == 4 and set(registers) == {"chain_q", "memory", "out_data_o"}
+    assert len(pointers) == 6 and set(registers) == {"chain_q", "memory", "out_data_o"}
     for name in [*pointers, *registers, "gen_lut"]:
         assert re.search(rf"\b{name}\b", sources), name
     assert sources.count("sl_sync ") == len(re.findall("_seen", " ".join(pointers))) + 1, "every synchroniser is constrained"
@@ -66,7 +69,7 @@ async def a_full_one_presses_back_and_loses_nothing(dut):
     source.send(*words)
     for _ in range(100):
         await RisingEdge(dut.in_clk_i)
-    assert dut.in_ready_o.value == 0 and not sink.received
+    assert dut.in_ready_o.value == 0 and dut.in_roomy_o.value == 0 and not sink.received
     sink.stall = stalls(0)
     assert await sink.wait_for(len(words)) == words
 
@@ -82,3 +85,47 @@ async def moves_one_word_a_cycle_of_the_slower_clock(dut):
         assert sink.received == list(range(400))
         for task in [*tasks, source.task, sink.task]:
             task.cancel()
+
+
+@cocotb.test()
+async def a_side_whose_clock_has_stopped_forgets_its_words_in_a_reset(dut):
+    for stopped in ("in", "out"):
+        source, sink, tasks = await begin(dut, 3104, 5000, stalls(0), stalls(1))
+        source.send(*range(30))
+        await Timer(200, unit="ns")
+        assert not source.queue or dut.in_ready_o.value == 0, "words wait inside"
+        clock, period, task = (dut.in_clk_i, 3104, tasks[0]) if stopped == "in" else (dut.out_clk_i, 5000, tasks[1])
+        for one in (task, source.task, sink.task):
+            one.cancel()
+        dut.in_valid_i.value = 0
+        dut.in_rst_i.value = dut.out_rst_i.value = 1
+        await Timer(25, unit="ns")
+        sink = Sink(dut, "out", stalls(0), dut.out_clk_i)
+        (dut.out_rst_i if stopped == "in" else dut.in_rst_i).value = 0
+        await Timer(100, unit="ns")
+        tasks.append(cocotb.start_soon(Clock(clock, period, unit="ps").start()))
+        await RisingEdge(clock)
+        await RisingEdge(clock)
+        dut.in_rst_i.value = dut.out_rst_i.value = 0
+        source = Source(dut, "in", stalls(0), dut.in_clk_i)
+        source.send(77, 78)
+        assert await sink.wait_for(2) == [77, 78]
+        await Timer(200, unit="ns")
+        assert sink.received == [77, 78], f"old words, the clock of {stopped} was off"
+        for task in [*tasks, source.task, sink.task]:
+            task.cancel()
+
+
+@cocotb.test()
+async def says_when_half_of_it_is_free(dut):
+    source, sink, _ = await begin(dut, 3104, 5000, stalls(0), stalls(1))
+    depth = int(dut.Depth.value)
+    for count in range(depth):
+        await Timer(60, unit="ns")
+        # Up to two words have left the memory for the output's registers.
+        assert dut.in_roomy_o.value == (count - len(sink.received) <= depth // 2 + 1) or abs(count - depth // 2) <= 2, count
+        source.send(count)
+    sink.stall = stalls(0)
+    await sink.wait_for(depth)
+    await Timer(60, unit="ns")
+    assert dut.in_roomy_o.value == 1

@@ -13,6 +13,7 @@ module sh_core #(
   parameter int unsigned Lanes = 4,               // 1 to 7
   parameter int unsigned HostLanes = 0,           // 0, or Lanes: lane Lanes + n is the host lane of lane n
   parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have clocks of their own; 0: all on clk_i
+  parameter bit          LanesWait = 1'b1,        // 0: MACs that cannot wait for lane_rx_ready_o; lossless is not for what they bring
   parameter int unsigned LaneFlits = 512,         // each lane's stores; two packets of the largest size and more
   parameter int unsigned QueueFlits = 16384 / sluice_pkg::DATA_BYTES,  // of a lane's queue; a power of two, more than a packet
   parameter int unsigned LpmEntries4 = 512,
@@ -26,8 +27,8 @@ module sh_core #(
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                          clk_i,
-  input  logic                          rst_i,                 // synchronous, active high
-  input  logic [Ports-1:0]              lane_rx_clk_i = '0,    // LaneClocks: of lane_rx_*, any frequency and phase
+  input  logic                          rst_i,                 // synchronous, active high, on for 4 cycles; resets the lanes' clocks too
+  input  logic [Ports-1:0]              lane_rx_clk_i = '0,    // LaneClocks: of lane_rx_*, any frequency and phase; they may stop
   input  logic [Ports-1:0]              lane_tx_clk_i = '0,    // LaneClocks: of lane_tx_*
   input  sluice_pkg::flit_t [Ports-1:0] lane_rx_data_i,
   input  logic [Ports-1:0]              lane_rx_valid_i,
@@ -82,7 +83,7 @@ module sh_core #(
 
   for (genvar i = 0; i < int'(Lanes); i++) begin : gen_rx
     sh_lane_rx #(.Lane(i), .Flits(LaneFlits), .OwnClock(LaneClocks)) u_rx (
-      .clk_i, .rst_i, .lane_clk_i(lane_rx_clk_i[i]), .lossless_i(lossless), .time_i(cycles),
+      .clk_i, .rst_i, .lane_clk_i(lane_rx_clk_i[i]), .lossless_i(lossless && LanesWait), .time_i(cycles),
       .lane_data_i(lane_rx_data_i[i]), .lane_valid_i(lane_rx_valid_i[i]), .lane_ready_o(lane_rx_ready_o[i]),
       .out_data_o(rx_data[i]), .out_valid_o(rx_valid[i]), .out_ready_i(rx_ready[i]),
       .idle_o(rx_idle[i]), .packet_o(rx_packet[i]), .packet_length_o(rx_length[i]), .drop_o(rx_drop[i])
@@ -228,7 +229,7 @@ module sh_core #(
     assign from_host_unfilled = 1'b0;
     assign unused_ring       = &{1'b0, to_host_ready_i, from_host_data_i, from_host_valid_i};
 
-    sh_host_lanes #(.Lanes(Lanes), .Flits(LaneFlits), .OwnClock(LaneClocks)) u_host_lanes (
+    sh_host_lanes #(.Lanes(Lanes), .Flits(LaneFlits), .OwnClock(LaneClocks), .LanesWait(LanesWait)) u_host_lanes (
       .clk_i, .rst_i, .lossless_i(lossless), .time_i(cycles),
       .lane_rx_clk_i(lane_rx_clk_i[Ports-1:Lanes]), .lane_tx_clk_i(lane_tx_clk_i[Ports-1:Lanes]),
       .lane_rx_data_i(lane_rx_data_i[Ports-1:Lanes]), .lane_rx_valid_i(lane_rx_valid_i[Ports-1:Lanes]),

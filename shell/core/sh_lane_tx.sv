@@ -8,8 +8,8 @@ module sh_lane_tx #(
   parameter bit          OwnClock = 1'b0  // 1: lane_* belong to lane_clk_i; 0: to clk_i
 ) (
   input  logic              clk_i,
-  input  logic              rst_i,            // synchronous, active high; own clock: on for 4 cycles of both
-  input  logic              lane_clk_i = 1'b0,  // OwnClock: any frequency and phase
+  input  logic              rst_i,            // synchronous, active high
+  input  logic              lane_clk_i = 1'b0,  // OwnClock: any frequency and phase; it may stop
   input  logic              lossless_i,       // 1: a full store presses back; 0: it drops
   input  sluice_pkg::flit_t in_data_i,
   input  logic              in_valid_i,
@@ -27,11 +27,11 @@ module sh_lane_tx #(
   logic              lane_valid, lane_ready;
 
   if (OwnClock) begin : gen_crossing
-    logic lane_rst;
+    logic lane_rst, unused_roomy;
 
-    sl_sync u_reset (.clk_i(lane_clk_i), .async_i(rst_i), .sync_o(lane_rst));
+    sl_reset_sync #(.Stages(3)) u_reset (.clk_i(lane_clk_i), .async_rst_i(rst_i), .rst_o(lane_rst));
     sl_cdc_fifo #(.Width(sluice_pkg::FLIT_BITS)) u_cdc (
-      .in_clk_i(clk_i), .in_rst_i(rst_i), .in_data_i(lane_data), .in_valid_i(lane_valid), .in_ready_o(lane_ready),
+      .in_clk_i(clk_i), .in_rst_i(rst_i), .in_data_i(lane_data), .in_valid_i(lane_valid), .in_ready_o(lane_ready), .in_roomy_o(unused_roomy),
       .out_clk_i(lane_clk_i), .out_rst_i(lane_rst),
       .out_data_o(lane_data_o), .out_valid_o(lane_valid_o), .out_ready_i(lane_ready_i)
     );

@@ -4,7 +4,8 @@
 // that entered before it; a waiting word holds still (its
 // own sl_channel_check); a word is offered 3 edges of the output's clock after it entered (block
 // RAM: 4) when it is the first, and behind the first without a gap; room is told 3 edges of the input's clock after a word left
-// the memory. Of what crosses, one bit changes at a time: a bit sampled early or late is then an edge that comes earlier or later.
+// the memory; roomy is never said of one that is more than half full. Of what crosses, one bit changes at
+// a time: a bit sampled early or late is then an edge that comes earlier or later.
 module fv_cdc_fifo #(
   parameter int unsigned Width = 2,
   parameter int unsigned Style = 0
@@ -19,11 +20,11 @@ module fv_cdc_fifo #(
   localparam int unsigned Depth = 4, Latency = Style == 0 ? 3 : 4;
   typedef logic [2:0] pointer_t;
 
-  logic             in_ready, out_valid;
+  logic             in_ready, in_roomy, out_valid;
   logic [Width-1:0] out_data;
 
   sl_cdc_fifo #(.Width(Width), .Depth(Depth), .Style(Style)) u_fifo (
-    .in_clk_i, .in_rst_i(1'b0), .in_data_i, .in_valid_i, .in_ready_o(in_ready),
+    .in_clk_i, .in_rst_i(1'b0), .in_data_i, .in_valid_i, .in_ready_o(in_ready), .in_roomy_o(in_roomy),
     .out_clk_i, .out_rst_i(1'b0), .out_data_o(out_data), .out_valid_o(out_valid), .out_ready_i
   );
 
@@ -54,6 +55,7 @@ module fv_cdc_fifo #(
     end
     room_q <= in_ready || in_memory == pointer_t'(Depth) ? '0 : room_q == '1 ? room_q : room_q + 1'b1;
     a_room_is_told_in_time : assert (room_q < 2'd3 || in_ready);
+    if (in_roomy) a_roomy_is_half_free : assert (in_memory <= pointer_t'(Depth / 2));
     a_one_bit_at_a_time_forward : assert ($countones(u_fifo.write_gray_q ^ write_gray_q) <= 1);
   end
 
@@ -102,6 +104,8 @@ module fv_cdc_fifo #(
     i_fits : assert (in_memory <= pointer_t'(Depth));
     i_write_seen : assert (write_1 - read <= write_0 - read && write_0 - read <= in_memory);
     i_read_seen : assert (in_memory <= write - read_0 && write - read_0 <= write - read_1 && write - read_1 <= pointer_t'(Depth));
+    i_roomy_seen : assert (write - read_1 <= write - u_fifo.read_seen_q && write - u_fifo.read_seen_q <= pointer_t'(Depth));
+    i_roomy : assert (!in_roomy || write - u_fifo.read_seen_q <= pointer_t'(Depth / 2));
     i_ready : assert (!in_ready || write - read_1 < pointer_t'(Depth));
     if (watching_q) i_entered : assert (entered_q != left_q || done_q);
     if (waits) i_is_inside : assert (ahead < entered_q - left_q);
