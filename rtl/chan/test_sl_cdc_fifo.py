@@ -13,7 +13,6 @@ from cocotb.triggers import RisingEdge, Timer
 from testing.cocotb.channel import Sink, Source, stalls
 from testing.simulate import ROOT, simulate
 
-
 CONSTRAINED = ("chan/sl_cdc_fifo.sv", "sync/sl_cdc_count.sv", "sync/sl_sync.sv", "sync/sl_reset_sync.sv")
 
 

@@ -2,7 +2,8 @@
 // Sends a register request to the window it is for and brings the answer back. Window 0 is the shell's. A request for a
 // window that is not there is answered with an error at once; so is one to a window that did not answer an earlier request
 // within `Patience` cycles: it counts as dead until its reset, so that no late answer is taken for another request's. A
-// window in reset forgets a request it took: its requests, one under way included, are answered with an error meanwhile.
+// window in reset forgets a request it took: its requests, one under way included, are answered with an error meanwhile. So is
+// the one under way when `rst_i` begins; none is taken while it is on.
 module sh_register_router #(
   parameter int unsigned Windows = 4,      // window 0 included, 1 to 16
   parameter int unsigned Patience = 4096   // cycles
@@ -39,7 +40,7 @@ module sh_register_router #(
   assign window           = request_i.address[REGISTER_ADDRESS_BITS-1 -: WindowBits];
   assign reachable        = 32'(window) < Windows && !dead_q[window[IndexBits-1:0]]
                             && !window_reset_i[window[IndexBits-1:0]] && request_i.address[1:0] == '0;
-  assign request_ready_o  = state_q == Idle && !response_valid_o;
+  assign request_ready_o  = state_q == Idle && !response_valid_o && !rst_i;
   assign window_request_o = request_q;
 
   always_comb begin
@@ -89,7 +90,8 @@ module sh_register_router #(
     end
     if (rst_i) begin
       state_q          <= Idle;
-      response_valid_o <= 1'b0;
+      response_o       <= '{error: 1'b1, data: '0};
+      response_valid_o <= state_q != Idle;
       dead_q           <= '0;
     end
   end

@@ -152,7 +152,10 @@ async def a_mac_that_cannot_wait_loses_whole_packets_that_are_counted(dut):
     dut.time_i.value = 0
     lane = LANE_PERIODS_PS[0]
     for core in (5000, 4000):
-        clocks = [cocotb.start_soon(Clock(clock, period, unit="ps").start()) for clock, period in ((dut.clk_i, core), (dut.lane_clk_i, lane))]
+        clocks = [
+            cocotb.start_soon(Clock(clock, period, unit="ps").start())
+            for clock, period in ((dut.clk_i, core), (dut.lane_clk_i, lane))
+        ]
         sink, mac, drops = Sink(dut, "out", stalls(0), dut.clk_i), Mac(dut, lane), Counter()
         dut.rst_i.value = 1
         await ClockCycles(dut.clk_i, 4)
@@ -162,7 +165,9 @@ async def a_mac_that_cannot_wait_loses_whole_packets_that_are_counted(dut):
         for sizes in ([69], [133], [197], [64], [1514], [14, 60, 64, 65, 69, 128, 129, 133, 197, 400, 1514, 9216, 9217, 13]):
             drops.clear()
             sink.received.clear()
-            sent = [(random.randbytes(random.choice(sizes)), random.random() < 0.1) for _ in range(400 if max(sizes) < 1514 else 100)]
+            sent = [
+                (random.randbytes(random.choice(sizes)), random.random() < 0.1) for _ in range(400 if max(sizes) < 1514 else 100)
+            ]
             await mac.send(sent)
             await ClockCycles(dut.clk_i, 700)
             received, good = packets_of(sink.received), [data for data, bad in sent if not bad]
@@ -190,7 +195,10 @@ async def reset_with_the_lane_clock_off(dut, in_name, in_clock, out_name, out_cl
     await ClockCycles(dut.lane_clk_i, 4)
     dut.rst_i.value = 0
     for turn in range(12):
-        source, sink = Source(dut, in_name, stalls(0.2), in_clock), Sink(dut, out_name, stalls(random.choice([0.3, 0.9, 1])), out_clock)
+        source, sink = (
+            Source(dut, in_name, stalls(0.2), in_clock),
+            Sink(dut, out_name, stalls(random.choice([0.3, 0.9, 1])), out_clock),
+        )
         source.send(*(word for _ in range(20) for word in flits_of(random.randbytes(random.randrange(14, 400)))))
         await Timer(random.randrange(20, 400), unit="ns")
         lane.stop()

@@ -161,3 +161,40 @@ async def a_reset_in_any_cycle_of_a_request_answers_it(dut):
         await RisingEdge(dut.clk_i)
     bench.delay[1] = 2
     assert await bench.ask(0x1008) == RegisterResponse(data=1 << 24 | 0x1008)
+
+
+@cocotb.test()
+async def a_reset_leaves_no_request_without_an_answer(dut):
+    """Whenever the reset begins and however long it lasts: a request that was taken is answered, and none is taken meanwhile."""
+    bench = Bench(dut)
+    await bench.start()
+    bench.delay = [0, 2, 5, 12]
+    outcomes = set()
+    for turn in range(160):
+        asked = cocotb.start_soon(bench.ask(turn % WINDOWS << 12))
+        for _ in range(turn // 8):
+            await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 1
+        for _ in range(4):
+            await ReadOnly()
+            assert dut.request_ready_o.value == 0
+            await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+        outcomes.add(bool(is_error(await asked)))
+        for _ in range(16):  # answers that windows still owe
+            await RisingEdge(dut.clk_i)
+    assert outcomes == {True, False}
+    assert not is_error(await bench.ask(0x1000))
+
+
+@cocotb.test()
+async def a_request_that_is_there_during_the_reset_is_answered_after_it(dut):
+    bench = Bench(dut)
+    await bench.start()
+    dut.rst_i.value = 1
+    asked = cocotb.start_soon(bench.ask(0x2004))
+    for _ in range(6):
+        await RisingEdge(dut.clk_i)
+    assert bench.answers == [] and bench.taken == []
+    dut.rst_i.value = 0
+    assert await asked == RegisterResponse(data=2 << 24 | 0x2004)
