@@ -74,7 +74,7 @@ record lane_counters_t {
     uint<32> rx_oversize;       /// dropped: longer than MTU_BYTES
     uint<32> rx_overflow;       /// dropped: the receive FIFO was full
     uint<32> tx_overflow;       /// dropped: the transmit FIFO, or with QoS the packet's queue, was full
-    uint<32> tx_error;          /// dropped: marked bad by an element
+    uint<32> tx_error;          /// dropped: marked bad by an element, shorter than 14 bytes, or longer than EGRESS_BYTES
     uint<32> rx_runt;           /// dropped: shorter than 14 bytes
     uint<32> reserved[2];
 }
@@ -87,7 +87,7 @@ record host_counters_t {
     uint<64> from_host_bytes;
     uint<32> to_host_overflow;  /// dropped: the to-host FIFO was full
     uint<32> from_host_invalid; /// dropped: bad length, port or metadata
-    uint<32> to_host_error;     /// dropped: marked bad by an element
+    uint<32> to_host_error;     /// dropped: marked bad by an element, shorter than 14 bytes, or longer than EGRESS_BYTES
     uint<32> ring_overflow;     /// dropped: the ring of the packet's receive queue was full, or there was none
     uint<32> from_host_merged;  /// of from_host_packets, those that are past the merge with the device's own
     uint<32> from_host_unfilled; /// sent as they came: a checksum was to be filled in where none can be, see transmit_checksum_t
@@ -120,6 +120,7 @@ registers admit_registers {
 
 constexpr uint TEMPLATES = 256;         /// header templates of the deparser
 constexpr uint TEMPLATE_BYTES = 128;    /// the largest
+static_assert EGRESS_BYTES == MTU_BYTES + 2 * 4 + TEMPLATE_BYTES;
 
 /// Where a header template is repaired for each packet. Places count 2 bytes from the start of the template.
 struct template_info_t {

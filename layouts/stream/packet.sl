@@ -3,7 +3,7 @@
 
 constexpr uint DATA_BYTES = 64;         /// bytes of a flit: 64 (512 bits, 100 Gbps) or 32
 constexpr uint MTU_BYTES = 9216;        /// the largest packet that comes in, without FCS
-constexpr uint EGRESS_BYTES = 9344;     /// the largest that leaves: one with the tags and headers that rules insert
+constexpr uint EGRESS_BYTES = 9352;     /// the largest that leaves: rules insert two tags and a template of TEMPLATE_BYTES
 constexpr uint HOST_PORT = 7;           /// number of the host among the ports; lanes are 0 to 6
 
 /// What is to become of a packet.

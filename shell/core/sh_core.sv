@@ -13,7 +13,6 @@ module sh_core #(
   parameter int unsigned Lanes = 4,               // 1 to 7
   parameter int unsigned HostLanes = 0,           // 0, or Lanes: lane Lanes + n is the host lane of lane n
   parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have clocks of their own; 0: all on clk_i
-  parameter bit          LanesWait = 1'b1,        // 0: MACs that cannot wait for lane_rx_ready_o; lossless is not for what they bring
   parameter int unsigned LaneFlits = 512,         // each lane's stores; two packets of the largest size and more
   parameter int unsigned QueueFlits = 16384 / sluice_pkg::DATA_BYTES,  // of a lane's queue; a power of two, more than a packet
   parameter int unsigned LpmEntries4 = 512,
@@ -30,6 +29,7 @@ module sh_core #(
   input  logic                          rst_i,                 // synchronous, active high, on for 4 cycles; resets the lanes' clocks too
   input  logic [Ports-1:0]              lane_rx_clk_i = '0,    // LaneClocks: of lane_rx_*, any frequency and phase; they may stop
   input  logic [Ports-1:0]              lane_tx_clk_i = '0,    // LaneClocks: of lane_tx_*
+  input  logic                          lanes_wait_i = 1'b1,   // constant; 0: MACs that cannot wait for ready, nor in lossless mode
   input  sluice_pkg::flit_t [Ports-1:0] lane_rx_data_i,
   input  logic [Ports-1:0]              lane_rx_valid_i,
   output logic [Ports-1:0]              lane_rx_ready_o,
@@ -83,7 +83,7 @@ module sh_core #(
 
   for (genvar i = 0; i < int'(Lanes); i++) begin : gen_rx
     sh_lane_rx #(.Lane(i), .Flits(LaneFlits), .OwnClock(LaneClocks)) u_rx (
-      .clk_i, .rst_i, .lane_clk_i(lane_rx_clk_i[i]), .lossless_i(lossless && LanesWait), .time_i(cycles),
+      .clk_i, .rst_i, .lane_clk_i(lane_rx_clk_i[i]), .lossless_i(lossless && lanes_wait_i), .time_i(cycles),
       .lane_data_i(lane_rx_data_i[i]), .lane_valid_i(lane_rx_valid_i[i]), .lane_ready_o(lane_rx_ready_o[i]),
       .out_data_o(rx_data[i]), .out_valid_o(rx_valid[i]), .out_ready_i(rx_ready[i]),
       .idle_o(rx_idle[i]), .packet_o(rx_packet[i]), .packet_length_o(rx_length[i]), .drop_o(rx_drop[i])
@@ -167,14 +167,14 @@ module sh_core #(
   assign split_ready[1] = host_store_ready;
   assign direct_ready   = host_store_ready;
   logic        stored_valid, stored_ready;
-  logic        host_store_idle, to_host_stored, to_host_error, to_host_overflow, unused_oversize, unused_runt;
+  logic        host_store_idle, to_host_stored, to_host_bad, to_host_oversize, to_host_runt, to_host_overflow;
   logic [15:0] to_host_length;
   sl_packet_fifo #(.Flits(LaneFlits), .LargestPacket(EGRESS_BYTES)) u_to_host (
     .clk_i, .rst_i, .lossless_i(lossless),
     .in_data_i(direct_valid ? direct_data : graph_data), .in_valid_i(direct_valid || split_valid[1]), .in_ready_o(host_store_ready),
     .out_data_o(stored_data), .out_valid_o(stored_valid), .out_ready_i(stored_ready), .empty_o(host_store_idle),
-    .stored_o(to_host_stored), .stored_length_o(to_host_length), .drop_error_o(to_host_error),
-    .drop_oversize_o(unused_oversize), .drop_runt_o(unused_runt), .drop_overflow_o(to_host_overflow)
+    .stored_o(to_host_stored), .stored_length_o(to_host_length), .drop_error_o(to_host_bad),
+    .drop_oversize_o(to_host_oversize), .drop_runt_o(to_host_runt), .drop_overflow_o(to_host_overflow)
   );
 
   // The host: a ring, or lanes to a NIC.
@@ -229,8 +229,8 @@ module sh_core #(
     assign from_host_unfilled = 1'b0;
     assign unused_ring       = &{1'b0, to_host_ready_i, from_host_data_i, from_host_valid_i};
 
-    sh_host_lanes #(.Lanes(Lanes), .Flits(LaneFlits), .OwnClock(LaneClocks), .LanesWait(LanesWait)) u_host_lanes (
-      .clk_i, .rst_i, .lossless_i(lossless), .time_i(cycles),
+    sh_host_lanes #(.Lanes(Lanes), .Flits(LaneFlits), .OwnClock(LaneClocks)) u_host_lanes (
+      .clk_i, .rst_i, .lossless_i(lossless), .lanes_wait_i, .time_i(cycles),
       .lane_rx_clk_i(lane_rx_clk_i[Ports-1:Lanes]), .lane_tx_clk_i(lane_tx_clk_i[Ports-1:Lanes]),
       .lane_rx_data_i(lane_rx_data_i[Ports-1:Lanes]), .lane_rx_valid_i(lane_rx_valid_i[Ports-1:Lanes]),
       .lane_rx_ready_o(lane_rx_ready_o[Ports-1:Lanes]), .lane_tx_data_o(lane_tx_data_o[Ports-1:Lanes]),
@@ -343,7 +343,7 @@ module sh_core #(
 
   sh_host_counters u_counters (
     .clk_i, .rst_i, .to_host_i(to_host_stored), .to_host_length_i(to_host_length), .to_host_overflow_i(to_host_overflow),
-    .to_host_error_i(to_host_error), .ring_overflow_i(ring_overflow), .from_host_i(from_host_packet), .from_host_length_i(from_host_length),
+    .to_host_error_i(to_host_bad || to_host_oversize || to_host_runt), .ring_overflow_i(ring_overflow), .from_host_i(from_host_packet), .from_host_length_i(from_host_length),
     .from_host_invalid_i(from_host_invalid), .from_host_unfilled_i(from_host_unfilled),
     .from_host_merged_i(host_valid && host_ready && host_data.eop[0]), .graph_i(graph_event), .pair_i(counter_pair),
     .host_pair_o(host_pair), .graph_pair_o(graph_pair)
@@ -355,7 +355,4 @@ module sh_core #(
     if (HostQueues > HOST_QUEUES || (HostQueues != 0 && HostLanes != 0)) $fatal(1, "sh_core: HostQueues is 0 to 8, and needs the ring");
   end
 `endif
-
-  logic unused;
-  assign unused = &{1'b0, unused_oversize, unused_runt};
 endmodule

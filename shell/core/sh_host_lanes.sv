@@ -5,12 +5,12 @@
 module sh_host_lanes #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned Flits = 512,     // of each store; two packets of the largest size and more
-  parameter bit          OwnClock = 1'b0, // 1: lane_* belong to lane_rx_clk_i and lane_tx_clk_i; 0: to clk_i
-  parameter bit          LanesWait = 1'b1  // 0: MACs that cannot wait for lane_rx_ready_o; lossless_i is not for what they bring
+  parameter bit          OwnClock = 1'b0  // 1: lane_* belong to lane_rx_clk_i and lane_tx_clk_i; 0: to clk_i
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,             // synchronous, active high
   input  logic                          lossless_i,        // 1: full stores press back; 0: they drop
+  input  logic                          lanes_wait_i,      // 0: the MACs cannot wait, nor in lossless mode
   input  logic [63:0]                   time_i,            // core cycles
   input  logic [Lanes-1:0]              lane_rx_clk_i,
   input  logic [Lanes-1:0]              lane_tx_clk_i,
@@ -51,7 +51,7 @@ module sh_host_lanes #(
 
   for (genvar i = 0; i < int'(Lanes); i++) begin : gen_lanes
     sh_lane_rx #(.Lane(i), .Flits(Flits), .OwnClock(OwnClock)) u_rx (
-      .clk_i, .rst_i, .lane_clk_i(lane_rx_clk_i[i]), .lossless_i(lossless_i && LanesWait), .time_i,
+      .clk_i, .rst_i, .lane_clk_i(lane_rx_clk_i[i]), .lossless_i(lossless_i && lanes_wait_i), .time_i,
       .lane_data_i(lane_rx_data_i[i]), .lane_valid_i(lane_rx_valid_i[i]), .lane_ready_o(lane_rx_ready_o[i]),
       .out_data_o(rx_data[i]), .out_valid_o(rx_valid[i]), .out_ready_i(rx_ready[i]),
       .idle_o(rx_idle[i]), .packet_o(rx_packet_o[i]), .packet_length_o(rx_length_o[i]), .drop_o(rx_drop_o[i])

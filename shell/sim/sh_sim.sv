@@ -16,8 +16,9 @@ module sh_sim #(
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                      clk_i,
-  input  logic                      rst_i,                // LaneClocks: on for 8 cycles of the slowest clock
-  input  logic [Ports-1:0]          lane_clk_i,           // LaneClocks: any frequency and phase
+  input  logic                      rst_i,                // on for 4 cycles, or longer
+  input  logic [Ports-1:0]          lane_clk_i,           // LaneClocks: any frequency and phase; they may stop
+  input  logic                      lanes_wait_i,         // 0: lanes do not wait for lane_rx_ready_o
   output logic                      lane_clocks_o,        // LaneClocks, for the model to know
   input  logic [Ports-1:0][511:0]   lane_rx_bytes_i,
   input  logic [Ports-1:0][31:0]    lane_rx_control_i,
@@ -120,7 +121,7 @@ module sh_sim #(
     .FlowGroupEntries(FlowGroupEntries), .FlowTernaryEntries(FlowTernaryEntries),
     .HostQueues(HostQueues)
   ) u_core (
-    .clk_i, .rst_i, .lane_rx_clk_i(lane_clk_i), .lane_tx_clk_i(lane_clk_i),
+    .clk_i, .rst_i, .lane_rx_clk_i(lane_clk_i), .lane_tx_clk_i(lane_clk_i), .lanes_wait_i,
     .lane_rx_data_i(lane_rx), .lane_rx_valid_i, .lane_rx_ready_o,
     .lane_tx_data_o(lane_tx), .lane_tx_valid_o, .lane_tx_ready_i,
     .to_host_data_o(to_host), .to_host_valid_o, .to_host_ready_i, .to_host_info_o(info), .to_host_key_o(key),

@@ -18,7 +18,7 @@ from scapy.packet import Packet, Raw
 
 from host.python.device import Action, Device, prefix, set_field
 from host.python.device import instruction as make
-from testing.device import ANY_MAC, LPM, SMALL, enable, run
+from testing.device import ANY_MAC, LPM, SMALL, enable, noise, run
 from testing.models.packet import parse
 from testing.models.template import entropy
 
@@ -130,3 +130,22 @@ def test_the_largest_packet_leaves_with_its_headers(device: Device) -> None:
     rule(device, Action(L.ACTION_INSERT_TUNNEL, 0), Action(L.ACTION_OUTPUT, 1))
     _, out = run(device, {0: packets})
     assert [data[len(head) :] for data in out[1]] == packets
+
+
+@pytest.mark.parametrize("size", [L.TEMPLATE_BYTES - 2, L.TEMPLATE_BYTES])
+@pytest.mark.parametrize("tags", [0, 1, 2])
+@pytest.mark.parametrize("to_host", [False, True])
+def test_the_largest_packet_leaves_with_every_tag_and_the_largest_template(
+    device: Device, size: int, tags: int, to_host: bool
+) -> None:
+    draw = random.Random(f"{size} {tags} {to_host}")
+    packets = [inside(length, draw) for length in (L.MTU_BYTES, 60, L.MTU_BYTES - 1)]
+    head = noise(draw, size)
+    device.template(0, head)
+    pushes = [Action(L.ACTION_INSERT_VLAN, 100 + n) for n in range(tags)]
+    rule(device, *pushes, Action(L.ACTION_INSERT_RAW, 0), Action(L.ACTION_TO_CONTROLLER) if to_host else Action(L.ACTION_OUTPUT, 1))
+    before = device.counters("lane", 1).tx_error + device.counters("host").to_host_error
+    host, out = run(device, {0: packets})
+    pushed = b"".join((0x81000064 + n).to_bytes(4, "big") for n in reversed(range(tags)))
+    assert ([one.data for one in host] if to_host else out[1]) == [head + data[:12] + pushed + data[12:] for data in packets]
+    assert device.counters("lane", 1).tx_error + device.counters("host").to_host_error == before
