@@ -2,9 +2,10 @@
 """Builds the simulated device, `libsluice_sim.so`, once for each set of sources and sizes, and prints its path.
 
 `python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]
-[--flow-groups 0] [--flow-group-entries 256] [--flow-ternary 64] [--lane-clocks 0] [--host-lanes 0] [--host-queues 0]`. With flow
+[--flow-groups 0] [--flow-group-entries 256] [--flow-ternary 64] [--lane-clocks 0] [--host-lanes 0] [--host-queues 0] [--hostile 0]`. With flow
 groups it has the flow table (`configs/flow`) in place of the rule tables; 8 of them build and run fast. With lane clocks, each lane
-has a clock of its own, faster or slower than the core's (`sim_model.cc`). With host lanes (as many as lanes), the device is a bump
+has a clock of its own, faster or slower than the core's (`sim_model.cc`). A hostile build is for tests: it checks assertions, and what
+the RTL leaves open (contents at power-up, unknown bits) is random, by the seed in SLUICE_SIM_SEED. With host lanes (as many as lanes), the device is a bump
 in the wire: behind the lanes are those to a NIC. With host queues, packets to the host are described and spread over so many
 receive queues of each lane: what the driver for DPDK needs.
 
@@ -34,8 +35,10 @@ PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "e
               "lane_clocks": "LaneClocks", "host_lanes": "HostLanes", "host_queues": "HostQueues"}  # fmt: skip
 DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024,
             "flow_groups": 0, "flow_group_entries": 256, "flow_ternary": 64, "lane_clocks": 0, "host_lanes": 0,
-            "host_queues": 0}  # fmt: skip
-SPEED = "-O3 --x-assign fast --x-initial fast --no-assert --no-timing --output-split 20000 --output-split-cfuncs 2000"
+            "host_queues": 0, "hostile": 0}  # fmt: skip
+SPEED = "-O3 --no-timing --output-split 20000 --output-split-cfuncs 2000"
+FAST = ["--x-assign", "fast", "--x-initial", "fast", "--no-assert"]
+HOSTILE = ["--x-assign", "unique", "--x-initial", "unique", "--assert"]
 # For this processor: a tenth more packets a second.
 MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1 -CFLAGS -march=native"
 CPU = Path("/proc/cpuinfo")  # what it can do is part of what a build is known by
@@ -111,10 +114,11 @@ def _verilate(
     needed = closure("sh_sim", graph)
     files = [*(p for p in packages() if p in needed), *(p for p in graph if p in needed), HERE / "sh_sim.sv"]
     search = [arg for path in module_folders() for arg in ("-y", str(path))]
-    generics = [f"-G{PARAMETERS[name]}={value}" for name, value in wanted.items()]
+    generics = [f"-G{parameter}={wanted[name]}" for name, parameter in PARAMETERS.items()]
     verilator = [
         str(VERILATOR),
         *FLAGS,
+        *(HOSTILE if wanted["hostile"] else FAST),
         *flags,
         "-CFLAGS",
         "-fPIC",

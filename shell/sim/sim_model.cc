@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -28,6 +29,10 @@ constexpr unsigned RESET_CYCLES = 32;
 // Lanes with clocks of their own: slower and faster than the core's, in no simple ratio to it or to each other.
 constexpr uint64_t CORE_PERIOD_PS = 5000;
 constexpr uint64_t LANE_PERIODS_PS[] = {3107, 7919, 4999, 12473, 2003, 6311, 5003, 10007};
+// As MACs of 100 Gbps Ethernet that cannot wait: 322.27 MHz each, and a packet's 24 bytes of FCS, preamble and gap.
+constexpr uint64_t MAC_PERIOD_PS = 3103, MAC_BYTE_PS = 80, MAC_GAP_BYTES = 24;
+constexpr uint64_t MAC_RESTART = 8; // cycles
+constexpr unsigned MAC_QUEUE = 256; // packets
 // The core does not see what is between two clocks: it has left this many core cycles after the last that it saw.
 constexpr uint32_t CROSSING_CYCLES = 64;
 constexpr unsigned ALL_LANES = ~0U;
@@ -59,9 +64,19 @@ struct cutter {
 struct lane {
     std::deque<packet> waiting, left;
     cutter cut;
-    bool offered = false, listens = true;
+    bool offered = false, listens = true, stopped = false;
     packet leaving;
-    uint64_t next_edge_ps = 0; // of its own clock
+    uint64_t period_ps = 0, next_edge_ps = 0; // of its own clock
+    uint64_t due_ps = 0;                      // a MAC: its line is busy until then
+
+    // A MAC sends no packet before its clock has taken the device's side out of reset.
+    void restart(uint64_t now_ps) {
+        next_edge_ps = std::max(next_edge_ps, now_ps + period_ps);
+        due_ps = now_ps + MAC_RESTART * period_ps;
+    }
+    bool starts_now() const {
+        return cut.offset != 0 || offered || due_ps <= next_edge_ps;
+    }
 };
 
 struct ring {
@@ -84,6 +99,8 @@ struct ring {
     }
 };
 
+struct sim_model *last = nullptr;
+
 } // namespace
 
 struct sim_model {
@@ -97,8 +114,10 @@ struct sim_model {
     uint8_t *mirror = nullptr;  // counters of rules
     uint32_t mirror_records = 0;
     uint64_t cycles = 0, invalid = 0;
-    bool lane_clocks = false;  // lanes have clocks of their own
-    uint64_t time_ps = 0;      // then: of the core's last edge
+    bool lane_clocks = false; // lanes have clocks of their own
+    bool macs = false;        // then: they are MACs that cannot wait
+    uint64_t time_ps = 0;     // then: of the core's last edge
+    uint64_t core_period_ps = CORE_PERIOD_PS;
     uint32_t quiet_cycles = 0; // then: since something was seen in the device
     // To-host packet under way: its ring, its first buffer, the one being filled, and how much is in it.
     ring *into = nullptr;
@@ -113,8 +132,16 @@ struct sim_model {
     uint64_t sending_buffers = 0; // given back once all of it is in the device
     bool have_sending = false, send_offered = false;
 
-    sim_model() : top(new Vsh_sim(&context)) {
+    sim_model() {
+        if (const char *seed = std::getenv("SLUICE_SIM_SEED")) {
+            context.randReset(2);
+            context.randSeed(std::atoi(seed));
+        }
+        top.reset(new Vsh_sim(&context));
+        top->lanes_wait_i = 1;
         lanes.resize(sizeof(top->lane_rx_control_i) / sizeof(uint32_t));
+        for (size_t i = 0; i < lanes.size(); i++)
+            lanes[i].period_ps = LANE_PERIODS_PS[i];
         to_host.resize(1 + lanes.size() * SLUICE_HOST_QUEUES);
     }
     ~sim_model() {
@@ -130,8 +157,12 @@ struct sim_model {
         auto valid = static_cast<uint8_t>(top->lane_rx_valid_i & ~clocked);
         for (unsigned i = 0; i < lanes.size(); i++) {
             lane &it = lanes[i];
-            if (!(clocked >> i & 1) || it.waiting.empty())
+            if (!(clocked >> i & 1) || it.waiting.empty() ||
+                (macs && (top->rst_i ? it.cut.offset == 0 : !it.starts_now())))
                 continue;
+            if (macs && it.cut.offset == 0 && !it.offered)
+                it.due_ps = std::max(it.due_ps + it.period_ps, it.next_edge_ps) - it.period_ps +
+                            (it.waiting.front().bytes.size() + MAC_GAP_BYTES) * MAC_BYTE_PS;
             valid = static_cast<uint8_t>(valid | 1U << i);
             if (!it.offered) {
                 words(top->lane_rx_control_i)[i] =
@@ -147,7 +178,7 @@ struct sim_model {
     }
 
     void take_lanes(unsigned clocked) {
-        unsigned moved = top->lane_rx_valid_i & top->lane_rx_ready_o & clocked;
+        unsigned moved = top->lane_rx_valid_i & (macs ? ALL_LANES : top->lane_rx_ready_o) & clocked;
         quiet_cycles = moved ? 0 : quiet_cycles;
         for (unsigned i = 0; moved != 0; i++, moved >>= 1) {
             if (!(moved & 1))
@@ -372,16 +403,17 @@ struct sim_model {
         take_lanes(clocked);
         top->lane_clk_i = static_cast<uint8_t>(top->lane_clk_i | clocked);
         top->eval();
-        lanes[index].next_edge_ps += LANE_PERIODS_PS[index];
+        lanes[index].next_edge_ps += lanes[index].period_ps;
     }
 
     // The edges of the lanes' clocks up to the core's next one, in the order of time.
     void lane_edges() {
-        time_ps += CORE_PERIOD_PS;
+        time_ps += core_period_ps;
         for (;;) {
-            auto next = std::min_element(lanes.begin(), lanes.end(),
-                                         [](const lane &a, const lane &b) { return a.next_edge_ps < b.next_edge_ps; });
-            if (next->next_edge_ps >= time_ps)
+            auto next = std::min_element(lanes.begin(), lanes.end(), [](const lane &a, const lane &b) {
+                return a.stopped != b.stopped ? b.stopped : a.next_edge_ps < b.next_edge_ps;
+            });
+            if (next->stopped || next->next_edge_ps >= time_ps)
                 break;
             lane_edge(static_cast<unsigned>(next - lanes.begin()));
         }
@@ -440,13 +472,22 @@ struct sim_model {
         return top->idle_o && !top->to_host_valid_o && !have_sending && from_host.freed == from_host.filled;
     }
 
+    // Reset, and wait until the tables are ready. Lanes go on with what they send; the rings start a new packet.
     bool start() {
         top->rst_i = 1;
         top->eval();
         lane_clocks = top->lane_clocks_o;
+        top->clk_i = 0; // nothing leaves by the edge that begins it
+        top->eval();
+        top->clk_i = 1;
+        top->eval();
         for (unsigned i = 0; i < RESET_CYCLES; i++)
             cycle();
         top->rst_i = 0;
+        receiving = send_offered = false;
+        send_cut.offset = 0;
+        for (lane &it : lanes)
+            it.restart(time_ps);
         cycles = 0;
         for (unsigned window : {2U, 3U}) {
             uint32_t status = 0;
@@ -467,7 +508,43 @@ extern "C" {
 
 struct sim_model *sim_model_new(void) {
     std::unique_ptr<sim_model> model(new (std::nothrow) sim_model());
-    return model && model->start() ? model.release() : nullptr;
+    return last = model && model->start() ? model.release() : nullptr;
+}
+
+struct sim_model *sim_model_last(void) {
+    return last;
+}
+
+int sim_model_reset(struct sim_model *model) {
+    return model->start() ? 0 : -ETIMEDOUT;
+}
+
+uint32_t sim_model_lane_waiting(const struct sim_model *model, unsigned index) {
+    if (index >= model->lanes.size())
+        return 0;
+    const lane &it = model->lanes[index];
+    return static_cast<uint32_t>(it.waiting.size()) - (it.cut.offset != 0 ? 1U : 0U);
+}
+
+int sim_model_macs(struct sim_model *model, uint32_t core_period_ps) {
+    if (!model->lane_clocks || core_period_ps == 0)
+        return -EINVAL;
+    model->core_period_ps = core_period_ps;
+    model->macs = true;
+    model->top->lanes_wait_i = 0;
+    for (lane &it : model->lanes)
+        it.period_ps = MAC_PERIOD_PS;
+    return 0;
+}
+
+int sim_model_lane_clock(struct sim_model *model, unsigned index, int runs) {
+    if (!model->lane_clocks || index >= model->lanes.size())
+        return -EINVAL;
+    lane &it = model->lanes[index];
+    if (it.stopped && runs)
+        it.restart(model->time_ps);
+    it.stopped = !runs;
+    return 0;
 }
 
 void sim_model_free(struct sim_model *model) {
@@ -503,7 +580,7 @@ int sim_model_lane_send(struct sim_model *model, unsigned index, const uint8_t *
     if (index >= model->lanes.size() || size == 0 || size > UINT16_MAX)
         return -EINVAL;
     lane &it = model->lanes[index];
-    if (it.waiting.size() >= LANE_QUEUE)
+    if (it.waiting.size() >= (model->macs ? MAC_QUEUE : LANE_QUEUE))
         return -EAGAIN;
     it.waiting.emplace_back();
     it.waiting.back().bytes.assign(bytes, bytes + size);

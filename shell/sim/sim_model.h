@@ -23,9 +23,23 @@ struct sim_packet_info {
 // SIM_RING_TO_HOST gets nothing, and packets for a queue without a ring are dropped.
 enum sim_ring { SIM_RING_TO_HOST = 0, SIM_RING_FROM_HOST = 1, SIM_RING_QUEUE = 2 };
 
-// Build a device, reset it, and wait until its tables are ready. NULL where memory is short.
+// Build a device, reset it, and wait until its tables are ready. NULL where memory is short. With SLUICE_SIM_SEED in
+// the environment a hostile build (build.py) starts from random contents, by that seed.
 struct sim_model *sim_model_new(void);
+// The one that was made last, for a test whose device is otherwise in the hands of host/lib.
+struct sim_model *sim_model_last(void);
 void sim_model_free(struct sim_model *model);
+
+// Reset the whole device again. Lanes go on with what they send, also in the middle of a packet. -ETIMEDOUT.
+int sim_model_reset(struct sim_model *model);
+
+// Packets before a lane of which no word has gone into it.
+uint32_t sim_model_lane_waiting(const struct sim_model *model, unsigned lane);
+// Lanes with clocks of their own become MACs of 100 Gbps that cannot wait: a packet's words follow each other in every
+// cycle of 322 MHz, whatever the device says; the core has this period. -EINVAL: it has no such clocks.
+int sim_model_macs(struct sim_model *model, uint32_t core_period_ps);
+// 0: a lane's clock stops; 1: it goes on. -EINVAL: no such lane, or it has no clock of its own.
+int sim_model_lane_clock(struct sim_model *model, unsigned lane, int runs);
 
 unsigned sim_model_lanes(const struct sim_model *model);
 uint64_t sim_model_cycles(const struct sim_model *model);
