@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sl_cdc_count between clocks of random periods: as many pulses come out as went in; a reset forgets them, with a clock stopped too."""
+"""sl_cdc_count between clocks of random periods: as many pulses come out as went in; a reset forgets them, clock or not."""
 
 import random
 
@@ -21,7 +21,9 @@ class Bench:
         self.dut, self.out, self.periods = dut, 0, [2 * random.randrange(1000, 8000) for _ in range(2)]
         dut.in_pulse_i.value = dut.out_ready_i.value = 0
         dut.in_rst_i.value = dut.out_rst_i.value = 1
-        self.clocks = [Clock(clock, period, unit="ps") for clock, period in zip((dut.in_clk_i, dut.out_clk_i), self.periods)]
+        self.clocks = [
+            Clock(clock, period, unit="ps") for clock, period in zip((dut.in_clk_i, dut.out_clk_i), self.periods, strict=True)
+        ]
         for clock in self.clocks:
             clock.start()
         self.task = cocotb.start_soon(self._take())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes with clocks of their own: packets cross whole, every signal of a flit in step, at any ratio of the clocks; what is too much for
-the core is dropped whole and counted, and a reset leaves nothing behind, even where a lane's clock has stopped."""
+"""Lanes with clocks of their own: packets cross whole, every signal of a flit in step, at any ratio of the clocks; what is too
+much for the core is dropped whole and counted, and a reset leaves nothing behind, even where a lane's clock has stopped."""
 
 import random
 from collections import Counter
@@ -147,7 +147,7 @@ async def count_drops(dut, drops):
 
 @cocotb.test()
 async def a_mac_that_cannot_wait_loses_whole_packets_that_are_counted(dut):
-    """Reception never waits: the core takes a word a cycle and the MAC brings more, of some sizes; of which packets, none may be cut."""
+    """The core takes a word a cycle; of some sizes the MAC brings more. No packet may be cut."""
     dut.lossless_i.value = 0
     dut.time_i.value = 0
     lane = LANE_PERIODS_PS[0]

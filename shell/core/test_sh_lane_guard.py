@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sh_lane_guard: whatever comes and however little room there is, a packet leaves whole or ends marked as lost, and every one is counted."""
+"""sh_lane_guard: however little room there is, a packet leaves whole or ends marked as lost, and every one is counted."""
 
 import random
 
@@ -7,7 +7,7 @@ import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import Flit
 
-from testing.cocotb.channel import start
+from testing.cocotb.channel import stalls, start
 from testing.simulate import simulate
 
 
@@ -74,8 +74,7 @@ async def every_packet_is_whole_or_counted(dut):
         before, sent = bench.lost + bench.cut, []
         share, share_roomy, gap = random.choice([0.4, 0.7, 0.9]), random.random(), random.choice([0, 0.3])
         for _ in range(300):
-            room, roomy = (lambda: random.random() < share), (lambda: random.random() < share_roomy)
-            sent.append(await send(bench, random.choice([1, 1, 2, 3, 5, 20]), gap, room, roomy))
+            sent.append(await send(bench, random.choice([1, 1, 2, 3, 5, 20]), gap, stalls(share), stalls(share_roomy)))
         for _ in range(4):
             await bench.step(None, True, True)
         assert not bench.inside, "what was cut has ended"

@@ -2,12 +2,12 @@
 """Builds the simulated device, `libsluice_sim.so`, once for each set of sources and sizes, and prints its path.
 
 `python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]
-[--flow-groups 0] [--flow-group-entries 256] [--flow-ternary 64] [--lane-clocks 0] [--host-lanes 0] [--host-queues 0] [--hostile 0]`. With flow
-groups it has the flow table (`configs/flow`) in place of the rule tables; 8 of them build and run fast. With lane clocks, each lane
-has a clock of its own, faster or slower than the core's (`sim_model.cc`). A hostile build is for tests: it checks assertions, and what
-the RTL leaves open (contents at power-up, unknown bits) is random, by the seed in SLUICE_SIM_SEED. With host lanes (as many as lanes), the device is a bump
-in the wire: behind the lanes are those to a NIC. With host queues, packets to the host are described and spread over so many
-receive queues of each lane: what the driver for DPDK needs.
+[--flow-groups 0] [--flow-group-entries 256] [--flow-ternary 64] [--lane-clocks 0] [--host-lanes 0] [--host-queues 0]
+[--hostile 0]`. With flow groups it has the flow table (`configs/flow`) in place of the rule tables; 8 of them build and run fast.
+With lane clocks, each lane has a clock of its own, faster or slower than the core's (`sim_model.cc`). With host lanes (as many as
+lanes), the device is a bump in the wire: behind the lanes are those to a NIC. With host queues, packets to the host are described
+and spread over so many receive queues of each lane: what the driver for DPDK needs. A hostile build is for tests: it checks
+assertions, and what the RTL leaves open (contents at power-up, unknown bits) is random, by the seed in SLUICE_SIM_SEED.
 
 `build(..., graph=...)` has a compiled configuration in place of the rule tables.
 """

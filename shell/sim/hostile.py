@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hostile day of the whole device: `python -m shell.sim.hostile --packets 100000 --seed 1` prints what became of each packet.
 
-Four MACs of 100 Gbps that cannot wait bring packets of random sizes, each lane on 322 MHz, to a core of 200 MHz that takes a quarter of
-them at most. Meanwhile rules change, the graph is reset, lanes' clocks stop and go on, and now and then the whole device is reset
-with a lane's clock off. The build checks assertions and starts from random contents. The judge knows packets, and nothing of the
-device: each says which lane it came by, its number and size, and has a hash of all that a router leaves alone.
+Four MACs of 100 Gbps that cannot wait bring packets of random sizes, each lane on 322 MHz, to a core of 200 MHz that takes a
+quarter of them at most. Meanwhile rules change, the graph is reset, lanes' clocks stop and go on, and now and then the whole
+device is reset with a lane's clock off. The build checks assertions and starts from random contents. The judge knows packets, and
+nothing of the device: each says which lane it came by, its number and size, and has a hash of all that a router leaves alone.
 
-Exit status 1: a packet is corrupt (wrong bytes, twice, out of order, out of a lane that no rule names), unaccounted (neither delivered
-nor in a counter), stale (of before a reset), or the core delivered less than 0.95 flits a cycle at full load. An assertion aborts.
+Exit status 1: a packet is corrupt (wrong bytes, twice, out of order, out of a lane that no rule names), unaccounted (neither
+delivered nor in a counter), stale (of before a reset), or the core delivered less than 0.95 flits a cycle at full load. An
+assertion aborts.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import os
 import random
 import sys
 from collections import Counter
+from collections.abc import Sequence
 
 import sluice_layouts as L
 
@@ -36,7 +38,7 @@ IDENTITY, SMALLEST = 42, 64  # where the identity stands: behind Ethernet, IPv4 
 EDGES = [64, 65, 69, 127, 128, 129, 133, 197, 1514, L.MTU_BYTES]
 
 
-def checksum(header: bytes) -> int:
+def checksum(header: bytes | bytearray) -> int:
     """Of an IPv4 header whose checksum is left out."""
     total = sum(int.from_bytes(header[i : i + 2], "big") for i in range(0, 20, 2) if i != 10)
     while total >> 16:
@@ -60,6 +62,11 @@ def make(draw: random.Random, lane: int, number: int, size: int) -> bytes:
     identity = bytes([lane]) + number.to_bytes(4, "big") + size.to_bytes(2, "big")
     data = MACS + kind.to_bytes(2, "big") + ip + udp + identity + bytes(8) + draw.randbytes(size - IDENTITY - 15)
     return data[: IDENTITY + 7] + digest(data) + data[IDENTITY + 15 :]
+
+
+def added(counters: Sequence[L.Layout], *names: str) -> Counter[str]:
+    """Counters of these names, each over all that is given."""
+    return Counter({name: sum(int(getattr(one, name)) for one in counters) for name in names})
 
 
 class Judge:
@@ -228,12 +235,10 @@ class Day:
         self.left = kept
         lanes = [self.device.counters("lane", lane) for lane in range(LANES)]
         host, graph = self.device.counters("host"), self.device.counters("graph")
-        inward = Counter({cause: sum(int(getattr(one, cause)) for one in lanes)
-                          for cause in ("rx_error", "rx_oversize", "rx_overflow", "rx_runt")})  # fmt: skip
-        outward = Counter({cause: sum(int(getattr(one, cause)) for one in lanes) for cause in ("tx_overflow", "tx_error")})
-        outward += Counter({cause: int(getattr(host, cause)) for cause in ("to_host_overflow", "to_host_error", "ring_overflow")})
-        outward += Counter({cause: int(getattr(graph, cause)) for cause in ("drop_rule", "drop_ttl", "drop_no_port")})
-        received = sum(one.rx_packets for one in lanes)
+        inward = added(lanes, "rx_error", "rx_oversize", "rx_overflow", "rx_runt")
+        outward = added(lanes, "tx_overflow", "tx_error") + added([host], "to_host_overflow", "to_host_error", "ring_overflow")
+        outward += added([graph], "drop_rule", "drop_ttl", "drop_no_port")
+        received = added(lanes, "rx_packets").total()
         sent = sum(self.number) - sum(self.before)
         self.unaccounted += abs(sent - received - inward.total())
         self.unaccounted += abs(received - (self.judge.packets - self.delivered_before) - outward.total())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The whole device against MACs that cannot wait, stopped clocks, resets and random contents at power-up; and the judge of it against
+"""The whole device against MACs that cannot wait, stopped clocks, resets and random contents at power-up; and its judge against
 packets that must not be."""
 
 from __future__ import annotations
