@@ -12,7 +12,7 @@ module sh_lane_guard (
   output logic              in_ready_o,
   output sluice_pkg::flit_t out_data_o,
   output logic              out_lost_o,   // beside out_data_o: this word ends a packet whose rest is lost
-  output logic              out_valid_o, // follows out_ready_i
+  output logic              out_valid_o, // only with out_ready_i, which must be registered
   input  logic              out_ready_i,  // there is room
   input  logic              out_roomy_i,  // for several words
   output logic              lost_o        // pulse: a packet of which nothing went out is lost
@@ -27,7 +27,7 @@ module sh_lane_guard (
   assign wanted      = in_valid_i && (in_data_i.sop || !discard_q);
   assign taken       = wanted && open;
   assign refused     = wanted && in_ready_o && !open;
-  assign out_valid_o = broken_q || taken;
+  assign out_valid_o = taken || (broken_q && out_ready_i);
   assign out_lost_o  = broken_q;
   assign lost_o      = refused && (in_data_i.sop || !inside_q || broken_q);
 
