@@ -202,10 +202,21 @@ static void free_device(struct sluice_device *device) {
     free(device);
 }
 
-int sluice_device_open(const char *uri, struct sluice_device **out) {
+static int check_abi(const struct sluice_abi *theirs) {
+    const struct sluice_abi *ours = SLUICE_ABI;
+    if (theirs->size == ours->size && memcmp(theirs, ours, sizeof *ours) == 0)
+        return 0;
+    return sluice_fail(
+        -EPROTO, "the program was compiled for version %u of sluice.h, %s; the library is %u: build both again",
+        theirs->version, theirs->version == ours->version ? "with other sizes or layouts" : "another", ours->version);
+}
+
+int sluice_device_open_abi(const char *uri, struct sluice_device **out, const struct sluice_abi *abi) {
     struct sluice_device *device;
     pthread_mutexattr_t recursive;
-    int result;
+    int result = check_abi(abi);
+    if (result)
+        return result;
     if (!(device = calloc(1, sizeof *device)))
         return sluice_fail(-ENOMEM, "out of memory");
     pthread_mutexattr_init(&recursive);
@@ -228,6 +239,11 @@ int sluice_device_open(const char *uri, struct sluice_device **out) {
     pthread_mutex_unlock(&default_lock);
     *out = device;
     return 0;
+}
+
+// For who finds it by its name in the library, and says nothing of what was compiled.
+int(sluice_device_open)(const char *uri, struct sluice_device **out) {
+    return sluice_device_open_abi(uri, out, SLUICE_ABI);
 }
 
 void sluice_device_close(struct sluice_device *device) {

@@ -15,6 +15,7 @@ from typing import Any, Self
 import sluice_layouts as layouts
 
 from host.build import build as build_library
+from host.python.structs import fields, mirror
 from shell.sim.build import build as build_device
 
 KEY_BYTES = layouts.KEY_BITS // 8
@@ -29,72 +30,60 @@ class SluiceError(OSError):
 class CAction(c.Structure):
     """struct sluice_action."""
 
-    _fields_ = (("opcode", c.c_uint8), ("operand", c.c_uint32))
+    _fields_ = fields("sluice_action")
 
 
 class CActionSet(c.Structure):
     """struct sluice_action_set."""
 
-    _fields_ = (("slots", CAction * layouts.ACTION_SLOTS),)
+    _fields_ = fields("sluice_action_set", {"sluice_action": CAction})
 
 
 class CEdit(c.Structure):
     """struct sluice_edit."""
 
-    _fields_ = (("slot", c.c_uint8), ("value", c.c_uint8 * EDIT_BYTES))
+    _fields_ = fields("sluice_edit")
 
 
 class CRule(c.Structure):
     """struct ofu_rule."""
 
-    _fields_ = (
-        ("id", c.c_uint32),
-        ("rule_priority", c.c_uint16),
-        ("value", c.c_uint8 * KEY_BYTES),
-        ("mask", c.c_uint8 * KEY_BYTES),
-        ("actions", CActionSet),
-        ("edit_count", c.c_uint8),
-        ("edits", CEdit * layouts.ACTION_SLOTS),
-    )
+    _fields_ = fields("ofu_rule", {"sluice_action_set": CActionSet, "sluice_edit": CEdit})
 
 
 class CInstruction(c.Structure):
     """struct ofu_istr."""
 
-    _fields_ = (("kind", c.c_uint8), ("table_id", c.c_uint8), ("rule", CRule))
+    _fields_ = fields("ofu_istr", {"ofu_rule": CRule})
 
 
 class CPacket(c.Structure):
     """struct sluice_packet."""
 
-    _fields_ = (
-        ("bytes", c.POINTER(c.c_uint8)),
-        ("size", c.c_uint32),
-        ("ingress_port", c.c_uint8),
-        ("egress_mask", c.c_uint8),
-        ("queue", c.c_uint8),
-        ("verdict", c.c_uint8),
-        ("fault", c.c_uint8),
-        ("mark", c.c_uint32),
-        ("timestamp", c.c_uint64),
-        ("hash", c.c_uint32),
-        ("l4_sum", c.c_uint16),
-        ("hash_kind", c.c_uint8),
-        ("receive_queue", c.c_uint8),
-        ("checksum_verified", c.c_uint8),
-        ("tags", c.c_uint8),
-        ("l3_kind", c.c_uint8),
-        ("l4_kind", c.c_uint8),
-        ("l3_offset", c.c_uint8),
-        ("l4_offset", c.c_uint8),
-        ("flow_key", c.POINTER(c.c_uint8)),
-    )
+    _fields_ = fields("sluice_packet")
+
+
+class CAbi(c.Structure):
+    """struct sluice_abi."""
+
+    _fields_ = fields("sluice_abi")
 
 
 class LaneInfo(c.Structure):
     """struct sluice_lane_info: cycles of a packet that left through a lane."""
 
-    _fields_ = (("ingress_cycle", c.c_uint64), ("first_cycle", c.c_uint64), ("last_cycle", c.c_uint64))
+    _fields_ = fields("sluice_lane_info")
+
+
+ABI = CAbi(
+    size=c.sizeof(CAbi),
+    version=1,
+    layouts=layouts.LAYOUT_HASH,
+    instruction_size=c.sizeof(CInstruction),
+    packet_size=c.sizeof(CPacket),
+    outgoing_size=c.sizeof(mirror("sluice_outgoing")),
+    lane_info_size=c.sizeof(LaneInfo),
+)
 
 
 @dataclass(frozen=True)
@@ -206,7 +195,7 @@ class Device:
         self.library = library or load()
         self.handle = c.c_void_p()
         which = _functional(sizes, options) if transport == "functional" else f"lib={build_device(sizes, graph=graph)}"
-        self.call("sluice_device_open", f"{transport}:{which}".encode(), c.byref(self.handle), device=False)
+        self.call("sluice_device_open_abi", f"{transport}:{which}".encode(), c.byref(self.handle), c.byref(ABI), device=False)
         self._buffer = (c.c_uint8 * MAX_PACKET)()
 
     def __enter__(self) -> Self:

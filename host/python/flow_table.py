@@ -12,30 +12,22 @@ from functools import cache
 from sluice_layouts import FlowKey
 
 from host.python.device import Action, CActionSet, Device, instruction, load
+from host.python.structs import fields
 
 KEY_BYTES = len(FlowKey().pack())
 KEY_WORDS = (KEY_BYTES + 7) // 8
 
 
 class Counters(c.Structure):
-    _fields_ = [("last_hit", c.c_uint32), ("bytes", c.c_uint64), ("packets", c.c_uint64)]
+    _fields_ = fields("sluice_rule_counters")
 
 
 class Operation(c.Structure):
-    _fields_ = [
-        ("kind", c.c_uint8),
-        ("table_id", c.c_uint8),
-        ("group", c.c_uint8),
-        ("rule_priority", c.c_uint16),
-        ("rule_id", c.c_uint32),
-        ("value", c.c_uint64 * KEY_WORDS),
-        ("mask", c.c_uint64 * KEY_WORDS),
-        ("actions", CActionSet),
-    ]
+    _fields_ = fields("sluice_flow_operation", {"sluice_action_set": CActionSet})
 
 
 class Found(c.Structure):
-    _fields_ = [("table_id", c.c_uint8), ("rule_id", c.c_uint32), ("actions", CActionSet)]
+    _fields_ = fields("sluice_flow_found", {"sluice_action_set": CActionSet})
 
 
 EXECUTE = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Operation))
@@ -47,18 +39,11 @@ WRITE = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.c_uint32)
 class Table(c.Structure):
     """What executes operations."""
 
-    _fields_ = [
-        ("context", c.c_void_p),
-        ("groups", c.c_uint32),
-        ("group_entries", c.c_uint32),
-        ("ternary_entries", c.c_uint32),
-        ("execute", EXECUTE),
-        ("counters", COUNTERS),
-    ]
+    _fields_ = fields("sluice_flow_table", {"execute": EXECUTE, "counters": COUNTERS})
 
 
 class _Bus(c.Structure):
-    _fields_ = [("context", c.c_void_p), ("read", READ), ("write", WRITE), ("batch", c.c_void_p)]
+    _fields_ = fields("sluice_flow_bus", {"read": READ, "write": WRITE})
 
 
 @cache

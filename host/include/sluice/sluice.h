@@ -90,7 +90,24 @@ int sluice_fail(int error, const char *format, ...) __attribute__((format(printf
 // (docs/design/functional.md). -EINVAL: no such transport; -ENODEV: it cannot be loaded or is no Sluice device;
 // -EPROTO: its layouts are not those of this library, or it says of itself what cannot be. A device whose registers all
 // read all ones was removed: every call that reads one returns -ENODEV.
+//
+// A program that was compiled with another version of this header is refused, -EPROTO with the reason: each passes the
+// version and the sizes of the structures that both sides read and write. A new field at the end of one, or another
+// meaning, is another version.
+#define SLUICE_ABI_VERSION 1
+struct sluice_abi {
+    uint32_t size; // of this structure
+    uint32_t version;
+    uint32_t layouts; // SLUICE_LAYOUT_HASH
+    uint16_t instruction_size, packet_size, outgoing_size, lane_info_size;
+};
+#define SLUICE_ABI                                                                                                     \
+    (&(const struct sluice_abi){sizeof(struct sluice_abi), SLUICE_ABI_VERSION, SLUICE_LAYOUT_HASH,                     \
+                                sizeof(struct ofu_istr), sizeof(struct sluice_packet), sizeof(struct sluice_outgoing), \
+                                sizeof(struct sluice_lane_info)})
+int sluice_device_open_abi(const char *uri, struct sluice_device **device, const struct sluice_abi *abi);
 int sluice_device_open(const char *uri, struct sluice_device **device);
+#define sluice_device_open(uri, device) sluice_device_open_abi(uri, device, SLUICE_ABI)
 void sluice_device_close(struct sluice_device *device);
 
 unsigned sluice_device_lanes(const struct sluice_device *device);

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import sluice_layouts as layouts
 
+from host.python.structs import fields
 from host.switch import build
 from testing.simulate import ROOT
 
@@ -23,13 +24,13 @@ CAUSES = 9
 class Action(ctypes.Structure):
     """`struct sluice_action`."""
 
-    _fields_ = (("opcode", ctypes.c_uint8), ("operand", ctypes.c_uint32))
+    _fields_ = fields("sluice_action")
 
 
 class ActionSet(ctypes.Structure):
     """`struct sluice_action_set`."""
 
-    _fields_ = (("slots", Action * layouts.ACTION_SLOTS),)
+    _fields_ = fields("sluice_action_set", {"sluice_action": Action})
 
     def listed(self) -> list[tuple[str, int]]:
         """The actions up to the last that is not NONE."""
@@ -46,25 +47,19 @@ class ActionSet(ctypes.Structure):
 class TemplateInfo(ctypes.Structure):
     """`struct sluice_template_info`, of which the tests read the size."""
 
-    _fields_ = (("ip_sum", ctypes.c_uint16), ("places", ctypes.c_uint8 * 8), ("size", ctypes.c_uint8))
+    _fields_ = fields("sluice_template_info")
 
 
 class Template(ctypes.Structure):
     """`struct sluice_template`."""
 
-    _fields_ = (("info", TemplateInfo), ("bytes", ctypes.c_uint8 * layouts.TEMPLATE_BYTES))
+    _fields_ = fields("sluice_template", {"sluice_template_info": TemplateInfo})
 
 
 class Own(ctypes.Structure):
     """`struct sluice_own`."""
 
-    _fields_ = (
-        ("mac", ctypes.c_uint64),
-        ("has_ipv4", ctypes.c_uint8),
-        ("has_ipv6", ctypes.c_uint8),
-        ("ipv4", ctypes.c_uint8 * 4),
-        ("ipv6", ctypes.c_uint8 * 16),
-    )
+    _fields_ = fields("sluice_own")
 
     def __init__(self, mac: int, ipv4: int | None, ipv6: int | None) -> None:
         four, six = ((ctypes.c_uint8 * n)(*(address or 0).to_bytes(n, "little")) for n, address in ((4, ipv4), (16, ipv6)))
@@ -74,42 +69,19 @@ class Own(ctypes.Structure):
 class Route(ctypes.Structure):
     """`struct sluice_route`."""
 
-    _fields_ = (
-        ("version", ctypes.c_uint8),
-        ("length", ctypes.c_uint8),
-        ("lane", ctypes.c_uint8),
-        ("value", ctypes.c_uint8 * 16),
-        ("mask", ctypes.c_uint8 * 16),
-        ("actions", ActionSet),
-    )
+    _fields_ = fields("sluice_route", {"sluice_action_set": ActionSet})
 
 
 class Policy(ctypes.Structure):
     """`struct sluice_policy`."""
 
-    _fields_ = (("offload_after", ctypes.c_uint32), ("idle", ctypes.c_uint32), ("mac_idle", ctypes.c_uint32))
+    _fields_ = fields("sluice_policy")
 
 
 class Decision(ctypes.Structure):
     """`struct sluice_decision`."""
 
-    _fields_ = (
-        ("verdict", ctypes.c_uint8),
-        ("cause", ctypes.c_uint8),
-        ("fault", ctypes.c_uint8),
-        ("egress_mask", ctypes.c_uint8),
-        ("is_routed", ctypes.c_uint8),
-        ("is_flooded", ctypes.c_uint8),
-        ("cacheable", ctypes.c_uint8),
-        ("table_id", ctypes.c_uint8),
-        ("route", ctypes.c_int32),
-        ("acl", ctypes.c_int64),
-        ("key", ctypes.c_uint8 * ((layouts.FiveTuple6.BITS + 7) // 8)),
-        ("acl_verdict", ActionSet),
-        ("actions", ActionSet),
-        ("edit_data", ctypes.POINTER(ctypes.c_uint8 * 16)),
-        ("edit_count", ctypes.c_uint32),
-    )
+    _fields_ = fields("sluice_decision", {"sluice_action_set": ActionSet, "edit_data": ctypes.POINTER(ctypes.c_uint8 * 16)})
 
     @property
     def cause_name(self) -> str:
@@ -120,14 +92,7 @@ class Decision(ctypes.Structure):
 class Counters(ctypes.Structure):
     """`struct sluice_switch_counters`."""
 
-    _fields_ = (
-        ("packets", ctypes.c_uint64),
-        ("bytes", ctypes.c_uint64),
-        ("routed", ctypes.c_uint64),
-        ("bridged", ctypes.c_uint64),
-        ("flooded", ctypes.c_uint64),
-        ("drops", ctypes.c_uint64 * CAUSES),
-    )
+    _fields_ = fields("sluice_switch_counters")
 
 
 @functools.cache

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Python's structures are those of the headers: the compiler compares size and place of every field."""
+
+from __future__ import annotations
+
+import ctypes as c
+import errno
+from pathlib import Path
+
+import pytest
+
+from host.python import device, flow_table, structs
+from host.switch.testing import binding
+
+CLASSES = {
+    "sluice_action": device.CAction,
+    "sluice_action_set": device.CActionSet,
+    "sluice_edit": device.CEdit,
+    "ofu_rule": device.CRule,
+    "ofu_istr": device.CInstruction,
+    "sluice_packet": device.CPacket,
+    "sluice_lane_info": device.LaneInfo,
+    "sluice_abi": device.CAbi,
+    "sluice_rule_counters": flow_table.Counters,
+    "sluice_flow_operation": flow_table.Operation,
+    "sluice_flow_found": flow_table.Found,
+    "sluice_flow_table": flow_table.Table,
+    "sluice_flow_bus": flow_table._Bus,
+    "sluice_template_info": binding.TemplateInfo,
+    "sluice_template": binding.Template,
+    "sluice_own": binding.Own,
+    "sluice_route": binding.Route,
+    "sluice_policy": binding.Policy,
+    "sluice_decision": binding.Decision,
+    "sluice_switch_counters": binding.Counters,
+}
+
+
+def test_every_mirror_is_what_the_compiler_makes_of_the_header(tmp_path: Path) -> None:
+    assert structs.differences(CLASSES, tmp_path) == ""
+
+
+def test_a_mirror_that_is_not_is_found(tmp_path: Path) -> None:
+    class Wrong(c.Structure):
+        _fields_ = (*device.LaneInfo._fields_[1:], device.LaneInfo._fields_[0])
+
+    said = structs.differences({"sluice_lane_info": Wrong}, tmp_path)
+    assert "sluice_lane_info.ingress_cycle" in said and "sluice_lane_info.last_cycle" in said
+
+
+def test_what_there_is_not_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        structs.fields("sluice_nothing")
+
+
+@pytest.mark.parametrize(
+    "field", ["size", "version", "layouts", "instruction_size", "packet_size", "outgoing_size", "lane_info_size"]
+)
+def test_a_program_of_another_version_or_of_other_sizes_is_refused(field: str) -> None:
+    library, handle, abi = device.load(), c.c_void_p(), device.CAbi()
+    c.memmove(c.byref(abi), c.byref(device.ABI), c.sizeof(abi))
+    assert library.sluice_device_open_abi(b"functional:", c.byref(handle), c.byref(abi)) == 0
+    library.sluice_device_close(handle)
+    setattr(abi, field, getattr(abi, field) + 1)
+    assert library.sluice_device_open_abi(b"functional:", c.byref(handle), c.byref(abi)) == -errno.EPROTO
+    assert b"build both again" in library.sluice_error_text()
