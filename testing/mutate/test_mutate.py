@@ -120,8 +120,11 @@ def test_arguments_for_equivalence_are_about_lines_that_are_there() -> None:
 
 def test_mutants_that_once_survived_are_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "FOLDER", tmp_path)
-    # That the judges pass without a mutant, other tests show.
-    monkeypatch.setattr(run.Session, "limits", lambda *_: run.Limits(600, 3000))
+    # The usual measurement runs each judge twice.
+    limits = run.Limits(600, 3000)
+    monkeypatch.setattr(
+        run.Session, "_measured", lambda _, judge, tree: limits if run.ask(judge, tree, 0, limits).status == 0 else None
+    )
     mutants = [by_lines(draw.candidates(one["file"]), one["original"], one["mutated"]) for one in FIXED]
     session = run.Session(mutants, lambda file: judges.of_part(file)[:1])
     survivors = [f"{it.file}:{it.line} {it.mutated}" for it in session.run(2) if it.verdict != "killed"]
