@@ -127,6 +127,7 @@ class Limits:
 
 GENEROUS = Limits(3600, 7200)
 LEAST = Limits(30, 120)
+RUNNING: set[int] = set()  # process groups of the judges that run
 
 
 def ask(judge: Judge, tree: Path, number: int, limits: Limits) -> Ran:
@@ -153,7 +154,11 @@ def ask(judge: Judge, tree: Path, number: int, limits: Limits) -> Ran:
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=out, stderr=out, start_new_session=True, preexec_fn=limited
         )
-        status, used = _waited(process.pid, began + limits.wall)
+        RUNNING.add(process.pid)
+        try:
+            status, used = _waited(process.pid, began + limits.wall)
+        finally:
+            RUNNING.discard(process.pid)
     process.returncode = 0  # waited for above, by what tells of its time
     text = log.read_bytes()[-20000:].decode(errors="replace")
     return Ran(status, used.ru_utime + used.ru_stime, time.monotonic() - began, text)
@@ -282,7 +287,8 @@ class Session:
         def one(it: Mutant) -> Verdict | None:
             return self.judge(it) if time.monotonic() < end else None
 
-        with ThreadPoolExecutor(jobs) as pool:
+        pool = ThreadPoolExecutor(jobs)
+        try:
             for done in as_completed([pool.submit(one, it) for it in (self.waiting() if only is None else only)]):
                 verdict = done.result()
                 if verdict is not None:
@@ -290,6 +296,12 @@ class Session:
                     with (FOLDER / "verdicts.jsonl").open("a") as out:
                         out.write(json.dumps(asdict(verdict)) + "\n")
                     yield verdict
+        except BaseException:  # Ctrl-C too: judges are process groups of their own, and would go on
+            pool.shutdown(wait=False, cancel_futures=True)
+            for group in list(RUNNING):
+                _kill(group)
+            raise
+        pool.shutdown()
 
 
 def _failed(text: str, judge: Judge) -> str:

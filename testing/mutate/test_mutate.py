@@ -121,7 +121,7 @@ def test_arguments_for_equivalence_are_about_lines_that_are_there() -> None:
 def test_mutants_that_once_survived_are_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "FOLDER", tmp_path)
     # The usual measurement runs each judge twice.
-    limits = run.Limits(600, 3000)
+    limits = run.Limits(60, 900)
     monkeypatch.setattr(
         run.Session, "_measured", lambda _, judge, tree: limits if run.ask(judge, tree, 0, limits).status == 0 else None
     )
