@@ -96,7 +96,7 @@ async def shares_bytes_and_not_packets_and_leaves_no_gap(dut):
 async def a_packet_of_unknown_length_counts_as_the_largest(dut):
     sources, sink = Sources(dut), Sink(dut, "out", stalls(0.0))
     await start(dut)
-    for _ in range(40):
+    for _ in range(2 * 1500 // DATA_BYTES):
         sources.send(0, bytes(DATA_BYTES), length=0)
     for port in (1, 2):
         for _ in range(8 * MTU_BYTES // 1500):
