@@ -15,6 +15,7 @@ from compiler.frontend.constants import MAX_BITS, Bad, ConstantEvaluator
 from compiler.frontend.parse_expression import C_TYPES
 from compiler.frontend.source import Diagnostics, Note, Span, closest
 
+MAX_CHAIN = 500  # declarations, each of which waits for the next one; all of a longer chain are wrong, with one error
 MAX_ENUM_BITS = 64
 # Keywords of the generated languages: a layout with such a name would not compile there.
 RESERVED_WORDS = """
@@ -184,9 +185,9 @@ class Checker(ConstantEvaluator):
             self._too_deep(self.named[name].name.span)
             return None
 
-    def _too_deep(self, span: Span) -> None:
+    def _too_deep(self, span: Span) -> Bad:
         hint = "declare constants behind those they use, and split long expressions"
-        self.diagnostics.error("E0321", "too many steps lead from here to a value", span, hint)
+        return self.error("E0321", "too many steps lead from here to a value", span, hint)
 
     def _item(self, name: str) -> Item:
         if name in self.done:
@@ -198,6 +199,8 @@ class Checker(ConstantEvaluator):
         if name in self.open:
             cycle = " -> ".join([*self.open[self.open.index(name) :], name])
             raise self.error("E0303", f"'{name}' depends on itself: {cycle}", declaration.name.span, "break the cycle")
+        if len(self.open) == MAX_CHAIN:
+            raise self._too_deep(declaration.name.span)
         self.open.append(name)
         self.done[name] = None
         try:

@@ -5,6 +5,7 @@ packets that must not be."""
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import sluice_layouts as L
 
 from host.python.device import Device
 from shell.sim.hostile import IDENTITY, LANES, LEAST_RATE, NEW_MACS, SIZES, STEP, Day, Judge, checksum, make
+from testing.simulate import GENERATED, ROOT
 
 PACKETS = 4000  # `python -m shell.sim.hostile --packets 100000` is the whole day
 
@@ -21,7 +23,8 @@ PACKETS = 4000  # `python -m shell.sim.hostile --packets 100000` is the whole da
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_packet_is_delivered_whole_or_counted(seed: int) -> None:
     command = [sys.executable, "-m", "shell.sim.hostile", "--packets", str(PACKETS), "--seed", str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{GENERATED}"}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=600)
     assert done.stdout, done.stderr
     tally = json.loads(done.stdout)
     print(tally)

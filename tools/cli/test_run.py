@@ -24,11 +24,13 @@ from host.run.test_run import read as read_capture
 from testing.simulate import GENERATED, ROOT
 from tools.cli.main import app
 
+WIDE = {"COLUMNS": "300"}  # else a long path is broken over lines
+
 
 def sluice_run(folder: Path, *words: str | Path) -> tuple[int, str]:
     """Exit status and everything that it said."""
     (folder / "some.rules").write_text(ROUTES)
-    done = CliRunner().invoke(app, ["run", "--rules", str(folder / "some.rules"), *map(str, words)])
+    done = CliRunner(env=WIDE).invoke(app, ["run", "--rules", str(folder / "some.rules"), *map(str, words)])
     assert done.exception is None or isinstance(done.exception, SystemExit), "no traceback"
     return done.exit_code, " ".join(done.output.replace("│", " ").split())  # without the frame of an error
 
@@ -130,7 +132,7 @@ def test_rules_may_come_from_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     threading.Thread(target=lambda: (tmp_path / "pipe").write_text(ROUTES), daemon=True).start()
     words = ["run", "--rules", tmp_path / "pipe", "--in", capture(tmp_path), "--json"]
-    done = CliRunner().invoke(app, [str(word) for word in words])
+    done = CliRunner(env=WIDE).invoke(app, [str(word) for word in words])
     assert done.exit_code == 0 and json.loads(done.output)["hits"] == 3, done.output
 
 

@@ -12,6 +12,8 @@ from tools.cli import run_program
 from tools.cli.main import app
 from tools.cli.run_program import read_capture, write_capture
 
+WIDE = {"COLUMNS": "300"}  # else a long path is broken over lines
+
 PROGRAM = """
 .element Count <1, 1> {
     .state { ulong count; }
@@ -92,10 +94,12 @@ turns -> to_lane[4]
 """
 PACKETS = [Packet(bytes(n % 251 for n in range(size)), 1_000_000 + size) for size in (60, 64, 65, 100, 101, 128, 1500, 9216)]
 
+WIDE = {"COLUMNS": "300"}  # else a long path is broken over lines
+
 
 def invoke(folder: Path, *words: str) -> tuple[int, str, str]:
     (folder / "p.sl").write_text(PROGRAM)
-    done = CliRunner().invoke(app, ["run", str(folder / "p.sl"), *words])
+    done = CliRunner(env=WIDE).invoke(app, ["run", str(folder / "p.sl"), *words])
     return done.exit_code, done.stdout, done.stderr
 
 
@@ -131,7 +135,7 @@ def test_says_what_is_wrong(tmp_path: Path) -> None:
     assert "takes 2 arguments" in invoke(tmp_path, *given, "--signal", "split.add:1")[2]
     assert "number of packets" in invoke(tmp_path, *given, "--signal", "cnt@soon")[2]
     assert "no target 'gpu'" in invoke(tmp_path, "--target", "gpu", "--in", str(tmp_path / "in.pcap"))[2]
-    assert "one of the two" in CliRunner().invoke(app, ["run", "--in", str(tmp_path / "in.pcap")]).stderr
+    assert "one of the two" in CliRunner(env=WIDE).invoke(app, ["run", "--in", str(tmp_path / "in.pcap")]).stderr
 
 
 @pytest.mark.parametrize("target", ["cpu", "interpreter"])
@@ -143,7 +147,7 @@ Clock :: clock -> Drop<uint> :: ticks
 from_tor -> Drop :: packets
 """)
     words = ["run", str(tmp_path / "p.sl"), "--in", str(tmp_path / "in.pcap"), "--target", target]
-    done = CliRunner().invoke(app, words)
+    done = CliRunner(env=WIDE).invoke(app, words)
     assert done.exit_code == 1
     assert done.stderr.splitlines()[-1] == "run: the program does not come to rest: an element writes without end"
 
