@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow_hash.h"
+#include "flow_words.h"
+#include "hash_index.h"
 
 enum { NONE = -1, WORDS = SLUICE_FLOW_WORDS, LINE = 64 };
 
@@ -41,7 +42,7 @@ struct sluice_flow_model {
     struct model_rule *rules;   // those of mask groups by rule id, then the ternary ones
     bool *used;                 // of the rules, apart: all that a deletion waits for
     struct model_rule *leaving; // was deleted, its memory was asked for, and the next change does the rest; NULL: none
-    struct sluice_flow_index index; // of them by masked key and mask
+    struct sluice_hash_index index; // of them by masked key and mask
 };
 
 static struct model_rule *rule_of(const struct sluice_flow_model *model, uint8_t table_id, uint32_t rule_id) {
@@ -59,7 +60,7 @@ static bool *used_of(const struct sluice_flow_model *model, const struct model_r
 // The next rule of key and mask from the place `*at` in the index on; NULL: none.
 static struct model_rule *next_of(const struct sluice_flow_model *model, uint32_t hash, uint32_t mask,
                                   const uint64_t *key, uint32_t *at) {
-    for (int32_t id; (id = sluice_flow_index_next(&model->index, hash, at)) != NONE;)
+    for (int32_t id; (id = sluice_hash_index_next(&model->index, hash, at)) != NONE;)
         if (model->rules[id].mask == mask && sluice_flow_same(model->rules[id].key, key) &&
             &model->rules[id] != model->leaving)
             return &model->rules[id];
@@ -80,7 +81,7 @@ static uint32_t number_of(struct sluice_flow_model *model, const uint64_t bits[W
 
 static void link_rule(struct sluice_flow_model *model, struct model_rule *rule) {
     struct model_mask *mask = &model->mask[rule->mask];
-    sluice_flow_index_add(&model->index, rule->hash, (int32_t)(rule - model->rules));
+    sluice_hash_index_add(&model->index, rule->hash, (int32_t)(rule - model->rules));
     if (mask->rules++ == 0) {
         mask->position = model->used_count;
         model->masks_used[model->used_count++] = rule->mask;
@@ -89,7 +90,7 @@ static void link_rule(struct sluice_flow_model *model, struct model_rule *rule) 
 
 static void unlink_rule(struct sluice_flow_model *model, const struct model_rule *rule) {
     struct model_mask *mask = &model->mask[rule->mask];
-    sluice_flow_index_remove(&model->index, (int32_t)(rule - model->rules));
+    sluice_hash_index_remove(&model->index, (int32_t)(rule - model->rules));
     if (--mask->rules == 0) {
         uint32_t last = model->masks_used[--model->used_count];
         model->masks_used[mask->position] = last;
@@ -104,8 +105,8 @@ static struct model_rule rule_from(const struct sluice_flow_model *model, const 
     sluice_flow_fold(rule.actions, &op->actions);
     for (unsigned i = 0; i < WORDS; i++)
         rule.key[i] = op->value[i] & model->mask[number].bits[i];
-    rule.hash = sluice_flow_hash(rule.key, rule.mask);
-    sluice_flow_index_fetch(&model->index, rule.hash);
+    rule.hash = sluice_hash_words(rule.key, rule.mask);
+    sluice_hash_index_fetch(&model->index, rule.hash);
     return rule;
 }
 
@@ -156,7 +157,7 @@ static void remove_rule(struct sluice_flow_model *model, struct model_rule *rule
     *used_of(model, rule) = false;
     model->leaving = rule;
     __builtin_prefetch(&rule->last_hit);
-    sluice_flow_index_fetch_rule(&model->index, (int32_t)(rule - model->rules));
+    sluice_hash_index_fetch_record(&model->index, (int32_t)(rule - model->rules));
 }
 
 // What the last deletion left to do.
@@ -243,7 +244,7 @@ bool sluice_flow_model_look(const struct sluice_flow_model *model, const uint8_t
         uint32_t mask = model->masks_used[n];
         for (unsigned i = 0; i < WORDS; i++)
             masked[i] = words[i] & model->mask[mask].bits[i];
-        uint32_t hash = sluice_flow_hash(masked, mask);
+        uint32_t hash = sluice_hash_words(masked, mask);
         uint32_t at = hash;
         while ((rule = next_of(model, hash, mask, masked, &at)))
             if (is_better(model, rule, best))
@@ -300,7 +301,7 @@ struct sluice_flow_model *sluice_flow_model_new(uint32_t groups, uint32_t group_
     model->masks_used = calloc(masks, sizeof *model->masks_used);
     model->rules = aligned_alloc(LINE, rules * sizeof *model->rules);
     model->used = calloc(rules, sizeof *model->used);
-    int no_index = sluice_flow_index_new(&model->index, rules);
+    int no_index = sluice_hash_index_new(&model->index, rules);
     if (!model->group || !model->mask || !model->masks_used || !model->rules || !model->used || no_index) {
         sluice_flow_model_free(model);
         return NULL;
@@ -317,7 +318,7 @@ void sluice_flow_model_free(struct sluice_flow_model *model) {
     free(model->masks_used);
     free(model->rules);
     free(model->used);
-    free(model->index.slots);
+    sluice_hash_index_free(&model->index);
     free(model);
 }
 

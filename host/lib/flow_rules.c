@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow_hash.h"
+#include "flow_words.h"
+#include "hash_index.h"
 #include "sluice/sluice.h"
 
 enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS, LITTLE_ROOM = 4, WORTHWHILE = 2, LINE = 64 };
@@ -31,6 +32,7 @@ struct rule {
     uint32_t version; // odd while it changes; for threads that read places meanwhile
 };
 _Static_assert(sizeof(struct rule) == 2 * LINE, "two cache lines");
+_Static_assert((int)SLUICE_FLOW_WORDS == (int)SLUICE_HASH_WORDS, "keys are hashed whole");
 
 struct mask {
     uint64_t bits[WORDS];
@@ -57,7 +59,7 @@ struct sluice_flow_rules {
     struct mask *mask;
     int32_t recent;                 // mask of the last new rule
     struct place *places;           // the groups, then the TCAM
-    struct sluice_flow_index index; // of the rules by value and mask
+    struct sluice_hash_index index; // of the rules by value and mask
     struct ids handles, ids[2];
 };
 
@@ -302,7 +304,7 @@ static int check(const struct sluice_flow_rules *rules, const struct rule *rule,
     if (rule->mask == NONE)
         return 0;
     uint32_t at = rule->hash;
-    for (int32_t id; (id = sluice_flow_index_next(&rules->index, rule->hash, &at)) != NONE;) {
+    for (int32_t id; (id = sluice_hash_index_next(&rules->index, rule->hash, &at)) != NONE;) {
         const struct rule *other = &rules->rules[id];
         if (other->mask == rule->mask && other->rule_priority == rule->rule_priority &&
             sluice_flow_same(other->value, rule->value))
@@ -327,7 +329,7 @@ static int no_room(const struct sluice_flow_rules *rules, int32_t mask) {
 static void keep(struct sluice_flow_rules *rules, int handle, struct rule *rule,
                  const struct sluice_flow_operation *op) {
     sluice_flow_fold(rule->actions, &op->actions);
-    sluice_flow_index_add(&rules->index, rule->hash, handle);
+    sluice_hash_index_add(&rules->index, rule->hash, handle);
     rules->mask[rule->mask].rules++;
     struct rule *kept = &rules->rules[handle];
     memcpy(kept->value, rule->value, sizeof kept->value);
@@ -362,9 +364,9 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
         rule.value[i] &= bits[i];
     const struct mask *recent = &rules->mask[rules->recent]; // most rules have the mask of the one before
     bool is_recent = recent->rules && sluice_flow_same(recent->bits, bits);
-    uint32_t mask_hash = is_recent ? recent->hash : sluice_flow_hash(bits, 0);
-    rule.hash = sluice_flow_hash(rule.value, mask_hash);
-    sluice_flow_index_fetch(&rules->index, rule.hash);
+    uint32_t mask_hash = is_recent ? recent->hash : sluice_hash_words(bits, 0);
+    rule.hash = sluice_hash_words(rule.value, mask_hash);
+    sluice_hash_index_fetch(&rules->index, rule.hash);
     memcpy(op.value, rule.value, sizeof op.value);
     memcpy(op.mask, bits, sizeof op.mask);
     rule.mask = is_recent ? rules->recent : find_mask(rules, bits, mask_hash);
@@ -415,7 +417,7 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return -ENOENT;
-    sluice_flow_index_fetch_rule(&rules->index, handle);
+    sluice_hash_index_fetch_record(&rules->index, handle);
     struct sluice_flow_operation op; // a deletion reads no more of it, and all of it is large
     op.table_id = rule->table_id;
     op.group = rule->group;
@@ -424,7 +426,7 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     int result = run(rules, SLUICE_INSTRUCTION_DELETE, &op);
     if (result)
         return sluice_fail(result, "the flow table refused the deletion of rule %d", handle);
-    sluice_flow_index_remove(&rules->index, handle);
+    sluice_hash_index_remove(&rules->index, handle);
     unlink_place(rules, rule);
     rules->mask[rule->mask].rules--;
     give(&rules->ids[op.table_id], op.rule_id);
@@ -488,7 +490,7 @@ static void set_unread(struct sluice_flow_rules *rules) {
 }
 
 static void reset(struct sluice_flow_rules *rules) {
-    sluice_flow_index_clear(&rules->index);
+    sluice_hash_index_clear(&rules->index);
     for (uint32_t i = 0; i < rules->limit; i++) {
         begin_change(&rules->rules[i]);
         rules->rules[i].mask = NONE;
@@ -525,7 +527,7 @@ struct sluice_flow_rules *sluice_flow_rules_new(const struct sluice_flow_table *
     rules->base = calloc(rules->limit, sizeof *rules->base);
     rules->mask = calloc(rules->masks, sizeof *rules->mask);
     rules->places = calloc(table->groups + 1, sizeof *rules->places);
-    int no_index = sluice_flow_index_new(&rules->index, rules->limit);
+    int no_index = sluice_hash_index_new(&rules->index, rules->limit);
     rules->handles.free = calloc(rules->limit, sizeof(uint32_t));
     rules->ids[SLUICE_TABLE_HASHED].free = calloc(hashed, sizeof(uint32_t));
     rules->ids[SLUICE_TABLE_TERNARY].free = calloc(table->ternary_entries, sizeof(uint32_t));
@@ -548,7 +550,7 @@ void sluice_flow_rules_free(struct sluice_flow_rules *rules) {
     free(rules->base);
     free(rules->mask);
     free(rules->places);
-    free(rules->index.slots);
+    sluice_hash_index_free(&rules->index);
     free(rules->handles.free);
     free(rules->ids[SLUICE_TABLE_HASHED].free);
     free(rules->ids[SLUICE_TABLE_TERNARY].free);

@@ -8,9 +8,9 @@
 #include <endian.h>
 #include <stdbool.h>
 
-#include "flow_hash.h"
 #include "flow_mirror.h"
 #include "flow_table.h"
+#include "flow_words.h"
 #include "switch.h"
 #include "transport.h"
 

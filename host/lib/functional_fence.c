@@ -3,7 +3,7 @@
 // rule matches goes to the host all the same while an earlier packet of its flow is still on its way through the host.
 #include <errno.h>
 
-#include "flow_hash.h"
+#include "flow_words.h"
 #include "functional.h"
 
 enum { LANES = 8, HASH_BITS = 9, TURN = 11, WORD = 64 };

@@ -7,21 +7,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash_index.h"
+
 enum { WORDS = SLUICE_INSTRUCTION_BYTES / 4, POLLS = 100000, NO_RULE = -1 };
 enum { STATUS_READY = 1, STATUS_FREE_SHIFT = 8, STATUS_WAITING_SHIFT = 16 };
 
 struct stored_rule {
     uint8_t value[SLUICE_KEY_BYTES], mask[SLUICE_KEY_BYTES];
     uint16_t edits[SLUICE_ACTION_SLOTS]; // edit-data entries it holds
-    int32_t next;                        // in its hash chain
     uint16_t rule_priority;
     bool used;
 };
 
 struct stored_table {
-    struct stored_rule *rules; // by rule id
-    int32_t *chains;           // heads, by hash of the key
-    uint32_t entries, used, hint, buckets, key_bits;
+    struct stored_rule *rules;      // by rule id
+    struct sluice_hash_index index; // of them by key
+    uint32_t entries, used, hint, key_bits;
 };
 
 struct sluice_rule_store {
@@ -34,16 +35,12 @@ struct sluice_rule_store {
 };
 
 static uint32_t hash_key(const uint8_t *value, const uint8_t *mask, uint16_t rule_priority) {
-    uint32_t hash = 2166136261U ^ rule_priority;
+    uint8_t masked[SLUICE_KEY_BYTES];
     for (unsigned i = 0; i < SLUICE_KEY_BYTES; i++)
-        hash = (hash ^ (uint32_t)(value[i] & mask[i]) ^ (uint32_t)mask[i] << 8) * 16777619U;
-    return hash ^ hash >> 15;
+        masked[i] = value[i] & mask[i];
+    return sluice_hash_bytes(masked, sizeof masked, sluice_hash_bytes(mask, SLUICE_KEY_BYTES, rule_priority));
 }
-
-static int32_t *chain_of(const struct stored_table *table, const uint8_t *value, const uint8_t *mask,
-                         uint16_t rule_priority) {
-    return &table->chains[hash_key(value, mask, rule_priority) & (table->buckets - 1)];
-}
+_Static_assert(SLUICE_KEY_BYTES <= SLUICE_HASH_WORDS * sizeof(uint64_t), "a key is hashed whole");
 
 static bool same_key(const struct stored_rule *rule, const struct ofu_rule *other) {
     if (rule->rule_priority != other->rule_priority)
@@ -55,38 +52,34 @@ static bool same_key(const struct stored_rule *rule, const struct ofu_rule *othe
 }
 
 static int32_t find_key(const struct stored_table *table, const struct ofu_rule *rule) {
-    int32_t id = *chain_of(table, rule->value, rule->mask, rule->rule_priority);
-    while (id != NO_RULE && !same_key(&table->rules[id], rule))
-        id = table->rules[id].next;
+    uint32_t hash = hash_key(rule->value, rule->mask, rule->rule_priority), at = hash;
+    int32_t id;
+    while ((id = sluice_hash_index_next(&table->index, hash, &at)) != NO_RULE)
+        if (same_key(&table->rules[id], rule))
+            break;
     return id;
 }
 
 static void link_rule(struct stored_table *table, uint32_t id, const struct ofu_rule *from, const uint16_t *edits) {
     struct stored_rule *rule = &table->rules[id];
-    int32_t *chain = chain_of(table, from->value, from->mask, from->rule_priority);
     memcpy(rule->value, from->value, sizeof rule->value);
     memcpy(rule->mask, from->mask, sizeof rule->mask);
     memcpy(rule->edits, edits, sizeof rule->edits);
     rule->rule_priority = from->rule_priority;
     rule->used = true;
-    rule->next = *chain;
-    *chain = (int32_t)id;
+    sluice_hash_index_add(&table->index, hash_key(from->value, from->mask, from->rule_priority), (int32_t)id);
     table->used++;
 }
 
 static void unlink_rule(struct stored_table *table, uint32_t id) {
-    struct stored_rule *rule = &table->rules[id];
-    int32_t *at = chain_of(table, rule->value, rule->mask, rule->rule_priority);
-    while (*at != (int32_t)id)
-        at = &table->rules[*at].next;
-    *at = rule->next;
-    rule->used = false;
+    sluice_hash_index_remove(&table->index, (int32_t)id);
+    table->rules[id].used = false;
     table->used--;
 }
 
 static void free_table(struct stored_table *table) {
     free(table->rules);
-    free(table->chains);
+    sluice_hash_index_free(&table->index);
     memset(table, 0, sizeof *table);
 }
 
@@ -101,13 +94,9 @@ void sluice_rule_store_free(struct sluice_rule_store *store) {
 static int make_table(struct stored_table *table, uint32_t entries, uint32_t key_bits) {
     table->entries = entries;
     table->key_bits = key_bits;
-    for (table->buckets = 16; table->buckets < entries; table->buckets *= 2)
-        ;
     table->rules = calloc(entries ? entries : 1, sizeof *table->rules);
-    table->chains = malloc(table->buckets * sizeof *table->chains);
-    if (!table->rules || !table->chains)
+    if (!table->rules || sluice_hash_index_new(&table->index, entries))
         return sluice_fail(-ENOMEM, "no memory for %u rules", entries);
-    memset(table->chains, 0xff, table->buckets * sizeof *table->chains);
     return 0;
 }
 

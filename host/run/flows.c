@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS_PER_ENTRY = 4, BATCH = 64, SAMPLE = 32, VICTIMS = 8, EXPIRE_SAMPLE = 16 };
+#include "hash_index.h"
+
+enum { NO_FLOW = -1, LEAST_FLOWS = 1024, FLOWS_PER_ENTRY = 4, WAITING_ROOM = 4096 };
+enum { BATCH = 64, SAMPLE = 32, VICTIMS = 8, EXPIRE_SAMPLE = 16 };
 enum state { FREE = 0, COUNTED, WAITING, INSTALLED, REFUSED };
 
 struct flow {
@@ -21,24 +24,28 @@ struct flow {
 struct flows {
     struct sluice_device *device;
     struct sluice_policy policy;
-    struct flow *slots;
-    uint32_t mask, filled;
-    uint32_t *by_rule[2]; // rule id to slot + 1, 0 where there is none
+    uint32_t limit;                 // flows known at once
+    struct flow *flow;              // by number
+    struct sluice_hash_index index; // of them by table and key
+    uint32_t *spare, spares;        // a stack of numbers that are free
+    uint32_t *by_rule[2];           // rule id to flow + 1, 0 where there is none
     uint32_t entries[2], used[2], hand[2], key_bits[2];
-    uint32_t *waiting, waiting_count, waiting_room;
+    uint32_t *waiting, waiting_count;
     uint32_t deletions; // so far; a refused flow is tried again once there were more
 };
 
 static uint32_t hash(const uint8_t *key, uint8_t table_id) {
-    uint64_t value = 14695981039346656037ULL ^ table_id;
-    for (unsigned i = 0; i < SLUICE_FIVE_TUPLE6_BYTES; i++)
-        value = (value ^ key[i]) * 1099511628211ULL;
-    return (uint32_t)(value ^ value >> 32);
+    return sluice_hash_bytes(key, SLUICE_FIVE_TUPLE6_BYTES, table_id);
+}
+
+static void remove_flow(struct flows *it, uint32_t number) {
+    sluice_hash_index_remove(&it->index, (int32_t)number);
+    it->flow[number].state = FREE;
+    it->spare[it->spares++] = number;
 }
 
 struct flows *flows_new(struct sluice_device *device, const struct sluice_policy *policy) {
     struct flows *it = calloc(1, sizeof *it);
-    uint32_t slots = 1024;
     if (!it)
         return NULL;
     it->device = device;
@@ -51,14 +58,18 @@ struct flows *flows_new(struct sluice_device *device, const struct sluice_policy
         if (!it->by_rule[table])
             goto failed;
     }
-    while (slots < (it->entries[0] + it->entries[1]) * SLOTS_PER_ENTRY)
-        slots *= 2;
-    it->mask = slots - 1;
-    it->slots = calloc(slots, sizeof *it->slots);
-    it->waiting_room = 4096;
-    it->waiting = malloc(it->waiting_room * sizeof *it->waiting);
-    if (it->slots && it->waiting)
-        return it;
+    it->limit = (it->entries[0] + it->entries[1]) * FLOWS_PER_ENTRY;
+    it->limit = it->limit < LEAST_FLOWS ? LEAST_FLOWS : it->limit;
+    it->flow = calloc(it->limit, sizeof *it->flow);
+    it->spare = calloc(it->limit, sizeof *it->spare);
+    it->waiting = calloc(WAITING_ROOM, sizeof *it->waiting);
+    if (!it->flow || !it->spare || !it->waiting || sluice_hash_index_new(&it->index, it->limit))
+        goto failed;
+    while (it->spares < it->limit) {
+        it->spare[it->spares] = it->limit - 1 - it->spares;
+        it->spares++;
+    }
+    return it;
 failed:
     flows_free(it);
     return NULL;
@@ -69,58 +80,59 @@ void flows_free(struct flows *flows) {
         return;
     free(flows->by_rule[0]);
     free(flows->by_rule[1]);
-    free(flows->slots);
+    free(flows->flow);
+    free(flows->spare);
+    sluice_hash_index_free(&flows->index);
     free(flows->waiting);
     free(flows);
 }
 
-// The slot of a key, or the free one where it would go.
-static uint32_t slot_of(const struct flows *it, const uint8_t *key, uint8_t table_id) {
-    uint32_t slot = hash(key, table_id) & it->mask;
-    while (it->slots[slot].state != FREE &&
-           (it->slots[slot].table_id != table_id || memcmp(it->slots[slot].key, key, sizeof it->slots[slot].key) != 0))
-        slot = (slot + 1) & it->mask;
-    return slot;
+// The number of a flow that is known, or NO_FLOW.
+static int32_t find_flow(const struct flows *it, const uint8_t *key, uint8_t table_id) {
+    uint32_t key_hash = hash(key, table_id), at = key_hash;
+    int32_t number;
+    while ((number = sluice_hash_index_next(&it->index, key_hash, &at)) != NO_FLOW)
+        if (it->flow[number].table_id == table_id &&
+            memcmp(it->flow[number].key, key, sizeof it->flow[number].key) == 0)
+            break;
+    return number;
 }
 
-// Flows that have no rule are forgotten when the table of flows is three quarters full.
+// Forgets the flows that have no rule and do not wait for one.
 static void forget(struct flows *it) {
-    struct flow *old = it->slots, *fresh = calloc(it->mask + 1U, sizeof *fresh);
-    if (!fresh)
-        return; // full: new flows are not counted until something is forgotten
-    it->slots = fresh;
-    it->filled = 0;
-    for (uint32_t i = 0; i <= it->mask; i++) {
-        if (old[i].state != INSTALLED)
-            continue;
-        uint32_t slot = slot_of(it, old[i].key, old[i].table_id);
-        fresh[slot] = old[i];
-        it->by_rule[old[i].table_id][old[i].rule_id] = slot + 1;
-        it->filled++;
-    }
-    free(old);
+    for (uint32_t number = 0; number < it->limit; number++)
+        if (it->flow[number].state == COUNTED || it->flow[number].state == REFUSED)
+            remove_flow(it, number);
+}
+
+// A flow that is not known yet; NO_FLOW: there is no room. Others are forgotten for it, but not while flows wait: those
+// could fill the table, and each new flow would search it in vain.
+static int32_t add_flow(struct flows *it, const uint8_t *key, uint8_t table_id) {
+    if (it->spares == 0 && it->waiting_count == 0)
+        forget(it);
+    if (it->spares == 0)
+        return NO_FLOW;
+    uint32_t number = it->spare[--it->spares];
+    it->flow[number] = (struct flow){.table_id = table_id, .state = COUNTED};
+    memcpy(it->flow[number].key, key, sizeof it->flow[number].key);
+    sluice_hash_index_add(&it->index, hash(key, table_id), (int32_t)number);
+    return (int32_t)number;
 }
 
 int flows_seen(struct flows *it, const struct sluice_decision *decision) {
-    if (it->filled > it->mask / 4 * 3 && it->waiting_count == 0)
-        forget(it);
-    if (it->filled > it->mask / 8 * 7 || it->waiting_count == it->waiting_room)
+    if (it->waiting_count == WAITING_ROOM)
         return 0;
-    uint32_t slot = slot_of(it, decision->key, decision->table_id);
-    struct flow *flow = &it->slots[slot];
-    if (flow->state == FREE) {
-        memcpy(flow->key, decision->key, sizeof flow->key);
-        flow->table_id = decision->table_id;
-        flow->state = COUNTED;
-        it->filled++;
-    }
+    int32_t number = find_flow(it, decision->key, decision->table_id);
+    if (number == NO_FLOW && (number = add_flow(it, decision->key, decision->table_id)) == NO_FLOW)
+        return 0;
+    struct flow *flow = &it->flow[number];
     if (flow->state == REFUSED && flow->packets != it->deletions)
         flow->state = COUNTED; // `packets` of a refused flow holds the deletions there had been
     if (flow->state != COUNTED || ++flow->packets < it->policy.offload_after)
         return 0;
     flow->actions = decision->acl_verdict;
     flow->state = WAITING;
-    it->waiting[it->waiting_count++] = slot;
+    it->waiting[it->waiting_count++] = (uint32_t)number;
     return 1;
 }
 
@@ -143,7 +155,7 @@ static int delete_rule(struct flows *it, uint8_t table, uint32_t rule_id) {
     int result = sluice_rule_ops(it->device, SLUICE_ELEMENT_EXACT, &istr);
     if (result)
         return result;
-    struct flow *flow = &it->slots[it->by_rule[table][rule_id] - 1];
+    struct flow *flow = &it->flow[it->by_rule[table][rule_id] - 1];
     flow->state = COUNTED;
     flow->packets = 0;
     it->by_rule[table][rule_id] = 0;
@@ -199,20 +211,20 @@ static int evict(struct flows *it, uint8_t table, uint32_t now, struct sluice_ru
     return 0;
 }
 
-static int install(struct flows *it, const uint32_t *slots, uint32_t count, struct sluice_run_result *report) {
+static int install(struct flows *it, const uint32_t *numbers, uint32_t count, struct sluice_run_result *report) {
     struct ofu_istr rules[BATCH];
     int results[BATCH];
     for (uint32_t i = 0; i < count; i++)
-        make_rule(it, &it->slots[slots[i]], &rules[i]);
+        make_rule(it, &it->flow[numbers[i]], &rules[i]);
     int failed = sluice_rule_ops_many(it->device, SLUICE_ELEMENT_EXACT, rules, count, results);
     if (failed < 0)
         return failed;
     for (uint32_t i = 0; i < count; i++) {
-        struct flow *flow = &it->slots[slots[i]];
+        struct flow *flow = &it->flow[numbers[i]];
         if (results[i] == 0) {
             flow->state = INSTALLED;
             flow->rule_id = rules[i].rule.id;
-            it->by_rule[flow->table_id][flow->rule_id] = slots[i] + 1;
+            it->by_rule[flow->table_id][flow->rule_id] = numbers[i] + 1;
             it->used[flow->table_id]++;
             report->installed++;
         } else if (results[i] == -ENOSPC) {
@@ -232,7 +244,7 @@ int flows_install(struct flows *it, uint32_t now, struct sluice_run_result *repo
     while (done < it->waiting_count && result == 0) {
         uint32_t count = it->waiting_count - done < BATCH ? it->waiting_count - done : BATCH, wanted[2] = {0};
         for (uint32_t i = 0; i < count; i++)
-            wanted[it->slots[it->waiting[done + i]].table_id]++;
+            wanted[it->flow[it->waiting[done + i]].table_id]++;
         for (uint8_t table = 0; table < 2 && result == 0; table++)
             while (result == 0 && it->used[table] && it->used[table] + wanted[table] > it->entries[table])
                 result = evict(it, table, now, report);

@@ -24,6 +24,7 @@ DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_
 NATIVE = ("compiler/tests/test_native.py",)
 IN_C = {
     "host/lib": (
+        "host/lib/test_hash_index.py",
         "host/lib/test_flow_model.py",
         "host/lib/test_flow_rules.py",
         "host/lib/test_functional.py",
