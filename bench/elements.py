@@ -15,6 +15,7 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,14 @@ from rich.table import Table
 
 from bench import golden
 from bench.compiled import Rate, Streams, compiled_or_error, elements, elements_of, flits, rates
+from bench.markdown import table as written
 from bench.updates import frames
 from compiler.certificate import certify, parts, verdict
 from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.native import has_native, native, with_parts
 from testing.simulate import ROOT, TOOLCHAIN
+from tools.synth import ledger
 from tools.synth.flow import SynthesisError
 from tools.synth.generated import area_of, fmax_of, has_fmax
 
@@ -81,7 +84,7 @@ def streams(element: typed.Element, tokens: int) -> Streams:
     }
 
 
-def rows(log: Log, paths: Sequence[Path], tokens: int = TOKENS, area: bool = True, fmax: bool = False) -> list[Row]:
+def rows(log: Log, paths: Sequence[Path], tokens: int = TOKENS, area: bool = True, fmax: bool = False, jobs: int = 1) -> list[Row]:
     """One row an element, that of the empty element first; `missing` says why figures are not there."""
     chosen = [(path, e) for path in paths for e in elements(path) if e.source_name.lower() == path.stem]
     found: list[Row] = []
@@ -91,7 +94,8 @@ def rows(log: Log, paths: Sequence[Path], tokens: int = TOKENS, area: bool = Tru
         row: Row = {"element": element.source_name, "clicknp": CLICKNP.get(element.source_name)}
         found.append(row | ({"missing": error} if compiled is None else _speed(log, compiled, tokens)))
         sizes.append(functools.partial(_size, log, compiled, path, fmax) if compiled is not None and area else dict)
-    return [row | size() for row, size in zip(found, sizes, strict=True)]
+    with ThreadPoolExecutor(jobs) as pool:  # the work is in the tools' processes
+        return [row | size for row, size in zip(found, pool.map(lambda make: make(), sizes), strict=True)]
 
 
 def _speed(log: Log, compiled: Compiled, tokens: int) -> Row:
@@ -117,7 +121,7 @@ def _size(log: Log, compiled: Compiled, path: Path | None, fmax: bool) -> Row:
     row["ecp5"] |= _fmax(log, _fitting(compiled, path, "ecp5"), fmax)
     row["ecp5"]["size"] = FITTING[name][1] if name in FITTING else "full"
     row["native"] = _native(log, compiled, row["xcup"])
-    row["changed"] = golden.compared(name, row["xcup"])
+    row["changed"] = golden.compared(name, row["xcup"], row["ecp5"] if fmax else None)
     return row
 
 
@@ -204,15 +208,20 @@ def _fmax(log: Log, compiled: Compiled, wanted: bool) -> Row:
         return {"fmax_missing": str(error)}
 
 
-def measure(log: Log, peers: bool = True, fmax: bool = False, bless: bool = False) -> dict[str, Any]:
+def measure(log: Log, peers: bool = True, fmax: bool = False, bless: bool = False, jobs: int = 1) -> dict[str, Any]:
     """All figures; the peer is a published table, and is always there. `bless`: areas are as they are to be."""
     del peers
-    found = rows(log, library(), fmax=fmax)
+    found = rows(log, library(), fmax=fmax, jobs=jobs)
     if bless:
-        golden.write(
-            {row["element"]: {kind: row[kind] for kind in ("ii", "depth", "clock_mhz", "xcup") if kind in row} for row in found}
-        )
-    return {"clocks_mhz": CLOCKS_MHZ, "tokens": TOKENS, "elements": found}
+        golden.write({row["element"]: _golden(row) for row in found})
+    return {"clocks_mhz": CLOCKS_MHZ, "tokens": TOKENS, "elements": found, "ledger": ledger.used}
+
+
+def _golden(row: Row) -> Row:
+    """What is to stay as it is."""
+    kept: Row = {kind: row[kind] for kind in ("ii", "depth", "clock_mhz", "xcup") if kind in row}
+    mhz = row.get("ecp5", {}).get("fmax_mhz")
+    return kept if mhz is None else {**kept, "fmax_mhz": mhz}
 
 
 def show(result: dict[str, Any], console: Console) -> None:
@@ -231,3 +240,34 @@ def show(result: dict[str, Any], console: Console) -> None:
     console.print(table)
     for text in (text for row in result["elements"] for text in row.get("changed", [])):
         console.print(f"[yellow]{text}[/]; if that is as it should be: ./sluice bench elements --bless")
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The tables of the docs: all elements, and those with a native body."""
+    rows, over = [], []
+    for row in result["elements"]:
+        xcup, ecp5, peer = row.get("xcup", {}), row.get("ecp5", {}), row["clicknp"]
+        size = f" ({ecp5['size']})" if ecp5.get("size", "full") != "full" else ""
+        figures = [row.get("ii"), row.get("depth"), verdict(row["certificate"], row["ii"]) if "certificate" in row else None]
+        figures += [row.get("tokens_per_cycle"), _three(xcup)]
+        clock = f"{ecp5['fmax_mhz']:.0f}{size}" if "fmax_mhz" in ecp5 else None
+        rows.append((row["element"], *figures, clock, f"{peer['delay_cycles']}, {peer['mhz']:g}" if peer else None))
+        if ratio := (row.get("native") or {}).get("generated_over_native"):
+            over.append(
+                (
+                    row["element"],
+                    _three(xcup),
+                    _three(row["native"]),
+                    ", ".join("-" if one is None else f"{one:g}" for one in ratio.values()),
+                )
+            )
+    area = "UltraScale+ LUT / FF / BRAM36"
+    heads = ("element", "II", "stages", "certified", "tokens a cycle", area, "ECP5-5G MHz", "ClickNP: cycles, MHz")
+    return {
+        "elements": written(heads, rows),
+        "elements-native": written(("element", f"generated: {area}", "native body", "generated over native"), over),
+    }
+
+
+def _three(area: Row) -> str | None:
+    return f"{area['lut']} / {area['ff']} / {area['bram']:g}" if "lut" in area else None

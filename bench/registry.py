@@ -58,9 +58,13 @@ class Bench:
 
     name: str
     help: str
-    minutes: float
+    minutes: float  # the limit
+    usual: float  # minutes, where the machine is quiet and nothing is kept
     command: tuple[str, ...] = ()  # empty: a module of this folder
+    options: tuple[str, ...] = ()  # of the module
+    keeps: tuple[str, ...] = ()  # folders of build/ whose figures it finds again by content
     page: str | None = None
+    tables: str | None = None  # the module that makes the tables, where it is not that of this folder
     aims: tuple[Aim, ...] = ()
 
     def missed(self, result: dict[str, Any]) -> list[str]:
@@ -74,7 +78,9 @@ def read(file: Path = FILE) -> dict[str, Bench]:
     def aim(given: dict[str, Any]) -> Aim:
         return Aim(**{"equals" if key == "is" else key: value for key, value in given.items()})
 
-    return {
-        name: Bench(name, **{**one, "command": tuple(one.get("command", ())), "aims": tuple(map(aim, one.get("aims", ())))})
-        for name, one in tomllib.loads(file.read_text()).items()
-    }
+    def bench(name: str, given: dict[str, Any]) -> Bench:
+        plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        plain["aims"] = tuple(map(aim, given.get("aims", ())))
+        return Bench(name, **plain)
+
+    return {name: bench(name, given) for name, given in tomllib.loads(file.read_text()).items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from bench import forward, rules
+from bench import every, forward, rules
 from bench.forward.device import rows
 from bench.rules.library import measure as measure_library
 
@@ -26,6 +26,8 @@ def test_every_table_forwards_a_flit_in_every_cycle_and_the_right_bytes(tmp_path
     assert {row["size"] for row in found if row["version"] == 6} == {66, 200}, "IPv6 has no smaller packet"
     result = {"rows": found, "rate_clock_mhz": 200.0, "peers": {"testpmd_mac": {"missing": "not here"}}}
     forward.plot(result, tmp_path)
+    written = forward.tables({**result, "wrong_packets": 0, "missed_packets": 0})
+    assert set(written) == every.places("forward") and written["forward-peers"] == "Not measured: testpmd_mac: not here."
     assert (tmp_path / "forward.svg").stat().st_size > 10_000
 
 

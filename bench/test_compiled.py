@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench import elements as library
-from bench import updates
+from bench import every, updates
 from bench.compiled import Rate, elements, fastest, flits, rates
 from compiler.compile import Compiled
 
@@ -58,5 +58,7 @@ def test_elements_of_the_library_take_a_token_a_cycle(tmp_path: Path, monkeypatc
     for row in found:
         assert row["certificate"]["certified"]
         assert (row["ii"], row["tokens_per_cycle"], row["bytes_per_cycle"], row["disagreement"]) == (1, 1.0, 64.0, "")
+    written = library.tables({"elements": found})
+    assert set(written) == every.places("elements") and "| Mux | 1 | 1 | yes | 1.0 | - | - | - |" in written["elements"]
     monkeypatch.setattr(library, "rates", lambda *_: pytest.fail("a figure that is kept is not measured again"))
     assert library.rows(lambda _: None, paths, tokens=100, area=False) == found

@@ -30,6 +30,7 @@ TOML = """
 [fake]
 help = "a small one"
 minutes = 1
+usual = 0.5
 page = "page.md"
 command = ["{python}", "program.py", "fake"]
 aims = [
@@ -52,8 +53,12 @@ def benches(tree: Path, least: float = 5, more: str = "") -> dict[str, registry.
     return registry.read(tree / "benches.toml")
 
 
-def tables(name: str, result: dict[str, Any]) -> dict[str, str]:
-    return {name: f"| rate |\n| --- |\n| {result['rate']} |"}
+def quiet(text: str) -> None:
+    """No progress."""
+
+
+def tables(bench: registry.Bench, result: dict[str, Any]) -> dict[str, str]:
+    return {bench.name: f"| rate |\n| --- |\n| {result['rate']} |"}
 
 
 def test_aims_name_figures_and_what_they_must_be() -> None:
@@ -69,10 +74,10 @@ def test_aims_name_figures_and_what_they_must_be() -> None:
 
 def test_a_run_goes_on_where_it_was_stopped(tree: Path) -> None:
     for _ in range(2):
-        results, missed = every.run(benches(tree), "abc", tree / "kept", lambda text: None, tree)
+        results, missed = every.run(benches(tree), every.Store(tree / "kept", "abc"), quiet, tree)
         assert missed == [] and results["fake"]["commit"] == "abc" and results["fake"]["rate"] == 5
     assert (tree / "runs").read_text() == "fake\n"
-    every.run(benches(tree), "def", tree / "kept", lambda text: None, tree)
+    every.run(benches(tree), every.Store(tree / "kept", "def"), quiet, tree)
     assert (tree / "runs").read_text() == "fake\nfake\n", "another commit is measured again"
 
 
@@ -81,25 +86,99 @@ def test_what_fails_or_takes_too_long_is_missed_and_the_others_are_run(tree: Pat
 [slow]
 help = "sleeps"
 minutes = 0.002
+usual = 1
 command = ["{python}", "-c", "import time; time.sleep(60)"]
 [broken]
 help = "ends with 3"
 minutes = 1
+usual = 0.5
 command = ["{python}", "-c", "raise SystemExit(3)"]
 [silent]
 help = "says nothing"
 minutes = 1
+usual = 0.5
 command = ["{python}", "-c", ""]
 """
-    results, missed = every.run(benches(tree, more=more), "abc", tree / "kept", lambda text: None, tree)
+    results, missed = every.run(benches(tree, more=more), every.Store(tree / "kept", "abc"), quiet, tree)
     assert list(results) == ["fake"]
     assert [text.split(":")[0] for text in missed] == ["slow", "broken", "silent"]
     assert "not done after 0.002 minutes" in missed[0] and "status 3" in missed[1] and "no JSON" in missed[2]
 
 
+def test_a_benchmark_that_ends_with_a_status_keeps_its_figures_in_this_run_only(tree: Path) -> None:
+    more = """
+[grown]
+help = "prints figures, and ends with 1"
+minutes = 1
+usual = 1
+command = ["{python}", "-c", "print(5); import json; raise SystemExit(1)"]
+[worse]
+help = "the same with a dictionary"
+minutes = 1
+usual = 1
+command = ["{python}", "-c", "print(dict()); raise SystemExit(1)"]
+"""
+    store = every.Store(tree / "kept", "abc")
+    results, missed = every.run(benches(tree, more=more), store, quiet, tree)
+    assert missed == ["grown: it ended with status 1", "worse: it ended with status 1"]
+    assert results["grown"]["rows"] == 5 and results["worse"]["status"] == 1
+    assert store.find("fake") and store.find("worse") is None
+
+
+def test_fresh_figures_are_made_without_those_that_are_kept_until_all_are_there(tree: Path) -> None:
+    more = """
+keeps = ["things"]
+[switch]
+help = "tells whether it may use the ledger"
+minutes = 1
+usual = 1
+command = ["{python}", "-c", "import os, json; print(json.dumps(dict(ledger=os.environ.get('SLUICE_LEDGER'))))"]
+"""
+    found, store = benches(tree, more=more), every.Store(tree / "kept", "abc")
+    assert every.run(found, store, quiet, tree)[0]["switch"]["ledger"] is None
+    (tree / "build" / "things").mkdir(parents=True)
+    for one in found.values():
+        store.forget(one, tree / "build")
+    assert list((tree / "build").iterdir()) == []
+    for _ in range(2):
+        assert every.run(found, store, quiet, tree)[0]["switch"]["ledger"] == "no"
+    assert (tree / "runs").read_text() == "fake\nfake\n"
+    assert every.run(found, every.Store(tree / "kept", "def"), quiet, tree)[0]["switch"]["ledger"] is None
+
+
+def test_a_run_says_where_it_is_and_how_long_it_will_take(tree: Path) -> None:
+    more = """
+[talker]
+help = "says something"
+minutes = 2
+usual = 1
+command = ["{python}", "-c", "import sys; print('half way', file=sys.stderr); print(dict())"]
+"""
+    said: list[str] = []
+    found = benches(tree, more=more)
+    store = every.Store(tree / "kept", "abc")
+    every.run(found, store, said.append, tree)
+    assert said[0] == "[1 of 2] fake: a small one"
+    assert said[1] == "fake: about 0 minutes, at most 1; all that is left: about 2"
+    assert "[2 of 2] talker: says something" in said and "  half way" in said
+    assert store.path("talker", "log").read_text() == "half way\n"
+    store.put("talker", {"seconds": 90.0})
+    assert every.Store(tree / "kept", "def").minutes(found["talker"]) == 1.5, "as last time"
+
+
+def test_a_busy_machine_is_told_with_the_table_and_at_the_end(tree: Path) -> None:
+    found = benches(tree)
+    results, _ = every.run(found, every.Store(tree / "kept", "abc"), quiet, tree)
+    results["fake"]["machine_load"]["busy"] = True
+    assert every.busy(results) == ["fake"]
+    every.write_tables(found, results, "abc", tree, tables)
+    assert "Measured on commit `abc`, beside other work on the machine." in (tree / "page.md").read_text()
+
+
 def test_tables_are_written_with_their_commit(tree: Path) -> None:
     found = benches(tree)
-    results, _ = every.run(found, "abc", tree / "kept", lambda text: None, tree)
+    results, _ = every.run(found, every.Store(tree / "kept", "abc"), quiet, tree)
+    results["fake"]["machine_load"]["busy"] = False
     assert every.write_tables(found, results, "abc", tree, tables) == ["page.md"]
     page = (tree / "page.md").read_text()
     assert "Measured on commit `abc`.\n\n| rate |\n| --- |\n| 5 |\n\n<!-- end fake -->\nbehind\n" in page and "old" not in page
@@ -144,15 +223,17 @@ def test_a_tree_that_differs_from_its_commit_is_refused(tmp_path: Path) -> None:
 
 def test_every_entry_of_the_list_can_be_run_and_every_table_has_its_place() -> None:
     for name, one in registry.read().items():
-        assert one.help and one.minutes > 0 and (one.aims or one.command)
+        assert one.help and one.minutes > one.usual > 0 and one.aims
         if not one.command:
             module = importlib.import_module(f"bench.{name}")
             assert callable(module.measure) and callable(module.show)
-        if one.page:
-            assert callable(importlib.import_module(f"bench.{name}").tables)
-            every.replaced((ROOT / one.page).read_text(), name, "")
+        assert one.page and callable(importlib.import_module(one.tables or f"bench.{name}").tables)
+        assert every.marked((ROOT / one.page).read_text(), name)
 
 
 def test_all_takes_no_benchmark() -> None:
     assert CliRunner().invoke(app, ["bench", "lpm", "--all"]).exit_code == 2
     assert CliRunner().invoke(app, ["bench"]).exit_code == 2
+    assert CliRunner().invoke(app, ["bench", "lpm", "--fresh"]).exit_code == 2
+    assert CliRunner().invoke(app, ["bench", "--all", "--only", "nothing"]).exit_code == 2
+    assert list(command._chosen(["rules", "lpm"])) == ["lpm", "rules"] and command._chosen([]) == registry.read()

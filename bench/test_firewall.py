@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench import firewall
+from bench import every, firewall
 from bench.firewall import simulate
 from bench.firewall.model import Key, Model
 from configs.ofw.manager import Rule, Sizes
@@ -27,6 +27,8 @@ def test_full_tables_take_a_packet_a_cycle_while_rules_come_and_go() -> None:
     assert found["packets_per_cycle"] > 1500 / (1500 + 50), "all but the latency"
     assert {element["ii"] for element in found["elements"]} == {1}
     cycles = found["rule_insert_cycles"]
+    written = firewall.tables({**found, "clock_mhz": 200.0, "check_seconds": 1, "generate_seconds": 2})
+    assert set(written) == every.places("firewall") and "| entries, all taken | 64 | 16 | 16 |" in written["firewall"]
     assert 10 < cycles["masked"] < 40 and 10 < cycles["exact"] < 200 < cycles["ternary"] < 20_000
 
 

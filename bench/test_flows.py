@@ -10,7 +10,7 @@ import shutil
 import pytest
 from rich.console import Console
 
-from bench import flows
+from bench import every, flows
 
 KEYS = ("insertions_per_s", "deletions_per_s")
 
@@ -35,6 +35,9 @@ def test_rules_go_into_every_driver_and_out_again() -> None:
     assert rows == {text: [f"{found[name][key]:,}" for key in KEYS] for name, text in drivers.items()}
     for one in asked.values():
         assert f"{one['query_ns']:,} ns, {one['queries_per_s']:,} a second" in out.getvalue()
+    written = flows.tables(found)
+    assert set(written) == every.places("flows")
+    assert f"| functional device | 500 | {rows['functional device'][0]} | {rows['functional device'][1]} |" in written["flows"]
     for name in flows.NOOPS:
         shares = [found["functional"][key] / found[name][key] for key in KEYS]
         assert [found[f"of_{name}"][key] for key in KEYS] == pytest.approx(shares, abs=0.0006)

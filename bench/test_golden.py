@@ -59,3 +59,14 @@ def test_an_area_that_has_changed_is_said(tmp_path: Path, monkeypatch: pytest.Mo
         "Count: 130 FF instead of 100",
         "Count: 2.5 BRAM instead of 2",
     ]
+
+
+def test_a_clock_that_has_fallen_or_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(golden, "FILE", tmp_path / "golden.json")
+    golden.write({"Count": {"ii": 1, "depth": 1, "fmax_mhz": 200}})
+    golden.write({"Count": {"ii": 1, "depth": 2}})
+    assert golden.read()["Count"] == {"ii": 1, "depth": 2, "fmax_mhz": 200}
+    assert golden.compared("Count", {}) == [] == golden.compared("Count", {}, {"fmax_mhz": 181})
+    assert golden.compared("Count", {}, {"fmax_mhz": 179}) == ["Count: 179 MHz instead of 200"]
+    assert golden.compared("Count", {}, {"fmax_missing": "no route"}) == ["Count: no clock: no route"]
+    assert golden.compared("Count", {"missing": "out of memory"}) == ["Count: no area: out of memory"]

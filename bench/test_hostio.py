@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from bench import hostio
+from bench import every, hostio
 from bench.hostio import device
 
 FLOWS = ("buffers, flow by software", "buffers, flow by key")  # how the flow of a packet is found
@@ -40,6 +40,9 @@ def test_packets_go_round_and_their_cost_is_told() -> None:
     out = io.StringIO()
     hostio.show(found, Console(file=out, width=120))
     assert "net_ring" in out.getvalue() and "102.4" in out.getvalue()
+    written = hostio.tables(found)
+    assert set(written) == every.places("hostio")
+    assert "| 2,048 | 2 |" in written["hostio-slots"] and "| 60 | net_ring | " in written["hostio-host"]
 
 
 def test_a_packet_that_is_lost_or_changed_is_no_figure() -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from scapy.layers.inet import IP
 from scapy.utils import rdpcap
 
-from bench import ovs
+from bench import every, ovs
 from bench.ovs import latency, profile
 from testing.ovs.switch import VSWITCHD, OvsError, require
 
@@ -123,6 +123,8 @@ def test_offload_takes_work_from_the_poll_thread() -> None:
             cycles > 0 and microseconds > alone["device_cycles"]["device_send"] / 200
         )
     out = io.StringIO()
+    written = ovs.tables(result)
+    assert set(written) == every.places("ovs") and "| 1 | partial | 1, 1 | " in written["ovs-rules"]
     ovs.show(result, Console(file=out, width=200))
     assert "partial" in out.getvalue()
 

@@ -10,6 +10,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from bench import every
+from testing.simulate import ROOT
 from tools.cli import cost, cost_doc, cost_sweep
 from tools.cli.main import app
 from tools.synth.flow import Area, SynthesisError, area, ports
@@ -37,11 +39,39 @@ def test_golden_values_belong_to_parts_and_carry_what_the_part_asks_for() -> Non
         assert "ecp5.mhz" not in figures or PARTS[name].timing, name
 
 
-def test_the_page_shows_the_golden_values() -> None:
-    page = cost_doc.PAGE.read_text()
-    assert page == cost_doc.replaced(page, cost.tables(json.loads(cost.GOLDEN.read_text()))), "sluice cost --bless writes it"
-    with pytest.raises(ValueError, match="no markers for parts"):
-        cost_doc.replaced("# Cost\n", {"parts": "| |"})
+def test_every_table_of_the_page_is_made_of_what_the_command_prints() -> None:
+    page = (ROOT / "docs" / "design" / "cost.md").read_text()
+    made = cost.tables({"figures": json.loads(cost.GOLDEN.read_text())})
+    assert sorted(made) == sorted(every.marked(page, "cost"))
+    assert "| `skid` | Width=512 | " in made["cost-parts"] and "| `hash_4k` | 4096 | " in made["cost-rules"]
+
+
+def test_parts_are_added_and_divided_by_their_peer() -> None:
+    figures = {
+        "path": {"xcup.lut": 60.0, "xcup.ff": 30.0, "xcup.lutram": 5.0, "xcup.bram": 1.5},
+        "parse": {"xcup.lut": 40.0, "xcup.ff": 30.0, "xcup.lutram": 5.0, "xcup.bram": 0.0},
+        "switch": {"xcup.lut": 50.0, "xcup.ff": 40.0, "xcup.lutram": 20.0, "xcup.bram": 3.0},
+    }
+    lines = cost_doc.sum_table(figures, ("path", "parse"), "switch").splitlines()
+    assert lines[-2:] == [
+        "| `path` over `switch` | 1.2 | 0.75 | 0.25 | 0.5 |",
+        "| `path and parse` added, over `switch` | 2 | 1.5 | 0.5 | 0.5 |",
+    ]
+    assert cost_doc.sum_table({"path": {}}, ("path",), "switch") == "Not measured."
+
+
+def test_json_names_what_grew_and_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(part: cost.Part, *others: object) -> cost.Cost:
+        if part.name == "fifo_512x256":
+            raise SynthesisError("it does not end")
+        return cost.Cost(part.name, {}, {"ecp5": Area("ecp5", 9999, 8, 0, 0)}, {})
+
+    monkeypatch.setattr(cost, "_measure", measured)
+    assert CliRunner().invoke(app, ["cost", "skid", "pipe_gate", "--jobs", "2"]).exit_code == 1
+    answer = CliRunner().invoke(app, ["cost", "skid", "fifo_512x256", "--json", "--jobs", "2"])
+    found = json.loads(answer.stdout)
+    assert answer.exit_code == 2 and found["failed"] == ["fifo_512x256"] and found["figures"]["skid"]["ecp5.lut"] == 9999
+    assert [line.split(" is ")[0] for line in found["grown"]] == ["skid: ecp5.lut"]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +122,6 @@ def test_shares_per_rule_count_logic_and_both_kinds_of_ram() -> None:
 
 def test_blessing_keeps_what_was_not_measured_this_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "GOLDEN", tmp_path / "golden.json")
-    monkeypatch.setattr(cost_doc, "refresh", lambda path, tables: None)
     unplaced = cost.Cost("part", {}, {"ecp5": Area("ecp5", 7, 8, 0, 0)}, {})
     cost._bless([unplaced], {"part": {"ecp5.lut": 9.0, "ecp5.mhz": 300.0}})
     written = json.loads((tmp_path / "golden.json").read_text())["part"]

@@ -18,6 +18,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench.markdown import table as written
 from bench.simulator import BUILD, figures, simulator
 
 HERE = Path(__file__).parent
@@ -91,6 +92,26 @@ def show(result: dict[str, Any], console: Console) -> None:
         else:
             table.add_row(name, str(value))
     console.print(table)
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The table of the docs."""
+    cycles = {kind: result[f"{kind}_cycles"] for kind in ("populate", "delete", "update")}
+    rows = [
+        ("searches a cycle", result["searches_per_cycle"]),
+        ("latency, cycles", result["latency_cycles"]),
+        *((f"{kind}, cycles: average, most", f"{one['average']:.1f}, {one['max']:,}") for kind, one in cycles.items()),
+        ("wrong answers", result["wrong_results"]),
+        ("false misses while keys are moved", result["false_misses_during_moves"]),
+        ("searches", result["searches"]),
+        ("fill at the first refusal", f"{result['fill_at_first_refusal']:.3f}" if result["refused"] else None),
+        ("`rte_hash` on one core, same number of rules, M/s (single, bulk)", _rates(result.get("rte_hash", {}))),
+    ]
+    return {"exact": written(("", f"{result['entries']:,} rules of {KEY_BITS} bits in {result['slots']:,} slots"), rows)}
+
+
+def _rates(peer: dict[str, Any]) -> str | None:
+    return f"{peer['single_mlookups_per_s']}, {peer['bulk_mlookups_per_s']}" if "rules" in peer else None
 
 
 def main(arguments: list[str]) -> int:

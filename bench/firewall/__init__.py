@@ -24,6 +24,7 @@ from rich.table import Table
 
 from bench.firewall import simulate
 from bench.firewall.model import MISS, SOURCE, Filler, Key, Model, Shown, any_key, decided, effect, frame, traffic
+from bench.markdown import table as written
 from compiler.frontend import typed
 from compiler.interpreter.packets import Packet, to_flits
 from configs.ofw.manager import Call, Manager, Rule, Sizes, TableFull
@@ -241,3 +242,25 @@ def show(result: dict[str, Any], console: Console) -> None:
         f"{result['wrong_verdicts']} wrong verdicts of {result['packets']:,}; check {result['check_seconds']} s, RTL "
         f"{result['generate_seconds']} s"
     )
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The table of the docs."""
+    figures: dict[str, Callable[[str], object]] = {
+        "entries, all taken": lambda name: result["entries"][name],
+        "an insertion, cycles: median, most": lambda name: (
+            f"{result['rule_insert_cycles'][name]:,g}, {result['rule_insert_cycles_most'][name]:,}"
+        ),
+        f"the same at {result['clock_mhz']:g} MHz, median, us": lambda name: result["rule_insert_us"][name],
+        "signals of an insertion, median": lambda name: f"{result['rule_insert_signals'][name]:g}",
+        "a removal, cycles, median": lambda name: f"{result['rule_remove_cycles'][name]:g}",
+    }
+    table = written(("", *TABLES), [(title, *map(figure, TABLES)) for title, figure in figures.items()])
+    ii = ", ".join(f"{one['element']} {one['ii']} ({one['stages']})" for one in result["elements"])
+    lines = [
+        f"Packets a cycle: {result['packets_per_cycle']}; while signals come as fast as the chain takes them "
+        f"{result['packets_per_cycle_during_insertion']}. Wrong verdicts: {result['wrong_verdicts']} of {result['packets']:,}.",
+        f"II and stages of the elements: {ii}. `./sluice check` takes {result['check_seconds']} s, generation of the RTL "
+        f"{result['generate_seconds']} s.",
+    ]
+    return {"firewall": "\n\n".join([table, *lines])}

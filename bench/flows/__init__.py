@@ -18,6 +18,7 @@ import sluice_layouts as layouts
 from rich.console import Console
 from rich.table import Table
 
+from bench.markdown import table as written
 from host.pmd.build import build as build_driver
 from host.pmd.build import build_program
 from host.python.device import Action, Device
@@ -165,3 +166,34 @@ def show(result: dict[str, Any], console: Console) -> None:
         console.print(f"query on the {names[name]}: {one['query_ns']:,} ns, {one['queries_per_s']:,} a second")
     if "missing" in result:
         console.print(result["missing"])
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The tables of the docs: rules in and out, and queries of their counters."""
+    names = {
+        "noop": "driver that does nothing, one handle for all",
+        "noop_handles": "driver that does nothing, a handle for each",
+        "functional": "functional device",
+        "rtl": "RTL, in simulation",
+    }
+    count = {"rtl": result["rtl_rules"]}
+    rows: list[tuple[object, ...]] = [
+        (text, count.get(name, result["rules"]), one["insertions_per_s"], one["deletions_per_s"])
+        for name, text in names.items()
+        if "insertions_per_s" in (one := result.get(name, {}))
+    ]
+    for name in NOOPS:
+        if ratio := result.get(f"of_{name}"):
+            rows.append((f"functional device over {names[name]}", None, ratio["insertions_per_s"], ratio["deletions_per_s"]))
+    rtl = result["rtl"]
+    rows.append(("RTL, cycles through the library", result["rtl_rules"], rtl["insertion_cycles"], rtl["deletion_cycles"]))
+    cycles = {"functional": None, "functional_registers": None, "rtl": rtl["query_cycles"]}
+    texts = {"functional": names["functional"], "functional_registers": "the same, by its registers", "rtl": names["rtl"]}
+    asked = [
+        (texts[n], one["rules"], one["query_ns"], one["queries_per_s"], cycles[n]) for n, one in result.get("queries", {}).items()
+    ]
+    asked.append(("RTL by its registers, through the library", result["rtl_rules"], None, None, rtl["register_query_cycles"]))
+    return {
+        "flows": written(("", "rules", "in, 1/s", "out, 1/s"), rows),
+        "flows-queries": written(("", "rules", "ns a query", "queries a second", "device cycles"), asked),
+    }

@@ -18,6 +18,7 @@ from rich.table import Table
 
 from bench import traffic
 from bench.forward.device import CLOCK_MHZ, FLOWS, rows
+from bench.markdown import table as written
 
 PEER_SIZES = (64, 128, 512, 1518)
 OVS_ACTIONS = "mod_dl_dst:02:00:00:00:00:05,mod_dl_src:02:00:00:00:00:06,dec_ttl,push_vlan:0x8100,mod_vlan_vid:100,output:2"
@@ -118,7 +119,22 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
         rates = f"{worst['packets_per_s'] / 1e6:.1f} | {worst['gbps']:.1f} ({worst['gbps_with_gaps']:.1f})"
         lines.append(f"| {size} | {len(rows)} | {worst['flits_per_cycle']:.4f} | {rates} | {latency} |")
     lines += ["", f"Wrong packets: {result['wrong_packets']}; missed: {result['missed_packets']}."]
-    return {"forward": "\n".join(lines)}
+    return {"forward": "\n".join(lines), "forward-peers": _peer_table(result)}
+
+
+def _peer_table(result: dict[str, Any]) -> str:
+    """M packets a second of the peers, and what the device does over OVS-DPDK, by size."""
+    found = result.get("peers", {})
+    if missing := [f"{name}: {one['missing']}" for name, one in found.items() if isinstance(one, dict)] or not found:
+        return f"Not measured: {'; '.join(missing) if isinstance(missing, list) else 'without peers'}."
+    device = {row["size"]: row["packets_per_s"] for row in result["rows"] if row["ofu"] == "lpm" and row["version"] == 4}
+    rates = {name: {one["size"]: one["packets_per_s"] for one in rows} for name, rows in found.items()}
+    rows = [
+        (size, *(f"{rates[name][size] / 1e6:.1f}" for name in rates), f"{device[size] / rates['ovs_dpdk_lpm'][size]:.1f}")
+        for size in PEER_SIZES
+    ]
+    heads = ("bytes", "testpmd, new MACs only", "OVS-DPDK, LPM rules", "OVS-DPDK, 5-tuple rules", "Sluice over OVS-DPDK (LPM)")
+    return written(heads, rows)
 
 
 def plot(result: dict[str, Any], folder: Path) -> None:

@@ -23,6 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.hostio import device
+from bench.markdown import table as written
 from host.build import build as build_library
 from host.pmd.build import build as build_driver
 from host.pmd.build import build_program
@@ -160,3 +161,38 @@ def show(result: dict[str, Any], console: Console) -> None:
     _print(console, "the device between lane and host, RTL", names, result["device"]["lanes"])
     names = {"size": "bytes", "slots": "slots", "buffer_bytes": "bytes in the ring", **figures}
     _print(console, "messages through slots to the device and back, RTL", names, result["device"]["slots"])
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The tables of the docs: the host's side, waiting, and both parts of the device's."""
+    host = [
+        (one["size"], one["driver"], *(f"{one[key]:,.0f}" for key in KEYS), f"{one['packets_per_s'] / 1e6:.1f}")
+        for one in sorted(result["rows"], key=lambda row: int(row["size"]))
+    ]
+    mbufs = [(one["size"], f"{one['to_mbuf']:.0f}", f"{one['from_mbuf']:.0f}") for one in result["conversions"]]
+    waits = [
+        (one["pause_us"], one["way"], *(f"{one[key]:.0f}" for key in ("latency_us", "latency_99_us")), *_shares(one))
+        for one in result["waits"]
+    ]
+    lanes = [
+        tuple(one[key] for key in ("size", "graph", "way", "cycles", "latency_cycles", "gbps")) for one in result["device"]["lanes"]
+    ]
+    slots = [
+        tuple(one[key] for key in ("size", "slots", "buffer_bytes", "latency_cycles", "cycles", "gbps"))
+        for one in result["device"]["slots"]
+    ]
+    mhz = f"Gbit/s at {result['device']['clock_mhz']:g} MHz"
+    return {
+        "hostio-host": written(("bytes", "ends", "send", "receive", "empty poll", "what it is", "M packets/s of a core"), host),
+        "hostio-mbufs": written(("bytes", "buffer to mbuf", "mbuf to buffer"), mbufs),
+        "hostio-waits": written(
+            ("us between packets", "way", "latency, us", "99 in 100", "processor time of the thread", "with the device's thread"),
+            waits,
+        ),
+        "hostio-device": written(("bytes", "graph", "way", "cycles a packet", "latency, cycles", mhz), lanes),
+        "hostio-slots": written(("bytes", "slots", "in the ring, each way", "latency, cycles", "cycles a message", mhz), slots),
+    }
+
+
+def _shares(waited: dict[str, Any]) -> tuple[str, str]:
+    return f"{waited['thread']:.1%}", f"{waited['process']:.1%}"

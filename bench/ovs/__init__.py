@@ -30,6 +30,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapWriter, checksum
 
+from bench.markdown import table as written
 from bench.ovs import latency, profile
 from testing.ovs import device as devices
 from testing.ovs.switch import OpenVSwitch, OvsError, run_folder
@@ -299,3 +300,35 @@ def show(result: dict[str, Any], console: Console) -> None:
         cells = [*row["device_cycles"].values(), *row["thread_cycles_up_to"].values(), *row["us"].values()]
         table.add_row(str(row["size"]), *("-" if cell is None else str(cell) for cell in cells))
     console.print(table)
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The tables of the docs: by rules, by size, and packets alone."""
+    stages = (*profile.STAGES, "loop", "switch", "total", "to_mbuf")
+    smallest = min(row["size"] for row in result["rows"])
+    by_rules = [
+        (
+            row["rules"],
+            row["mode"],
+            f"{row['live_megaflows']:,}, {row['offloaded']:,}",
+            *(f"{row['cycles'][s]:,.0f}" for s in stages),
+        )
+        for row in result["rows"]
+        if row["size"] == smallest
+    ]
+    parts = ("receive", "to_mbuf", "send", "total")
+    by_size = [
+        (row["size"], row["mode"], *(f"{row['cycles'][s]:,.0f}" for s in parts)) for row in result["rows"] if row["rules"] == 1
+    ]
+    alone = [
+        (row["size"], *row["device_cycles"].values(), *row["thread_cycles_up_to"].values(), *row["us"].values())
+        for row in result["latency"]
+    ]
+    titles = (*profile.STAGES, "loop", "parse to execute", "total", "buffer to mbuf")
+    threads = (f"poll thread, {mode}, cycles up to" for mode in latency.MODES)
+    times = (f"{name}, us" for name in ("full", *latency.MODES))
+    return {
+        "ovs-rules": written(("rules", "offload", "megaflows, in device", *titles), by_rules),
+        "ovs-sizes": written(("bytes", "offload", "receive", "of it buffer to mbuf", "send", "total"), by_size),
+        "ovs-latency": written(("bytes", *(f"{side}, cycles" for side in latency.SIDES), *threads, *times), alone),
+    }

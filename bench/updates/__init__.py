@@ -19,6 +19,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from bench.compiled import Rate, elements, fastest, flits, rates
+from bench.markdown import table as written
 from bench.traffic import HOST, ROUTER
 from compiler.certificate import certify, verdict
 from compiler.compile import Compiled
@@ -90,3 +91,18 @@ def show(result: dict[str, Any], console: Console) -> None:
         same = "no" if row["disagreements"] else "yes"
         table.add_row(row["update"], f"{row['clock_mhz']:g}", str(row["ii"]), str(row["depth"]), certified, *cycles, same)
     console.print(table)
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The table of the docs."""
+    counts = list(result["updates"][0]["cycles_per_packet"])
+    rows = [
+        (
+            *(row["update"], f"{row['clock_mhz']:g}", row["ii"], row["depth"], verdict(row["certificate"], row["ii"])),
+            *(f"{row['cycles_per_packet'][count]:.2f}" for count in counts),
+            "no" if row["disagreements"] else "yes",
+        )
+        for row in result["updates"]
+    ]
+    cycles = [f"cycles a packet, flows: {count}" for count in counts]
+    return {"updates": written(("update", "MHz asked", "II", "stages", "certified", *cycles, "as the interpreter"), rows)}

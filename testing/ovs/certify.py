@@ -15,13 +15,14 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from pathlib import Path
 from subprocess import Popen
 from threading import Timer
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -130,6 +131,11 @@ class Report:
             "differ": sum(one.differs for one in found),
             "other words": sum(one.equal and one.alone.words != one.device.words for one in found),
         })  # fmt: skip
+
+    def by_group(self) -> dict[str, dict[str, int]]:
+        """The counts of each group, and of all."""
+        groups = sorted({one.case.group for one in self.cases})
+        return {**{group: dict(self.counts(group)) for group in groups}, "all": dict(self.counts())}
 
 
 def require() -> None:
@@ -273,12 +279,10 @@ def compare(
 
 def show(report: Report, console: Console) -> None:
     """The table by group, and what differs."""
-    groups = sorted({one.case.group for one in report.cases})
-    columns = list(report.counts())
-    table = Table("group", *columns)
-    for group in [*groups, None]:
-        counted = report.counts(group)
-        table.add_row(group or "all", *(f"{counted[name]:,}" for name in columns))
+    counts = report.by_group()
+    table = Table("group", *counts["all"])
+    for group, counted in counts.items():
+        table.add_row(group, *(f"{count:,}" for count in counted.values()))
     console.print(table)
     console.print(
         f"{report.lane_packets - report.host_packets:,} of {report.lane_packets:,} packets in hardware; {report.seconds:,.0f} s"
@@ -287,6 +291,16 @@ def show(report: Report, console: Console) -> None:
         what = f"flaky, equal at run {one.runs}" if one.flaky else f"differs in {one.runs} runs"
         console.print(f"{one.case.file} {one.case.index} {one.case.name}: {what}", markup=False)
         console.print(f"  alone           {one.alone.words or 'OK'}\n  with the device {one.device.words or 'OK'}", markup=False)
+
+
+def tables(result: Mapping[str, Any]) -> dict[str, str]:
+    """The table of the docs, of what `--json` prints."""
+    columns = list(result["counts"]["all"])
+    lines = [f"| group | {' | '.join(columns)} |", "| --- " * (len(columns) + 1) + "|"]
+    lines += [f"| {group} | {' | '.join(map(str, counts.values()))} |" for group, counts in result["counts"].items()]
+    hardware = result["lane_packets"] - result["host_packets"]
+    lines += ["", f"Of {result['lane_packets']:,} packets {hardware:,} stayed in hardware; {result['seconds'] / 60:.0f} minutes."]
+    return {"certify": "\n".join(lines)}
 
 
 def main(
@@ -312,7 +326,7 @@ def main(
     report = compare(found, chosen, lambda text: console.log(text, markup=False), repeat)
     show(report, console)
     if json_output:
-        print(json.dumps(asdict(report), indent=1))
+        print(json.dumps({**asdict(report), "counts": report.by_group()}, indent=1))
     sys.exit(1 if report.differ else 0)
 
 

@@ -52,6 +52,10 @@ def test_a_case_that_differs_is_no_equal_one_and_a_flaky_one_is_neither() -> Non
     counted = report.counts("match")
     assert [counted[name] for name in ("cases", "equal", "flaky", "differ", "other words")] == [5, 2, 1, 2, 1]
     assert report.counts("group")["cases"] == 0
+    counts = report.by_group()
+    assert counts["all"] == counts["match"] == dict(counted)
+    table = certify.tables({"counts": counts, "lane_packets": 9, "host_packets": 2, "seconds": 60.0})["certify"]
+    assert "| all | 5 | 2 | 2 | 2 | 1 | 2 | 1 |" in table and "Of 9 packets 7 stayed in hardware" in table
 
 
 def test_a_tester_that_ends_or_says_nothing_ends_the_comparison(monkeypatch: pytest.MonkeyPatch) -> None:

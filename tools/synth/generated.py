@@ -9,10 +9,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from testing.lock import locked
-from testing.simulate import ROOT, TOOLCHAIN
-from tools.synth import flow
+from testing.simulate import ROOT
+from tools.synth import flow, ledger
 
 Ports = Mapping[str, tuple[str, int]]  # "input" or "output", and bits
 
@@ -20,15 +21,13 @@ Ports = Mapping[str, tuple[str, int]]  # "input" or "output", and bits
 def area_of(top: str, files: Mapping[str, str], target: str, timeout: float = 1800) -> flow.Area:
     """Synthesise the module `top` of texts by file name for `target`; kept by content. Raises SynthesisError."""
     with _folder(top, files, target) as folder:
-        result = folder / "area.json"
-        if result.exists():
-            return flow.Area(**json.loads(result.read_text()))
-        report = f"tee -q -o {_inside(folder / 'stat.json')} stat -json"
-        flow._yosys([_read(top, files, folder), flow._synth_command(target), report], folder, timeout)
-        cells = json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]
-        area = flow._area(target, cells)
-        result.write_text(json.dumps(asdict(area)))
-        return area
+
+        def make() -> dict[str, Any]:
+            report = f"tee -q -o {_inside(folder / 'stat.json')} stat -json"
+            flow._yosys([_read(top, files, folder), flow._synth_command(target), report], folder, timeout)
+            return asdict(flow._area(target, json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]))
+
+        return flow.Area(**ledger.figure(folder, "area", make))
 
 
 def ports_of(
@@ -51,23 +50,26 @@ def fmax_of(top: str, files: Mapping[str, str], seed: int = 1, goal_mhz: float =
     """MHz on the ECP5-5G 85k with every port of `top` behind a flip-flop; kept by content. Raises SynthesisError."""
     with _folder(top, files, "timing") as folder:
         netlist = folder / "netlist.json"
-        if not netlist.exists():
-            ports = ports_of(top, files)
-            read = _read("timing_wrapper", {**files, "timing_wrapper.sv": _wrapper(top, ports)}, folder)
-            made = folder / "unfinished.json"
-            flow._yosys([read, flow._synth_command("ecp5"), f"write_json {_inside(made)}"], folder, timeout)
-            made.rename(netlist)
-        return flow._place(folder, netlist, seed, goal_mhz, timeout)
+
+        def make() -> dict[str, float]:
+            if not netlist.exists():
+                ports = ports_of(top, files)
+                read = _read("timing_wrapper", {**files, "timing_wrapper.sv": _wrapper(top, ports)}, folder)
+                made = folder / "unfinished.json"
+                flow._yosys([read, flow._synth_command("ecp5"), f"write_json {_inside(made)}"], folder, timeout)
+                made.rename(netlist)
+            return {"mhz": flow._place(folder, netlist, seed, goal_mhz, timeout)}
+
+        return float(ledger.figure(folder, f"mhz-{seed}", make)["mhz"])
 
 
 def has_fmax(top: str, files: Mapping[str, str], seed: int = 1) -> bool:
     """Whether `fmax_of` has its answer already."""
-    return (_place_of(top, files, "timing") / f"report-{seed}.json").exists()
+    return ledger.is_known(_place_of(top, files, "timing"), f"mhz-{seed}")
 
 
 def _place_of(top: str, files: Mapping[str, str], what: str) -> Path:
-    made_by = [path.read_text() for path in (TOOLCHAIN, Path(flow.__file__), Path(__file__))]
-    state = hashlib.sha256(repr((top, sorted(files.items()), what, made_by)).encode())
+    state = hashlib.sha256(repr((top, sorted(files.items()), what, flow.recipe(_read, _wrapper))).encode())
     return flow.BUILD / f"{top}-{what.split()[0]}-{state.hexdigest()[:16]}"
 
 

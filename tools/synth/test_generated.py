@@ -4,7 +4,6 @@
 import shutil
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -42,10 +41,12 @@ def test_two_may_want_the_same_at_once() -> None:
     shutil.rmtree(generated._place_of("fresh", {"fresh.sv": text}, "ports"))
 
 
-def test_another_flow_makes_other_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = generated._place_of("twice", files(), "ecp5")
-    assert generated._place_of("twice", files(), "ecp5") == before
-    changed = tmp_path / "flow.py"
-    changed.write_text(Path(flow.__file__).read_text() + "# changed\n")
-    monkeypatch.setattr(flow, "__file__", str(changed))
-    assert generated._place_of("twice", files(), "ecp5") != before
+def test_another_recipe_makes_other_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    def elsewhere(*arguments: object) -> str:
+        raise NotImplementedError(arguments)
+
+    before = generated._place_of("twice", files(), "ecp5"), flow._digest(module="sl_copy")
+    assert (generated._place_of("twice", files(), "ecp5"), flow._digest(module="sl_copy")) == before
+    monkeypatch.setattr(flow, "_synth_command", elsewhere)
+    after = generated._place_of("twice", files(), "ecp5"), flow._digest(module="sl_copy")
+    assert after[0] != before[0] and after[1] != before[1]
