@@ -194,7 +194,8 @@ class Device:
         as of shell.sim.build."""
         self.library = library or load()
         self.handle = c.c_void_p()
-        which = _functional(sizes, options) if transport == "functional" else f"lib={build_device(sizes, graph=graph)}"
+        self.simulated = None if transport == "functional" else build_device(sizes, graph=graph)  # its library
+        which = f"lib={self.simulated}" if self.simulated else _functional(sizes, options)
         self.call("sluice_device_open_abi", f"{transport}:{which}".encode(), c.byref(self.handle), c.byref(ABI), device=False)
         self._buffer = (c.c_uint8 * MAX_PACKET)()
 

@@ -526,6 +526,16 @@ uint32_t sim_model_lane_waiting(const struct sim_model *model, unsigned index) {
     return static_cast<uint32_t>(it.waiting.size()) - (it.cut.offset != 0 ? 1U : 0U);
 }
 
+uint32_t sim_model_lane_forget(struct sim_model *model, unsigned index) {
+    uint32_t count = sim_model_lane_waiting(model, index);
+    if (count == 0)
+        return 0;
+    lane &it = model->lanes[index];
+    it.waiting.resize(it.waiting.size() - count);
+    it.offered = it.offered && !it.waiting.empty();
+    return count;
+}
+
 int sim_model_macs(struct sim_model *model, uint32_t core_period_ps) {
     if (!model->lane_clocks || core_period_ps == 0)
         return -EINVAL;

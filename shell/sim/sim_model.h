@@ -35,6 +35,8 @@ int sim_model_reset(struct sim_model *model);
 
 // Packets before a lane of which no word has gone into it.
 uint32_t sim_model_lane_waiting(const struct sim_model *model, unsigned lane);
+// Take those back; how many they were.
+uint32_t sim_model_lane_forget(struct sim_model *model, unsigned lane);
 // Lanes with clocks of their own become MACs of 100 Gbps that cannot wait: a packet's words follow each other in every
 // cycle of 322 MHz, whatever the device says; the core has this period. -EINVAL: it has no such clocks.
 int sim_model_macs(struct sim_model *model, uint32_t core_period_ps);
