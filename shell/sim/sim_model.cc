@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Drives the Verilated shell: lanes, the register bus, and the DMA of the self-described buffers. The DMA believes
-// nothing the host wrote: lengths and chains are checked against the ring, what cannot be is counted and skipped.
+// nothing the host wrote: lengths and chains are checked against the ring, what cannot be is counted and skipped. Nor
+// does it believe the device: what would be written outside of the host's buffers and records is refused and counted.
 
 #include "sim_model.h"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -113,7 +115,7 @@ struct sim_model {
     bool rings_changed = false; // since the device was told which are full
     uint8_t *mirror = nullptr;  // counters of rules
     uint32_t mirror_records = 0;
-    uint64_t cycles = 0, invalid = 0;
+    uint64_t cycles = 0, invalid = 0, refused = 0;
     bool lane_clocks = false; // lanes have clocks of their own
     bool macs = false;        // then: they are MACs that cannot wait
     uint64_t time_ps = 0;     // then: of the core's last edge
@@ -123,7 +125,7 @@ struct sim_model {
     ring *into = nullptr;
     uint64_t first_buffer = 0, buffer = 0;
     uint32_t received = 0, in_buffer = 0;
-    bool receiving = false;
+    bool receiving = false, skipping = false; // skipping: the rest of a packet that was refused
     sluice_buffer_meta meta{};
     // From-host packet under way.
     packet sending;
@@ -247,34 +249,64 @@ struct sim_model {
         }
     }
 
+    void refuse(const char *what) {
+        if (refused++ == 0)
+            std::fprintf(stderr, "sim: the device was refused access to host memory: %s\n", what);
+    }
+
+    void begin_to_host() {
+        sluice_meta seen;
+        sluice_meta_unpack(&seen, reinterpret_cast<const uint8_t *>(&top->to_host_meta_o));
+        meta = sluice_buffer_meta{};
+        meta.slot = static_cast<uint32_t>(into - to_host.data());
+        meta.ingress_port = seen.ingress_port;
+        meta.egress_mask = seen.egress_mask;
+        meta.queue = seen.queue;
+        meta.verdict = seen.verdict;
+        meta.fault = seen.fault;
+        meta.mark = seen.mark;
+        meta.timestamp = seen.timestamp;
+        meta.length = seen.length;
+        first_buffer = buffer = into->filled;
+        received = in_buffer = 0;
+        receiving = true;
+        skipping = false;
+    }
+
+    // A flit to the host begins a packet, or goes on with one that is not too long; of others the packet is refused.
+    void check_to_host(uint32_t control, uint32_t size) {
+        const char *wrong = nullptr;
+        if (receiving && control & SOP)
+            wrong = "a packet begins within another";
+        else if (receiving && received + size > SLUICE_EGRESS_BYTES)
+            wrong = "a packet is longer than any can be";
+        else if (!receiving && !skipping && !(control & SOP))
+            wrong = "a packet begins in its middle";
+        if (wrong) {
+            refuse(wrong);
+            receiving = false;
+            skipping = true;
+        } else if (control & SOP) {
+            begin_to_host();
+        }
+    }
+
     void take_to_host() {
         uint32_t control = top->to_host_control_o;
-        if (control & SOP) {
-            sluice_meta seen;
-            sluice_meta_unpack(&seen, reinterpret_cast<const uint8_t *>(&top->to_host_meta_o));
-            meta = sluice_buffer_meta{};
-            meta.slot = static_cast<uint32_t>(into - to_host.data());
-            meta.ingress_port = seen.ingress_port;
-            meta.egress_mask = seen.egress_mask;
-            meta.queue = seen.queue;
-            meta.verdict = seen.verdict;
-            meta.fault = seen.fault;
-            meta.mark = seen.mark;
-            meta.timestamp = seen.timestamp;
-            meta.length = seen.length;
-            first_buffer = buffer;
-            received = in_buffer = 0;
-            receiving = true;
-        } else if (in_buffer == SLUICE_BUFFER_DATA_SIZE) {
-            buffer++;
-            in_buffer = 0;
-        }
         uint32_t size = FLIT_BYTES - (control & EOP ? control >> 8 & 0xff : 0U);
-        std::memcpy(into->data(buffer) + in_buffer, &top->to_host_bytes_o, size);
-        in_buffer += size;
-        received += size;
-        if (control & EOP)
-            finish_to_host();
+        check_to_host(control, size);
+        if (receiving) {
+            if (in_buffer == SLUICE_BUFFER_DATA_SIZE) {
+                buffer++;
+                in_buffer = 0;
+            }
+            std::memcpy(into->data(buffer) + in_buffer, &top->to_host_bytes_o, size);
+            in_buffer += size;
+            received += size;
+            if (control & EOP)
+                finish_to_host();
+        }
+        skipping = skipping && !(control & EOP);
     }
 
     void describe() {
@@ -382,8 +414,11 @@ struct sim_model {
         sluice_rule_push push;
         uint64_t words[SLUICE_RULE_MIRROR_BYTES / sizeof(uint64_t)];
         sluice_rule_push_unpack(&push, reinterpret_cast<const uint8_t *>(&top->push_o));
-        if (push.place >= mirror_records)
+        if (push.place >= mirror_records) {
+            if (mirror)
+                refuse("counters of a rule have no record");
             return;
+        }
         sluice_rule_mirror record{};
         record.packets = push.counters.packets;
         record.bytes = push.counters.bytes;
@@ -484,7 +519,7 @@ struct sim_model {
         for (unsigned i = 0; i < RESET_CYCLES; i++)
             cycle();
         top->rst_i = 0;
-        receiving = send_offered = false;
+        receiving = skipping = send_offered = false;
         send_cut.offset = 0;
         for (lane &it : lanes)
             it.restart(time_ps);
@@ -671,5 +706,9 @@ uint64_t sim_model_ring_sent(const struct sim_model *model) {
 
 uint64_t sim_model_ring_invalid(const struct sim_model *model) {
     return model->invalid;
+}
+
+uint64_t sim_model_refused(const struct sim_model *model) {
+    return model->refused;
 }
 }

@@ -81,6 +81,10 @@ uint64_t sim_model_ring_sent(const struct sim_model *model);
 int sim_model_mirror_attach(struct sim_model *model, uint8_t *memory, uint32_t records);
 // From-host packets it refused: lengths or chains that cannot be.
 uint64_t sim_model_ring_invalid(const struct sim_model *model);
+// Writes of the device into host memory that were refused, because they lie outside of what the host gave it or would
+// have no end there: counters of a rule without a record, and packets that begin in their middle, begin twice, or are
+// longer than EGRESS_BYTES. The first is also told on stderr.
+uint64_t sim_model_refused(const struct sim_model *model);
 
 #ifdef __cplusplus
 }

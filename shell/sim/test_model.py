@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The model's DMA believes nothing of a from-host ring: what cannot be is counted and skipped, what follows is right."""
+"""The model's DMA believes nothing of a from-host ring, nor of the device: what cannot be is counted and skipped, what follows is
+right."""
 
 import ctypes as c
 import random
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import sluice_layouts as L
 
-from shell.sim.build import build
+from shell.sim.build import HERE, build
 from testing.device import SMALL
+from testing.simulate import GENERATED
 
 RING, FROM_HOST, SEED = 16, 1, 20261120
 HEAD = L.BUFFER_META_SIZE + L.BUFFER_KEY_SIZE
@@ -136,3 +140,18 @@ def test_a_lane_that_does_not_listen_loses_its_own_packets_only(model: Model) ->
     kept = model.left(0)
     assert kept == packets[: len(kept)]
     assert 0 < overflow == len(packets) - len(kept)
+
+
+SANITIZE = ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-Wno-subobject-linkage"]
+
+
+def test_what_a_device_writes_outside_of_the_hosts_memory_is_refused_counted_and_told(tmp_path: Path) -> None:
+    program, wild = tmp_path / "wild_device", HERE / "testing"
+    include = [f"-I{path}" for path in (wild, HERE, GENERATED)]
+    warnings = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(["g++", *warnings, *SANITIZE, *include, "-o", str(program), str(wild / "wild_device.cc")], check=True)
+    for seed in range(4):
+        command = [str(program), str(seed), "3000"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stderr[-4000:]}"
+        assert done.stderr.count("the device was refused access to host memory: a packet begins in its middle") == 2
