@@ -86,11 +86,13 @@ def test_flows_without_a_rule_are_forgotten_when_the_table_is_full(flows: Flows)
 
 
 def test_many_flows_come_and_go_and_each_rule_is_of_one(flows: Flows) -> None:
-    """Twice as many flows as are known at once, and more of them get a rule than there can be: the longest idle make room."""
-    for number in range(2 * KNOWN):
+    """More flows than are known at once, and more of them ask for a rule than there can be: the longest idle make room."""
+    for number in range(3 * KNOWN // 2):
         assert not flows.seen(number)
         if number % 8 == 0:
             assert flows.seen(number)
             flows.install()
-    assert flows.used(0) <= ENTRIES and flows.result.refused == 0
-    assert flows.result.installed == KNOWN // 4 == flows.used(0) + flows.result.evicted
+    result = flows.result
+    assert result.installed + result.refused == 3 * KNOWN // 16, "a hash table may refuse a rule before it is full"
+    assert result.evicted > 0 and result.installed == flows.used(0) + result.evicted
+    assert ENTRIES // 2 < flows.used(0) <= ENTRIES
