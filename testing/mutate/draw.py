@@ -13,6 +13,8 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from itertools import islice
 from pathlib import Path
 
 from host.build import FLAGS, INCLUDES
@@ -87,6 +89,10 @@ def quotas(files: Sequence[str], count: int) -> dict[str, int]:
     return shares
 
 
+class BrokenSource(RuntimeError):
+    """A file that a compiler refuses as it stands, so that it says nothing about mutants of it."""
+
+
 class Compilers:
     """Whether a mutant compiles. Answers are kept in `notes`, a line each, so that a drawing that was stopped goes on."""
 
@@ -96,88 +102,133 @@ class Compilers:
         self.known = {key: answer == "yes" for key, answer in (line.split() for line in lines)}
 
     def accept(self, it: Mutant) -> bool:
-        """Neither the mutant itself nor its form in a schema makes a compiler complain."""
+        """No compiler complains of the mutant. Raises BrokenSource where it complains of the file without it, too."""
         source = (ROOT / it.file).read_bytes()
-        key = hashlib.sha256(repr((it.key, source)).encode()).hexdigest()[:16]
+        key = _key(it, source)
         if key not in self.known:
-            in_schema = schema(source, [(1, it)])
-            if it.file.endswith(".sv"):
-                fine = _lints(it.file, direct(source, it), False) and _lints(it.file, in_schema, True)
-            else:
-                fine = _compiles(it.file, direct(source, it)) and _compiles(it.file, in_schema)
-            self.known[key] = fine
-            self.notes.parent.mkdir(parents=True, exist_ok=True)
-            with self.notes.open("a") as out:
-                out.write(f"{key} {'yes' if fine else 'no'}\n")
+            fine = _compiles(it.file, direct(source, it))
+            if not fine and not self._accept_file(it.file, source):
+                raise BrokenSource(f"{it.file} does not compile as it is; is build/gen of this checkout (./sluice layouts)?")
+            self._note(key, fine)
         return self.known[key]
+
+    def fitting(self, mutants: Sequence[Mutant]) -> list[Mutant]:
+        """Those of one file's mutants that compile in its schema; all are tried at once, and halves where that fails."""
+        if not mutants:
+            return []
+        source = (ROOT / mutants[0].file).read_bytes()
+        keys = [f"schema-{_key(it, source)}" for it in mutants]
+        if not all(self.known.get(key) for key in keys):
+            if _compiles(mutants[0].file, schema(source, enumerate(mutants, 1)), in_schema=True):
+                for key in keys:
+                    self._note(key, True)
+            elif len(mutants) == 1:
+                return []
+            else:
+                half = len(mutants) // 2
+                return self.fitting(mutants[:half]) + self.fitting(mutants[half:])
+        return list(mutants)
+
+    def _accept_file(self, file: str, source: bytes) -> bool:
+        key = hashlib.sha256(repr((file, source)).encode()).hexdigest()[:16]
+        if key not in self.known:
+            self._note(key, _compiles(file, source))
+        return self.known[key]
+
+    def _note(self, key: str, fine: bool) -> None:
+        self.known[key] = fine
+        self.notes.parent.mkdir(parents=True, exist_ok=True)
+        with self.notes.open("a") as out:
+            out.write(f"{key} {'yes' if fine else 'no'}\n")
+
+
+def _key(it: Mutant, source: bytes) -> str:
+    return hashlib.sha256(repr((it.key, source)).encode()).hexdigest()[:16]
 
 
 def drawn(file: str, count: int, seed: int, compilers: Compilers) -> list[Mutant]:
     """The first `count` mutants of a part that compile."""
     found: list[Mutant] = []
-    lines: set[str] = set()
-    for it in ordered(file, seed):
-        if len(found) == count:
-            break
-        if it.mutated_line not in lines and compilers.accept(it):
-            found.append(it)
-            lines.add(it.mutated_line)
+    accepted = _accepted(file, seed, compilers)
+    while len(found) < count and (more := list(islice(accepted, count - len(found)))):
+        found += compilers.fitting(more)
     return found
 
 
-def _lints(file: str, text: bytes, in_schema: bool) -> bool:
-    module = Path(file).stem
+def _accepted(file: str, seed: int, compilers: Compilers) -> Iterator[Mutant]:
+    lines: set[str] = set()
+    for it in ordered(file, seed):
+        if it.mutated_line not in lines and compilers.accept(it):
+            lines.add(it.mutated_line)
+            yield it
+
+
+def _compiles(file: str, text: bytes, in_schema: bool = False) -> bool:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / f"{module}.sv").write_bytes(text)
-        (folder / f"{PACKAGE}.sv").write_text(PACKAGE_TEXT)
-        package = ROOT / file in packages()
-        top = _user_of(module) if package else module
-        needed = [str(folder / path.name if path.stem == module else path) for path in packages() if path in closure(top)]
-        search = [arg for path in (folder, *module_folders()) for arg in ("-y", str(path))]
-        warnings = ["-Wno-fatal"] if in_schema else ["-Wall", str(ROOT / "testing" / "lint.vlt")]
-        first = [str(folder / f"{PACKAGE}.sv")] if in_schema else []
-        own = str((ROOT / closure_path(top)) if package else folder / f"{module}.sv")
-        command = [str(TOOLS / "verilator"), "--lint-only", "--no-timing", *warnings, *search, "--top-module", top]
-        done = subprocess.run([*command, *first, *needed, own], cwd=ROOT, capture_output=True, check=False)
-    return done.returncode == 0
+        (folder / Path(file).name).write_bytes(text)
+        command = _verilator(file, folder, in_schema) if file.endswith(".sv") else _gcc(file, folder)
+        return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
-def closure_path(module: str) -> Path:
-    """The file of a module."""
-    return next(path for path in closure(module) if path.stem == module)
+def _verilator(file: str, folder: Path, in_schema: bool) -> list[str]:
+    """The lint of a module, or of a user of a package, that takes this file from `folder`."""
+    module = Path(file).stem
+    top, own, needed, folders = _context(file)
+    changed = [str(folder / path.name if path.stem == module else path) for path in (*needed, own)]
+    search = [arg for path in (folder, *folders) for arg in ("-y", str(path))]
+    command = [str(TOOLS / "verilator"), "--lint-only", "--no-timing", *search, "--top-module", top]
+    if not in_schema:
+        return [*command, "-Wall", str(ROOT / "testing" / "lint.vlt"), *changed]
+    (folder / f"{PACKAGE}.sv").write_text(PACKAGE_TEXT)
+    return [*command, "-Wno-fatal", str(folder / f"{PACKAGE}.sv"), *changed]
 
 
-_USERS: dict[str, str] = {}
+@cache
+def _context(file: str) -> tuple[str, Path, tuple[Path, ...], tuple[Path, ...]]:
+    """What the lint of a file begins with: the top and its file, the packages it needs, and where modules are found."""
+    every = packages()
+    top = _user_of(Path(file).stem) if ROOT / file in every else Path(file).stem
+    files = closure(top)
+    own = next(path for path in files if path.stem == top)
+    return top, own, tuple(path for path in every if path in files), tuple(module_folders())
 
 
 def _user_of(package: str) -> str:
     """The smallest module that uses a package: to see whether a package compiles takes a use."""
-    if package not in _USERS:
-        known = {p.stem for folder in module_folders() for p in folder.glob("*.sv")} - {p.stem for p in packages()}
-        sizes = {name: closure(name) for name in known}
-        users = [name for name, files in sizes.items() if any(path.stem == package for path in files)]
-        _USERS[package] = min(users, key=lambda name: (len(sizes[name]), name))
-    return _USERS[package]
+    users = [(len(files), name) for name, files in _closures().items() if package in files]
+    return min(users)[1]
 
 
-def _compiles(file: str, text: bytes) -> bool:
-    with tempfile.TemporaryDirectory() as name:
-        path = Path(name) / Path(file).name
-        path.write_bytes(text)
-        flags = [*FLAGS]
-        includes = [f"-I{folder}" for folder in ((ROOT / file).parent, *INCLUDES, GENERATED)]
-        if file.startswith("host/pmd"):
-            from host.pmd.build import DEFINES, dpdk_flags
+@cache
+def _closures() -> dict[str, set[str]]:
+    modules = {p.stem for folder in module_folders() for p in folder.glob("*.sv")} - {p.stem for p in packages()}
+    return {name: {path.stem for path in closure(name)} for name in modules}
 
-            flags += [*DEFINES, *dpdk_flags()]
-        command = ["gcc", *flags, '-DSLUICE_DEVICE_PROGRAM=""', "-O1", "-fPIC", "-c", "-o", "/dev/null", *includes, str(path)]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+def _gcc(file: str, folder: Path) -> list[str]:
+    flags = [*FLAGS]
+    includes = [f"-I{path}" for path in ((ROOT / file).parent, *INCLUDES, GENERATED)]
+    if file.startswith("host/pmd"):
+        from host.pmd.build import DEFINES, dpdk_flags
+
+        flags += [*DEFINES, *dpdk_flags()]
+    text = str(folder / Path(file).name)
+    return ["gcc", *flags, '-DSLUICE_DEVICE_PROGRAM=""', "-O1", "-fPIC", "-c", "-o", "/dev/null", *includes, text]
 
 
 def chosen(files: Sequence[str], count: int, seed: int, compilers: Compilers, jobs: int) -> Iterator[Mutant]:
-    """The mutants of a seed: `count` over these files, so many files at a time."""
+    """The mutants of a seed: `count` over these files, so many files at a time. What a file with few that compile leaves of its
+    share, the largest files give."""
     shares = quotas(files, count)
+    missing = count
     with ThreadPoolExecutor(jobs) as pool:
         for found in pool.map(lambda file: drawn(file, shares[file], seed, compilers), shares):
+            missing -= len(found)
             yield from found
+    for file in sorted(shares, key=lambda name: -len(candidates(name))):
+        if missing <= 0:
+            return
+        more = drawn(file, shares[file] + 1, seed, compilers)[shares[file] :]
+        missing -= len(more)
+        yield from more

@@ -11,14 +11,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from testing.formal.proofs import PROOFS
 from testing.simulate import ROOT, closure, module_folders
 
-NEAREST = 3  # simulations that judge one part
+NEAREST = 3  # simulations that judge one part, and harnesses
 FAR = 60  # files: what is larger is the whole core, and takes minutes to build
 PROVING = "testing/formal/test_proofs.py"  # its cases are named after harnesses; those of broken parts do not judge
+NAMES_ONLY = ("rtl/chan/test_sl_channel_checks.py",)  # name modules that they do not run
 DEEP = 2  # how far below a harness a part may be to be judged by its proof
 DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py")
 NATIVE = ("compiler/tests/test_native.py",)
@@ -64,12 +66,13 @@ class Judge:
 
 def of_part(file: str) -> list[Judge]:
     """Who judges a part, in the order in which they are asked."""
-    if not file.endswith(".sv"):
-        return [Judge(path) for path in IN_C[str(Path(file).parent)]]
     module = Path(file).stem
+    if not file.endswith(".sv"):
+        return [Judge(path) for path in sorted(IN_C[str(Path(file).parent)], key=lambda path: -_common(module, path))]
     near = [(*reach, path) for path, tops in _drivers().items() if (reach := _reach(module, tops))]
-    found = [Judge(path) for *_, path in sorted(near)[:NEAREST]]
-    harnesses = sorted({proof.harness for proof in PROOFS if _uses(proof.harness).get(module, DEEP + 1) <= DEEP})
+    found = [Judge(path) for *_, path in sorted(near, key=lambda one: (not one[2].endswith(f"/test_{module}.py"), *one))[:NEAREST]]
+    depths = sorted((_uses(name).get(module, DEEP + 1), name) for name in {proof.harness for proof in PROOFS})
+    harnesses = sorted(name for depth, name in depths[:NEAREST] if depth <= DEEP)
     if harnesses:
         found.append(Judge(PROVING, f"({' or '.join(harnesses)}) and not broken", single=True))
     if found:
@@ -78,6 +81,19 @@ def of_part(file: str) -> list[Judge]:
         beside = sorted(str(path.relative_to(ROOT)) for path in (ROOT / file).parent.glob("test_*.py"))
         return [Judge(path, single=True) for path in (*beside, *NATIVE)]
     return [Judge(path) for path in DEVICE]
+
+
+def effort(file: str) -> int:
+    """How dear the judging of a part is, to begin with what is cheap: the size of what its tests build, roughly."""
+    if not file.endswith(".sv"):
+        return FAR if file.startswith("host/pmd/") else 0
+    sizes = [reach[1] for tops in _drivers().values() if (reach := _reach(Path(file).stem, tops))]
+    return min(sizes, default=2 * FAR if of_part(file)[0].single else 3 * FAR)
+
+
+def _common(module: str, path: str) -> int:
+    """How many letters the names of a part and of a test begin with alike."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(f"test_{module}.", Path(path).name, strict=False)))
 
 
 @cache
@@ -113,7 +129,7 @@ def _drivers() -> dict[str, frozenset[str]]:
     for folder in ("rtl", "elements", "shell/core", "configs"):
         for path in sorted((ROOT / folder).rglob("test_*.py")):
             text = path.read_text()
-            if "simulate(" in text and (tops := frozenset(_named(text))):
+            if "simulate(" in text and str(path.relative_to(ROOT)) not in NAMES_ONLY and (tops := frozenset(_named(text))):
                 found[str(path.relative_to(ROOT))] = tops
     return found
 

@@ -18,13 +18,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from testing.mutate import equivalent
-from testing.mutate.judges import Judge, of_part
+from testing.mutate.judges import Judge, effort, of_part
 from testing.mutate.mutant import PACKAGE, PACKAGE_TEXT, VARIABLE, Mutant, direct, schema
 from testing.simulate import GENERATED, ROOT, SOURCE_FOLDERS
 
@@ -106,6 +108,11 @@ class Schemata:
         """Where the mutant is, behind its number."""
         return self.folder / ("verilog" if it.file.endswith(".sv") else "c")
 
+    def plain(self) -> Path:
+        """A copy of the sources as they are."""
+        write_tree(self.folder / "plain", {})
+        return self.folder / "plain"
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -119,19 +126,66 @@ class Ran:
 
 @dataclass
 class Limits:
-    """Of a run, in seconds: of one process's processor time, and of the clock, which a busy machine stretches."""
+    """Of a judge with all it starts, in seconds: of processor time; of the clock, without any processor time; of the clock, which a
+    busy machine stretches."""
 
     cpu: float
+    idle: float
     wall: float
 
 
-GENEROUS = Limits(3600, 7200)
-LEAST = Limits(30, 120)
-RUNNING: set[int] = set()  # process groups of the judges that run
+GENEROUS = Limits(7200, 7200, 14400)
+LEAST = Limits(30, 60, 120)
+LEAST_SINGLE = Limits(900, 300, 1800)  # of a judge whose answer without a mutant may come from a cache: a proof
+LOOK = 1.0  # seconds between two looks at what a judge has used
 
 
-def ask(judge: Judge, tree: Path, number: int, limits: Limits) -> Ran:
-    """Run a judge on the sources of a tree, with this mutant of its schemata."""
+class Stopped(Exception):
+    """The run is being stopped: no judge begins any more."""
+
+
+class Groups:
+    """The process groups of the judges that run, so that none outlives the run."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: set[int] = set()
+        self.stopped = False
+
+    def begin(self, start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+        """Start a judge; raises Stopped after `stop`."""
+        with self.lock:
+            if self.stopped:
+                raise Stopped
+            process = start()
+            self.running.add(process.pid)
+            return process
+
+    def end(self, group: int) -> None:
+        """A judge has ended, and with it what it started."""
+        _kill(group)
+        with self.lock:
+            self.running.discard(group)
+
+    def stop(self) -> None:
+        """End all judges now, and begin none."""
+        with self.lock:
+            self.stopped = True
+            for group in self.running:
+                _kill(group)
+
+
+def stop_at_sigterm() -> None:
+    """SIGTERM ends this process as Ctrl-C does: with its judges."""
+
+    def stop(number: int, _: object) -> None:
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, stop)
+
+
+def ask(judge: Judge, tree: Path, number: int, limits: Limits, groups: Groups) -> Ran:
+    """Run a judge on the sources of a tree, with this mutant of its schemata. Raises Stopped."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=line", judge.path]
     command += ["-k", judge.only] if judge.only else []
     environment = {
@@ -144,46 +198,63 @@ def ask(judge: Judge, tree: Path, number: int, limits: Limits) -> Ran:
         "CCACHE_DIR": str(ROOT / "build" / "ccache"),
     }
 
-    def limited() -> None:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(limits.cpu) + 1, int(limits.cpu) + 5))
+    def restricted() -> None:  # also where nobody is left to look after it
+        resource.setrlimit(resource.RLIMIT_CPU, (int(limits.cpu) + 5, int(limits.cpu) + 10))
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
 
     log = tree / f"judged-{number}.log"
     began = time.monotonic()
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=out, stderr=out, start_new_session=True, preexec_fn=limited
+        process = groups.begin(
+            lambda: subprocess.Popen(
+                command, cwd=ROOT, env=environment, stdout=out, stderr=out, start_new_session=True, preexec_fn=restricted
+            )
         )
-        RUNNING.add(process.pid)
         try:
-            status, used = _waited(process.pid, began + limits.wall)
+            status, cpu = _waited(process.pid, limits)
         finally:
-            RUNNING.discard(process.pid)
+            groups.end(process.pid)
     process.returncode = 0  # waited for above, by what tells of its time
     text = log.read_bytes()[-20000:].decode(errors="replace")
-    return Ran(status, used.ru_utime + used.ru_stime, time.monotonic() - began, text)
+    return Ran(status, cpu, time.monotonic() - began, text)
 
 
-def _waited(pid: int, end: float) -> tuple[int | None, resource.struct_rusage]:
+def _waited(pid: int, limits: Limits) -> tuple[int | None, float]:
+    """How a judge ended, None where a limit ended it, and the processor seconds of all that it started."""
+    began = looked = moved = time.monotonic()
+    cpu = at_move = 0.0
     stopped = False
     while True:
         done, status, used = os.wait4(pid, os.WNOHANG)
         if done:
-            code = None if stopped else os.waitstatus_to_exitcode(status)
-            if stopped or code:  # what it started may still run
+            return None if stopped else os.waitstatus_to_exitcode(status), max(cpu, used.ru_utime + used.ru_stime)
+        now = time.monotonic()
+        if not stopped and now > looked + LOOK:
+            looked, cpu = now, max(cpu, group_seconds(pid))
+            if cpu > at_move + 0.01 * limits.idle:
+                moved, at_move = now, cpu
+            if cpu > limits.cpu or now > moved + limits.idle or now > began + limits.wall:
                 _kill(pid)
-            return code, used
-        if not stopped and time.monotonic() > end:
-            _kill(pid)
-            stopped = True
+                stopped = True
         time.sleep(0.02)
 
 
+def group_seconds(group: int) -> float:
+    """The processor time of a process group: of its processes, and of those of their children that have ended."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[2]) == group:
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def _kill(group: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
-    except ProcessLookupError:
-        return
 
 
 class Session:
@@ -194,9 +265,11 @@ class Session:
         self.schemata = Schemata(mutants)
         self.judged = judged
         self.lock = threading.Lock()
+        self.groups = Groups()
         self.baselines: dict[tuple[Judge, Path], Limits | None] = {}
         self.locks: dict[tuple[Judge, Path], threading.Lock] = {}
         self.broken: dict[str, str] = {}  # judges that fail by themselves, and how
+        self.kills: Counter[tuple[str, Judge]] = Counter()
         self.verdicts = self._known()
 
     def _known(self) -> dict[str, Verdict]:
@@ -226,15 +299,17 @@ class Session:
             return self.baselines[key]
 
     def _measured(self, judge: Judge, tree: Path) -> Limits | None:
-        stamp = tree / f"baseline-{judge.path.replace('/', '-')}-{digest(judge.path)}.json"
+        state = hashlib.sha256(repr((judge, digest(judge.path))).encode())
+        stamp = tree / f"baseline-{judge.path.replace('/', '-')}-{state.hexdigest()[:16]}.json"
         if stamp.exists():
             return Limits(**json.loads(stamp.read_text()))
-        for _ in range(2):  # the first builds
-            ran = ask(judge, tree, 0, GENEROUS)
+        for _ in range(1 if judge.single else 2):  # the first builds
+            ran = ask(judge, tree, 0, GENEROUS, self.groups)
             if ran.status != 0:
-                self.broken[judge.path] = ran.text[-3000:]
+                self.broken[f"{judge.path} {judge.only}".strip()] = ran.text[-3000:]
                 return None
-        limits = Limits(LEAST.cpu + 5 * ran.cpu, LEAST.wall + 10 * ran.wall)
+        least = LEAST_SINGLE if judge.single else LEAST
+        limits = Limits(least.cpu + 5 * ran.cpu, least.idle, least.wall + 10 * ran.wall)
         stamp.write_text(json.dumps(asdict(limits)))
         return limits
 
@@ -243,30 +318,33 @@ class Session:
         spent, able = 0.0, 0
         if equivalent.argument(it):
             return self._verdict(it, "equivalent", "argued", spent)
-        for judge in self.judged(it.file):
+        for judge in self.in_turn(it.file):
+            limits = self.limits(judge, self.schemata.plain() if judge.single else self.schemata.tree(it))
+            if limits is None:
+                continue
             if judge.single:
-                ran = self._alone(judge, it)
+                ran = self._alone(judge, it, limits)
             else:
-                tree = self.schemata.tree(it)
-                limits = self.limits(judge, tree)
-                if limits is None:
-                    continue
-                ran = ask(judge, tree, self.schemata.number[it.key], limits)
+                ran = ask(judge, self.schemata.tree(it), self.schemata.number[it.key], limits, self.groups)
             able += 1
             spent += ran.cpu
             if ran.status != 0:
-                stopped = ran.status in (None, -signal.SIGXCPU)
-                return self._verdict(it, "killed", "time limit" if stopped else _failed(ran.text, judge), spent)
+                self.kills[it.file, judge] += 1
+                return self._verdict(it, "killed", "time limit" if ran.status is None else _failed(ran.text, judge), spent)
         if not able:
             return None
         if equivalent.proved(it):
             return self._verdict(it, "equivalent", "proved", spent)
         return self._verdict(it, "survived", "", spent)
 
-    def _alone(self, judge: Judge, it: Mutant) -> Ran:
+    def in_turn(self, file: str) -> list[Judge]:
+        """Who judges a part; first those that build once, and of these first what killed most of the part's mutants."""
+        return sorted(self.judged(file), key=lambda judge: (judge.single, -self.kills[file, judge]))
+
+    def _alone(self, judge: Judge, it: Mutant, limits: Limits) -> Ran:
         tree = FOLDER / "single" / f"{it.key}-{digest(it.file)}"
         write_tree(tree, {it.file: direct((ROOT / it.file).read_bytes(), it)})
-        ran = ask(judge, tree, 0, Limits(900, 1800))
+        ran = ask(judge, tree, 0, limits, self.groups)
         shutil.rmtree(tree)
         return ran
 
@@ -276,8 +354,8 @@ class Session:
         return Verdict(it.key, it.file, it.line, it.operator, *lines, what, by, round(seconds, 1), *known)
 
     def waiting(self) -> list[Mutant]:
-        """Mutants without a verdict."""
-        return [it for it in self.mutants if it.key not in self.verdicts]
+        """Mutants without a verdict, those first that are cheap to judge."""
+        return sorted((it for it in self.mutants if it.key not in self.verdicts), key=lambda it: effort(it.file))
 
     def run(self, jobs: int, minutes: float = 0, only: Iterable[Mutant] | None = None) -> Iterator[Verdict]:
         """Judge what has no verdict yet, and write each verdict down; no new one is begun after so many minutes (0: all)."""
@@ -296,10 +374,9 @@ class Session:
                     with (FOLDER / "verdicts.jsonl").open("a") as out:
                         out.write(json.dumps(asdict(verdict)) + "\n")
                     yield verdict
-        except BaseException:  # Ctrl-C too: judges are process groups of their own, and would go on
+        except BaseException:  # Ctrl-C and SIGTERM too: judges are process groups of their own, and would go on
             pool.shutdown(wait=False, cancel_futures=True)
-            for group in list(RUNNING):
-                _kill(group)
+            self.groups.stop()
             raise
         pool.shutdown()
 

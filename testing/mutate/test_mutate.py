@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -68,7 +73,22 @@ def test_what_does_not_compile_is_not_drawn(tmp_path: Path) -> None:
         compilers, good = draw.Compilers(tmp_path / "compiles"), draw.candidates(file)[0]
         wrong = Mutant(file, "none", good.start, good.end, "no_such_name", good.line, "", "", "none")
         assert compilers.accept(good) and not compilers.accept(wrong)
+        assert compilers.fitting([good, wrong, good]) == [good, good]
         assert draw.Compilers(tmp_path / "compiles").known == compilers.known
+
+
+def test_other_files_give_what_a_small_one_has_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(draw, "_compiles", lambda *_, **__: True)
+    small, large = "rtl/sync/sl_sync.sv", "rtl/chan/sl_fifo.sv"
+    assert len(draw.candidates(small)) < draw.quotas([small, large], 40)[small] + 1
+    found = [it.file for it in draw.chosen([small, large], 40, 1, draw.Compilers(tmp_path / "compiles"), 1)]
+    assert len(found) == 40 and set(found) == {small, large}
+
+
+def test_a_file_that_does_not_compile_without_a_mutant_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(draw, "_compiles", lambda *_, **__: False)
+    with pytest.raises(draw.BrokenSource, match="sl_to_axis"):
+        draw.drawn("rtl/chan/sl_to_axis.sv", 1, 1, draw.Compilers(tmp_path / "compiles"))
 
 
 def test_every_part_has_judges() -> None:
@@ -105,10 +125,67 @@ def test_verdicts_on_a_part_whose_test_has_holes(monkeypatch: pytest.MonkeyPatch
 
 def test_a_mutant_that_never_ends_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "FOLDER", tmp_path)
-    monkeypatch.setattr(run, "LEAST", run.Limits(1, 60))
+    monkeypatch.setattr(run, "LEAST", run.Limits(1, 60, 60))
     endless = by_lines(of_example("tiny_bits.c"), "value >>= 1;", ";")
     (verdict,) = run.Session([endless], cases).run(1)
     assert (verdict.verdict, verdict.by) == ("killed", "time limit")
+
+
+JUDGE = """
+import os, subprocess, time
+from pathlib import Path
+def test_ends_never():
+    child = subprocess.Popen(["sleep", "600"])
+    Path({pids!r}).write_text(f"{{os.getpid()}} {{child.pid}} ")
+    time.sleep(600)
+"""
+RUN = """
+import sys
+from pathlib import Path
+from testing.mutate import draw, run
+from testing.mutate.judges import Judge
+run.FOLDER = Path(sys.argv[1])
+run.stop_at_sigterm()
+list(run.Session(draw.candidates("testing/mutate/example/tiny_bits.c")[:1], lambda _: [Judge(sys.argv[2])] * 2).run(1))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_no_judge_outlives_a_run_that_is_stopped(tmp_path: Path, number: signal.Signals) -> None:
+    pids, judge = tmp_path / "pids", tmp_path / "test_judge.py"
+    judge.write_text(JUDGE.format(pids=str(pids)))
+    process = subprocess.Popen([sys.executable, "-c", RUN, str(tmp_path), str(judge)], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        while process.poll() is None and not (pids.exists() and pids.read_text().endswith(" ")):
+            time.sleep(0.05)
+        process.send_signal(number)
+        assert process.wait(60) in (128 + signal.SIGTERM, -signal.SIGINT)
+        assert not any(
+            Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_text() for pid in pids.read_text().split()
+        )
+    finally:
+        process.kill()
+
+
+def test_the_time_of_a_judge_is_that_of_all_it_starts() -> None:
+    spin = "import subprocess, sys; t = 'import time\\nwhile time.process_time() < 0.4: pass'; "
+    spin += "subprocess.run([sys.executable, '-c', t]); subprocess.run(['sleep', '600'])"
+    process = subprocess.Popen([sys.executable, "-c", spin], start_new_session=True)
+    try:
+        while run.group_seconds(process.pid) < 0.4:  # the first child's, also when it has ended
+            assert process.poll() is None
+            time.sleep(0.05)
+        assert run.group_seconds(process.pid) < 5
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_judge_that_only_waits_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    judge = tmp_path / "test_judge.py"
+    judge.write_text(JUDGE.format(pids=str(tmp_path / "pids")))
+    ran = run.ask(Judge(str(judge)), tmp_path, 0, run.Limits(60, 5, 600), run.Groups())
+    assert ran.status is None and ran.cpu < 60
 
 
 def test_arguments_for_equivalence_are_about_lines_that_are_there() -> None:
@@ -121,10 +198,12 @@ def test_arguments_for_equivalence_are_about_lines_that_are_there() -> None:
 def test_mutants_that_once_survived_are_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "FOLDER", tmp_path)
     # The usual measurement runs each judge twice.
-    limits = run.Limits(60, 900)
-    monkeypatch.setattr(
-        run.Session, "_measured", lambda _, judge, tree: limits if run.ask(judge, tree, 0, limits).status == 0 else None
-    )
+    limits = run.Limits(60, 300, 900)
+
+    def measured(self: run.Session, judge: Judge, tree: Path) -> run.Limits | None:
+        return limits if run.ask(judge, tree, 0, run.GENEROUS, self.groups).status == 0 else None
+
+    monkeypatch.setattr(run.Session, "_measured", measured)
     mutants = [by_lines(draw.candidates(one["file"]), one["original"], one["mutated"]) for one in FIXED]
     session = run.Session(mutants, lambda file: judges.of_part(file)[:1])
     survivors = [f"{it.file}:{it.line} {it.mutated}" for it in session.run(2) if it.verdict != "killed"]

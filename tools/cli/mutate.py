@@ -39,8 +39,8 @@ def mutate(
     *survived* means that nothing noticed: its lines are shown, and either a test is missing or the change changes nothing. The
     latter is proved by Yosys where that is quick, or argued in `testing/mutate/equivalent.toml`. `docs/guide/mutation.md` has
     more."""
-    from testing.mutate.draw import parts
-    from testing.mutate.run import Session
+    from testing.mutate.draw import BrokenSource, parts
+    from testing.mutate.run import Session, stop_at_sigterm
 
     if every == bool(part):
         raise typer.BadParameter("name parts, or --all")
@@ -49,10 +49,15 @@ def mutate(
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     console = Console(stderr=True)
-    mutants = _drawn(files, limit or (300 if every else 10 * len(files)), seed, jobs, console)
+    try:
+        mutants = _drawn(files, limit or (300 if every else 10 * len(files)), seed, jobs, console)
+    except BrokenSource as error:
+        console.print(f"error: {error}", markup=False)
+        raise typer.Exit(2) from None
     if list_only:
         _listed(mutants)
         return
+    stop_at_sigterm()
     session = Session(mutants)
     if not resume:
         session.verdicts.clear()
