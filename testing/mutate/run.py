@@ -116,28 +116,27 @@ class Schemata:
 
 @dataclass(frozen=True)
 class Ran:
-    """A run of a judge: the exit status (None: it was stopped), processor and wall-clock seconds, what it printed."""
+    """A run of a judge: the exit status (None: a limit ended it), the seconds that it used of `Limits`, what it printed."""
 
     status: int | None
     cpu: float
-    wall: float
+    idle: float
     text: str
 
 
 @dataclass
 class Limits:
-    """Of a judge with all it starts, in seconds: of processor time; of the clock, without any processor time; of the clock, which a
-    busy machine stretches."""
+    """Of a judge with all it starts, in seconds: of processor time, and of time in which it only waits. Neither passes while it
+    wants a processor and gets none, so that a busy machine kills no mutant."""
 
     cpu: float
     idle: float
-    wall: float
 
 
-GENEROUS = Limits(7200, 7200, 14400)
-LEAST = Limits(30, 60, 120)
-LEAST_SINGLE = Limits(900, 300, 1800)  # of a judge whose answer without a mutant may come from a cache: a proof
-LOOK = 1.0  # seconds between two looks at what a judge has used
+GENEROUS = Limits(7200, 7200)
+LEAST = Limits(30, 60)
+LEAST_SINGLE = Limits(900, 300)  # of a judge whose answer without a mutant may come from a cache: a proof
+LOOK = 0.5  # seconds between two looks at what a judge has used
 
 
 class Stopped(Exception):
@@ -203,7 +202,6 @@ def ask(judge: Judge, tree: Path, number: int, limits: Limits, groups: Groups) -
         resource.setrlimit(resource.RLIMIT_FSIZE, (LARGEST_FILE, LARGEST_FILE))
 
     log = tree / f"judged-{number}.log"
-    began = time.monotonic()
     with log.open("wb") as out:
         process = groups.begin(
             lambda: subprocess.Popen(
@@ -211,45 +209,50 @@ def ask(judge: Judge, tree: Path, number: int, limits: Limits, groups: Groups) -
             )
         )
         try:
-            status, cpu = _waited(process.pid, limits)
+            status, cpu, idle = _waited(process.pid, limits)
         finally:
             groups.end(process.pid)
     process.returncode = 0  # waited for above, by what tells of its time
     text = log.read_bytes()[-20000:].decode(errors="replace")
-    return Ran(status, cpu, time.monotonic() - began, text)
+    return Ran(status, cpu, idle, text)
 
 
-def _waited(pid: int, limits: Limits) -> tuple[int | None, float]:
-    """How a judge ended, None where a limit ended it, and the processor seconds of all that it started."""
-    began = looked = moved = time.monotonic()
-    cpu = at_move = 0.0
+def _waited(pid: int, limits: Limits) -> tuple[int | None, float, float]:
+    """How a judge ended, None where a limit ended it, and the seconds of all that it started."""
+    looked = time.monotonic()
+    cpu = idle = 0.0
     stopped = False
     while True:
         done, status, used = os.wait4(pid, os.WNOHANG)
         if done:
-            return None if stopped else os.waitstatus_to_exitcode(status), max(cpu, used.ru_utime + used.ru_stime)
+            return None if stopped else os.waitstatus_to_exitcode(status), max(cpu, used.ru_utime + used.ru_stime), idle
         now = time.monotonic()
         if not stopped and now > looked + LOOK:
-            looked, cpu = now, max(cpu, group_seconds(pid))
-            if cpu > at_move + 0.01 * limits.idle:
-                moved, at_move = now, cpu
-            if cpu > limits.cpu or now > moved + limits.idle or now > began + limits.wall:
+            seconds, waits = group_use(pid)
+            idle += now - looked if waits else 0
+            looked, cpu = now, max(cpu, seconds)
+            if cpu > limits.cpu or idle > limits.idle:
                 _kill(pid)
                 stopped = True
         time.sleep(0.02)
 
 
-def group_seconds(group: int) -> float:
-    """The processor time of a process group: of its processes, and of those of their children that have ended."""
-    ticks = 0
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-        if int(fields[2]) == group:
-            ticks += sum(map(int, fields[11:15]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+def group_use(group: int) -> tuple[float, bool]:
+    """Of a process group: the processor seconds of its processes and of those of their children that have ended; whether none of
+    its threads wants a processor or a disk."""
+    ticks, states = 0, set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            fields = _fields(process / "stat")
+            if int(fields[2]) == group:
+                ticks += sum(map(int, fields[11:15]))
+                states |= {_fields(thread / "stat")[0] for thread in (process / "task").iterdir()}
+    return ticks / os.sysconf("SC_CLK_TCK"), not states & {"R", "D"}
+
+
+def _fields(stat: Path) -> list[str]:
+    """What a process's or thread's `stat` holds behind its name: first the state."""
+    return stat.read_text().rpartition(")")[2].split()
 
 
 def _kill(group: int) -> None:
@@ -309,7 +312,7 @@ class Session:
                 self.broken[f"{judge.path} {judge.only}".strip()] = ran.text[-3000:]
                 return None
         least = LEAST_SINGLE if judge.single else LEAST
-        limits = Limits(least.cpu + 5 * ran.cpu, least.idle, least.wall + 10 * ran.wall)
+        limits = Limits(least.cpu + 5 * ran.cpu, least.idle + 10 * ran.idle)
         stamp.write_text(json.dumps(asdict(limits)))
         return limits
 

@@ -125,7 +125,7 @@ def test_verdicts_on_a_part_whose_test_has_holes(monkeypatch: pytest.MonkeyPatch
 
 def test_a_mutant_that_never_ends_is_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "FOLDER", tmp_path)
-    monkeypatch.setattr(run, "LEAST", run.Limits(1, 60, 60))
+    monkeypatch.setattr(run, "LEAST", run.Limits(1, 60))
     endless = by_lines(of_example("tiny_bits.c"), "value >>= 1;", ";")
     (verdict,) = run.Session([endless], cases).run(1)
     assert (verdict.verdict, verdict.by) == ("killed", "time limit")
@@ -167,15 +167,17 @@ def test_no_judge_outlives_a_run_that_is_stopped(tmp_path: Path, number: signal.
         process.kill()
 
 
-def test_the_time_of_a_judge_is_that_of_all_it_starts() -> None:
+def test_a_judge_uses_what_all_it_starts_uses() -> None:
     spin = "import subprocess, sys; t = 'import time\\nwhile time.process_time() < 0.4: pass'; "
     spin += "subprocess.run([sys.executable, '-c', t]); subprocess.run(['sleep', '600'])"
     process = subprocess.Popen([sys.executable, "-c", spin], start_new_session=True)
     try:
-        while run.group_seconds(process.pid) < 0.4:  # the first child's, also when it has ended
+        while run.group_use(process.pid)[0] < 0.4:  # the first child's, also when it has ended
             assert process.poll() is None
             time.sleep(0.05)
-        assert run.group_seconds(process.pid) < 5
+        while not run.group_use(process.pid)[1]:
+            time.sleep(0.05)
+        assert run.group_use(process.pid)[0] < 5
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -184,8 +186,8 @@ def test_the_time_of_a_judge_is_that_of_all_it_starts() -> None:
 def test_a_judge_that_only_waits_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     judge = tmp_path / "test_judge.py"
     judge.write_text(JUDGE.format(pids=str(tmp_path / "pids")))
-    ran = run.ask(Judge(str(judge)), tmp_path, 0, run.Limits(60, 5, 600), run.Groups())
-    assert ran.status is None and ran.cpu < 60
+    ran = run.ask(Judge(str(judge)), tmp_path, 0, run.Limits(60, 5), run.Groups())
+    assert ran.status is None and ran.cpu < 60 and ran.idle > 5
 
 
 def test_arguments_for_equivalence_are_about_lines_that_are_there() -> None:
@@ -198,7 +200,7 @@ def test_arguments_for_equivalence_are_about_lines_that_are_there() -> None:
 def test_mutants_that_once_survived_are_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "FOLDER", tmp_path)
     # The usual measurement runs each judge twice.
-    limits = run.Limits(60, 300, 900)
+    limits = run.Limits(60, 300)
 
     def measured(self: run.Session, judge: Judge, tree: Path) -> run.Limits | None:
         return limits if run.ask(judge, tree, 0, run.GENEROUS, self.groups).status == 0 else None
