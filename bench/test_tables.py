@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from bench import elements, every, exact, forward, lpm, rules, updates
 from bench.markdown import table
+from testing.ovs import differential
 
 CERTIFIED = {"failure": "", "token_cycles": {"in": 1}}
 
@@ -62,3 +64,10 @@ def test_elements_and_updates() -> None:
     update = {"update": "count", "clock_mhz": 200.0, "ii": 1, "depth": 3, "certificate": CERTIFIED, "disagreements": []}
     written = updates.tables({"updates": [{**update, "cycles_per_packet": {"1": 1.0, "1000": 1.0}}]})
     assert set(written) == every.places("updates") and "| count | 200 | 1 | 3 | yes | 1.00 | 1.00 | yes |" in written["updates"]
+
+
+def test_pipelines_of_open_vswitch() -> None:
+    result = differential.Result("access lists", 5000, 4000, 269, 135, 2200, 0, 3, {})
+    written = differential.tables({"rows": [asdict(result)]})
+    assert set(written) == every.places("differential")
+    assert "| access lists | 5,000 | 4,000 | 269, 135 | 44.0% | 0 | 0 |" in written["differential"]

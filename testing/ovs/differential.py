@@ -24,6 +24,7 @@ import typer
 from rich.console import Console
 from scapy.utils import RawPcapReader
 
+from bench.markdown import table
 from testing.models import traffic
 from testing.models.packet import parse
 from testing.ovs import device as devices
@@ -205,6 +206,19 @@ def run(pipeline: Pipeline, given: Packets, device: devices.Device) -> Result:
     result = compare(pipeline, alone(pipeline, fitting), with_device(pipeline, fitting, device))
     result.seconds = round(time.monotonic() - began, 1)
     return result
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The table of the docs, of what `--json` prints."""
+    heads = ("pipeline", "packets in", "out", "flows, of them in hardware", "packets in hardware", "flows that differ", "reordered")
+    rows = [
+        (
+            *(one["pipeline"], one["packets"], one["left"], f"{one['flows']:,}, {one['offloaded']:,}"),
+            *(f"{one['in_hardware'] / max(1, one['packets']):.1%}", len(one["differences"]), one["reordered_flows"]),
+        )
+        for one in result["rows"]
+    ]
+    return {"differential": table(heads, rows)}
 
 
 def main(
