@@ -49,7 +49,8 @@ def test_peers_of_forwarding() -> None:
     peers = {name: [{"size": size, "packets_per_s": rate} for size in forward.PEER_SIZES] for name, rate in rates.items()}
     device = [{"ofu": "lpm", "version": 4, "size": size, "packets_per_s": 200e6} for size in forward.PEER_SIZES]
     text = forward._peer_table({"peers": peers, "rows": device})
-    assert text.splitlines()[2] == "| 64 | 33.2 | 10.0 | 9.2 | 20.0 |"
+    assert text.splitlines()[2] == "| 64 | 33.2 | 10.0 | 9.2 | 20.0 x |"
+    assert forward.over({"peers": {"ovs_dpdk_lpm": {"missing": "not here"}}, "rows": device}, "ovs_dpdk_lpm") == {}
     assert forward._peer_table({"rows": device}) == "Not measured: without peers."
 
 
