@@ -329,7 +329,7 @@ static void loop_buffers(struct ends *ends, const char *uri, uint32_t total) {
     void *failed;
     ends->send = send_buffers;
     ends->receive = receive_buffers;
-    if (sluice_device_open(uri, &ends->device) || sluice_queue_open(ends->device, RECEIVER, 0, &ends->queue) ||
+    if (sluice_device_open(uri, &ends->device) || sluice_queue_open(ends->device, RECEIVER, 0, 512, &ends->queue) ||
         service_new(&ends->service, ends->device, lanes, 2, NULL, NULL))
         fail(sluice_error_text());
     service_lane_set(ends->service, 0, true);

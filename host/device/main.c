@@ -43,7 +43,7 @@ static int serve(struct device *device, const struct mailbox_command *command, u
     case MAILBOX_REG_WRITE:
         return sim->reg_write(sim->model, arguments[0], arguments[1]);
     case MAILBOX_RING_ATTACH:
-        if (arguments[0] >= MAILBOX_RINGS || arguments[1] > SLUICE_RING_BUFFERS)
+        if (arguments[0] >= MAILBOX_RINGS || arguments[1] > SLUICE_RING_MOST)
             return -EINVAL;
         return sim->ring_attach(sim->model, arguments[0], memory->rings[arguments[0]], arguments[1]);
     case MAILBOX_RING_RELEASE:

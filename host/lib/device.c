@@ -169,8 +169,8 @@ static int identify(struct sluice_device *device) {
 
 static int attach_rings(struct sluice_device *device) {
     struct sluice_transport *transport = device->transport;
-    device->from_host = transport->ring_attach(transport, SLUICE_RING_FROM_HOST, SLUICE_RING_BUFFERS);
-    if (!device->from_host || sluice_queue_attach(device, &device->common, SLUICE_RING_TO_HOST))
+    device->from_host = transport->ring_attach(transport, SLUICE_RING_FROM_HOST, SLUICE_RING_MOST);
+    if (!device->from_host || sluice_queue_attach(device, &device->common, SLUICE_RING_TO_HOST, SLUICE_RING_BUFFERS))
         return sluice_fail(-ENOMEM, "no memory for the rings");
     return 0;
 }

@@ -8,7 +8,10 @@
 
 #include "transport.h"
 
-enum { SLUICE_MAX_WINDOWS = 16, SLUICE_RING_BUFFERS = 512, SLUICE_TABLES = 2 };
+enum { SLUICE_MAX_WINDOWS = 16, SLUICE_TABLES = 2 };
+// Buffers of a ring: of the common one to the host, which are the fewest; of the one from the host, which are the most.
+// The number of each is a power of two.
+enum { SLUICE_RING_BUFFERS = 512, SLUICE_RING_MOST = SLUICE_QUEUE_MOST_BUFFERS };
 enum { SLUICE_MOST_RULES = 1 << 22 }; // of a table
 
 struct sluice_rule_store; // rules.c
@@ -23,6 +26,7 @@ struct sluice_window {
 struct sluice_queue {
     uint8_t *ring;
     unsigned number;                  // enum sluice_ring
+    unsigned shift;                   // its buffers: 1 << shift
     uint64_t received, told_received; // buffers since the start
     uint32_t held;                    // buffers of the packets the host is reading
     bool is_chained;                  // the last of them is in `chained`
@@ -76,8 +80,8 @@ int sluice_check_response(const struct sluice_response *response);
 int sluice_write_locked(struct sluice_device *device, uint32_t address, uint32_t value);
 // Accesses one after the other, up to the first that fails.
 int sluice_batch_locked(struct sluice_device *device, struct sluice_access *accesses, unsigned count);
-// Memory of a ring to the host. 0, -ENOMEM, or -ENOENT where the device has no such queue.
-int sluice_queue_attach(struct sluice_device *device, struct sluice_queue *queue, unsigned number);
+// Memory of a ring to the host, of at least so many buffers. 0, or -ENOMEM, also where the device has no such queue.
+int sluice_queue_attach(struct sluice_device *device, struct sluice_queue *queue, unsigned number, unsigned buffers);
 // Before time passes: what pollers have released and submitted becomes known to the device. After: what it has taken.
 int sluice_tell_rings_locked(struct sluice_device *device);
 void sluice_hear_rings_locked(struct sluice_device *device);

@@ -47,7 +47,7 @@ struct mailbox_memory {
     struct sim_packet_info info;
     char text[200]; // why the device does not start
     uint8_t packet[UINT16_MAX + 1];
-    uint8_t rings[MAILBOX_RINGS][SLUICE_RING_BUFFERS * SLUICE_BUFFER_SIZE]; // untouched where there is no such ring
+    uint8_t rings[MAILBOX_RINGS][SLUICE_RING_MOST * SLUICE_BUFFER_SIZE]; // untouched where there is no such ring
     _Alignas(SLUICE_RULE_MIRROR_BYTES) uint8_t mirror[MAILBOX_RECORDS * SLUICE_RULE_MIRROR_BYTES];
 };
 

@@ -8,14 +8,24 @@
 
 enum { HEAD = SLUICE_BUFFER_META_SIZE + SLUICE_BUFFER_KEY_SIZE, VALID_PLACE = 16 }; // bytes
 
-static uint8_t *buffer_at(uint8_t *ring, uint64_t index) {
-    return ring + (index % SLUICE_RING_BUFFERS) * SLUICE_BUFFER_SIZE;
+// Of a buffer, which are counted from the start, in a ring of `1 << shift`: its bytes, and the generation that makes it
+// valid.
+static uint64_t offset_of(uint64_t index, unsigned shift) {
+    return (index & ((1U << shift) - 1)) * SLUICE_BUFFER_SIZE;
 }
 
-static uint32_t generation(uint64_t index) {
-    uint32_t round = (uint32_t)(index / SLUICE_RING_BUFFERS) + 1;
+static uint32_t generation(uint64_t index, unsigned shift) {
+    uint32_t round = (uint32_t)(index >> shift) + 1;
     return round == 0 ? 1 : round;
 }
+
+static const uint8_t *buffer_at(const struct sluice_queue *queue, uint64_t index) {
+    return queue->ring + offset_of(index, queue->shift);
+}
+
+// The ring from the host.
+enum { SEND_SHIFT = 11 };
+_Static_assert(1 << SEND_SHIFT == SLUICE_RING_MOST, "its buffers");
 
 static uint32_t buffers_of(uint32_t size) {
     return (size + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
@@ -34,10 +44,10 @@ static uint32_t length_of(const struct sluice_buffer_meta *meta) {
 
 static const uint8_t *whole(struct sluice_queue *queue, uint64_t index, const struct sluice_buffer_meta *meta) {
     if (meta->length <= SLUICE_BUFFER_DATA_SIZE)
-        return buffer_at(queue->ring, index) + HEAD;
+        return buffer_at(queue, index) + HEAD;
     for (uint32_t at = 0, i = 0; at < meta->length; at += SLUICE_BUFFER_DATA_SIZE, i++) {
         uint32_t size = meta->length - at;
-        memcpy(queue->chained + at, buffer_at(queue->ring, index + i) + HEAD,
+        memcpy(queue->chained + at, buffer_at(queue, index + i) + HEAD,
                size < SLUICE_BUFFER_DATA_SIZE ? size : SLUICE_BUFFER_DATA_SIZE);
     }
     return queue->chained;
@@ -45,7 +55,7 @@ static const uint8_t *whole(struct sluice_queue *queue, uint64_t index, const st
 
 static void show(struct sluice_queue *queue, uint64_t index, const struct sluice_buffer_meta *meta,
                  struct sluice_packet *packet) {
-    const uint8_t *key = buffer_at(queue->ring, index) + SLUICE_BUFFER_META_SIZE;
+    const uint8_t *key = buffer_at(queue, index) + SLUICE_BUFFER_META_SIZE;
     *packet = (struct sluice_packet){.bytes = whole(queue, index, meta),
                                      .flow_key = meta->has_key ? key : NULL,
                                      .size = meta->length,
@@ -73,8 +83,8 @@ unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *
     unsigned found = 0;
     while (found < count) {
         uint64_t index = queue->received + queue->held;
-        const uint8_t *buffer = buffer_at(queue->ring, index);
-        if (queue->held >= SLUICE_RING_BUFFERS || queue->is_chained || valid_word(buffer) != generation(index))
+        const uint8_t *buffer = buffer_at(queue, index);
+        if (queue->held >> queue->shift || queue->is_chained || valid_word(buffer) != generation(index, queue->shift))
             break;
         sluice_buffer_meta_unpack(&meta, buffer);
         meta.length = (uint16_t)length_of(&meta);
@@ -87,7 +97,7 @@ unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *
 
 int sluice_queue_waits(const struct sluice_queue *queue) {
     uint64_t index = __atomic_load_n(&queue->received, __ATOMIC_ACQUIRE);
-    return valid_word(buffer_at(queue->ring, index)) == generation(index);
+    return valid_word(buffer_at(queue, index)) == generation(index, queue->shift);
 }
 
 void sluice_queue_release(struct sluice_queue *queue) {
@@ -155,12 +165,12 @@ static void fill(struct sluice_device *device, const uint8_t *bytes, struct slui
     uint32_t count = buffers_of(meta->length);
     for (uint32_t i = count; i-- > 0;) {
         uint64_t index = device->submitted + i;
-        uint8_t *buffer = buffer_at(device->from_host, index);
+        uint8_t *buffer = device->from_host + offset_of(index, SEND_SHIFT);
         uint32_t at = i * SLUICE_BUFFER_DATA_SIZE, size = meta->length - at;
         meta->buffer_length = (uint16_t)(size < SLUICE_BUFFER_DATA_SIZE ? size : SLUICE_BUFFER_DATA_SIZE);
-        meta->address = (index % SLUICE_RING_BUFFERS) * SLUICE_BUFFER_SIZE;
-        meta->next = i + 1 == count ? 0 : ((index + 1) % SLUICE_RING_BUFFERS) * SLUICE_BUFFER_SIZE;
-        meta->valid = generation(index);
+        meta->address = offset_of(index, SEND_SHIFT);
+        meta->next = i + 1 == count ? 0 : offset_of(index + 1, SEND_SHIFT);
+        meta->valid = generation(index, SEND_SHIFT);
         memcpy(buffer + HEAD, bytes + at, meta->buffer_length);
         sluice_buffer_meta_pack(meta, packed);
         memcpy(buffer, packed, sizeof packed);
@@ -170,7 +180,7 @@ static void fill(struct sluice_device *device, const uint8_t *bytes, struct slui
 // Write a packet into the ring; `meta` has all but what `fill` writes.
 static int post_locked(struct sluice_device *device, const uint8_t *bytes, struct sluice_buffer_meta *meta) {
     uint32_t count = buffers_of(meta->length);
-    if (device->submitted + count - __atomic_load_n(&device->sent, __ATOMIC_ACQUIRE) > SLUICE_RING_BUFFERS)
+    if (device->submitted + count - __atomic_load_n(&device->sent, __ATOMIC_ACQUIRE) > SLUICE_RING_MOST)
         return -EAGAIN;
     fill(device, bytes, meta);
     __atomic_store_n(&device->submitted, device->submitted + count, __ATOMIC_RELEASE);

@@ -9,10 +9,16 @@ unsigned sluice_device_queues(const struct sluice_device *device) {
     return device->queues;
 }
 
-int sluice_queue_attach(struct sluice_device *device, struct sluice_queue *queue, unsigned number) {
+unsigned sluice_queue_buffers(const struct sluice_queue *queue) {
+    return 1U << queue->shift;
+}
+
+int sluice_queue_attach(struct sluice_device *device, struct sluice_queue *queue, unsigned number, unsigned buffers) {
     *queue = (struct sluice_queue){.number = number, .chained = malloc(SLUICE_EGRESS_BYTES)};
+    while (sluice_queue_buffers(queue) < SLUICE_RING_BUFFERS || sluice_queue_buffers(queue) < buffers)
+        queue->shift++;
     if (queue->chained)
-        queue->ring = device->transport->ring_attach(device->transport, number, SLUICE_RING_BUFFERS);
+        queue->ring = device->transport->ring_attach(device->transport, number, sluice_queue_buffers(queue));
     if (queue->ring)
         return 0;
     free(queue->chained);
@@ -36,28 +42,39 @@ static struct sluice_queue *find(const struct sluice_device *device, unsigned nu
     return NULL;
 }
 
-static int open_locked(struct sluice_device *device, unsigned number, struct sluice_queue **out) {
-    struct sluice_queue *made = find(device, number);
-    int result = 0;
-    if (!made && !(made = malloc(sizeof *made)))
+static int make_locked(struct sluice_device *device, unsigned number, unsigned buffers, struct sluice_queue **out) {
+    struct sluice_queue *made = malloc(sizeof *made);
+    if (!made)
         return sluice_fail(-ENOMEM, "out of memory");
-    if (!find(device, number)) {
-        result = sluice_queue_attach(device, made, number);
-        if (result)
-            free(made);
-        else
-            device->queue[device->open_queues++] = made;
+    int result = sluice_queue_attach(device, made, number, buffers);
+    if (result) {
+        free(made);
+        return result;
     }
-    *out = result ? NULL : made;
-    return result;
+    *out = device->queue[device->open_queues++] = made;
+    return 0;
 }
 
-int sluice_queue_open(struct sluice_device *device, unsigned lane, unsigned queue, struct sluice_queue **out) {
+static int open_locked(struct sluice_device *device, unsigned number, unsigned buffers, struct sluice_queue **out) {
+    struct sluice_queue *there = find(device, number);
+    if (!there)
+        return make_locked(device, number, buffers, out);
+    if (sluice_queue_buffers(there) < buffers)
+        return sluice_fail(-EBUSY, "the queue has a ring of %u buffers until the device is closed, not %u",
+                           sluice_queue_buffers(there), buffers);
+    *out = there;
+    return 0;
+}
+
+int sluice_queue_open(struct sluice_device *device, unsigned lane, unsigned queue, unsigned buffers,
+                      struct sluice_queue **out) {
     int result = check(device, lane, queue);
     if (result)
         return result;
+    if (buffers > SLUICE_QUEUE_MOST_BUFFERS)
+        return sluice_fail(-EINVAL, "a ring of %u buffers; there can be %u", buffers, SLUICE_QUEUE_MOST_BUFFERS);
     pthread_mutex_lock(&device->lock);
-    result = open_locked(device, SLUICE_RING_QUEUE + lane * SLUICE_HOST_QUEUES + queue, out);
+    result = open_locked(device, SLUICE_RING_QUEUE + lane * SLUICE_HOST_QUEUES + queue, buffers, out);
     pthread_mutex_unlock(&device->lock);
     return result;
 }

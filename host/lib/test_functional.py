@@ -129,6 +129,39 @@ def test_what_nobody_reads_is_lost_and_counted_or_held_back(device: Device, loss
     flows.close()
 
 
+@pytest.mark.parametrize(("asked", "buffers"), [(0, 512), (512, 512), (513, 1024), (2048, 2048)])
+def test_a_queue_holds_as_many_packets_as_were_asked_for(asked: int, buffers: int) -> None:
+    kept = buffers - (-(-L.EGRESS_BYTES // L.BUFFER_DATA_SIZE) - 1)  # room for the largest packet is a condition
+    with Device({**SIZE, "host_queues": 1}, transport="functional") as device:
+        queue = device.queue(0, 0, asked)
+        assert device.library.sluice_queue_buffers(queue) == buffers
+        for first in (0, 10_000, 20_000):
+            sent = [number.to_bytes(60, "big") for number in range(first, first + buffers + 50)]
+            lost = device.counters("host").ring_overflow
+            for packet in sent:
+                assert device.lane_send(0, packet)
+                device.advance(64)
+            came = list(iter(lambda: [got.data for got in device.poll(queue)], []))
+            assert [data for some in came for data in some] == sent[:kept]
+            assert device.counters("host").ring_overflow - lost == len(sent) - kept
+            device.advance(64)  # it learns what was released
+        assert device.queue(0, 0, buffers).value == queue.value
+        with pytest.raises(SluiceError) as caught:
+            device.queue(0, 0, buffers + 1)
+        assert caught.value.errno == (errno.EINVAL if buffers == 2048 else errno.EBUSY)
+
+
+def test_as_many_packets_can_be_sent_at_once_as_a_transmit_queue_says(device: Device) -> None:
+    sent = [number.to_bytes(60, "big") for number in range(2049)]
+    for _ in range(3):
+        results = [device.library.sluice_poll_send(device.handle, packet, len(packet), 1, 0) for packet in sent]
+        assert results == [0] * 2048 + [-errno.EAGAIN]
+        while not device.library.sluice_device_idle(device.handle):
+            device.advance(64)
+        device.advance(64)
+        assert lane_packets(device, 0) == sent[:2048]
+
+
 def test_pause_holds_the_lanes_and_not_the_host(device: Device) -> None:
     device.call("sluice_device_pause")
     assert device.lane_send(0, bytes(60))

@@ -214,7 +214,8 @@ def test_captures_and_broken_packets_leave_both_alike(both: Both, tmp_path: Path
 
 def through_queues(device: Device, sent: dict[int, list[bytes]]) -> dict[tuple[int, int], list[tuple[Any, ...]]]:
     """Send packets of lanes into a device of which some queues are polled; what came by each."""
-    queues = {(lane, queue): device.queue(lane, queue) for lane in (0, 1, 3) for queue in range(4) if (lane, queue) != (1, 2)}
+    places = [(lane, queue) for lane in (0, 1, 3) for queue in range(4) if (lane, queue) != (1, 2)]
+    queues = {(lane, queue): device.queue(lane, queue, 512 << queue % 3) for lane, queue in places}  # rings of any size
     came: dict[tuple[int, int], list[tuple[Any, ...]]] = {place: [] for place in queues}
     waiting = {lane: list(packets) for lane, packets in sent.items()}
     while any(waiting.values()) or not device.library.sluice_device_idle(device.handle):

@@ -17,7 +17,7 @@ enum {
     PMD_MACS = 16,
     PMD_MULTICASTS = 64,
     PMD_BATCH = 32,                         // buffers of a ring between two releases
-    PMD_RING = 512,                         // buffers of a ring
+    PMD_RING = 512,                         // buffers of a ring that nobody asks for more of
     PMD_FENCE_BOUND = 1 << 21,              // cycles that the order fence holds a flow at most: some 10 ms
     PMD_KEY_BYTES = SLUICE_RSS_KEY_BITS / 8 // of the RSS hash
 };

@@ -59,15 +59,15 @@ static bool is_too_long(const struct pmd_port *port, uint32_t frame) {
     return is_long;
 }
 
-static int open_queue(struct pmd_port *port, uint16_t number, unsigned node) {
+static int open_queue(struct pmd_port *port, uint16_t number, unsigned buffers, unsigned node) {
     struct pmd_rx_queue *queue = port->rx[number];
     if (!queue && !(queue = rte_zmalloc_socket("sluice_rx", sizeof *queue, RTE_CACHE_LINE_SIZE, (int)node)))
         return -ENOMEM;
     service_begin(port->device->service);
-    int result = sluice_queue_open(port->device->sluice, port->lane, number, &queue->ring);
+    int result = sluice_queue_open(port->device->sluice, port->lane, number, buffers, &queue->ring);
     service_end(port->device->service);
     if (result) {
-        PMD_LOG(ERR, "%s: %s\n", port->ethdev->data->name, sluice_error_text());
+        PMD_LOG(ERR, "%s: receive queue %u: %s\n", port->ethdev->data->name, number, sluice_error_text());
         if (!port->rx[number])
             rte_free(queue);
         return result;
@@ -93,7 +93,7 @@ static int inherit(struct pmd_port *port) {
     disinherit(port);
     for (uint16_t i = count; i < port->most_queues && count && result == 0; i++) {
         struct pmd_rx_queue *heir = port->rx[i % count];
-        if ((result = open_queue(port, i, (unsigned)port->ethdev->data->numa_node)))
+        if ((result = open_queue(port, i, 0, (unsigned)port->ethdev->data->numa_node)))
             return result;
         port->rx[i]->pool = heir->pool;
         port->rx[i]->inherited = heir->inherited;
@@ -170,8 +170,8 @@ static int pmd_link_down(struct rte_eth_dev *ethdev) {
 }
 
 static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
-    // The rings have PMD_RING buffers, whatever less is asked for.
-    const struct rte_eth_desc_lim limits = {.nb_max = PMD_RING, .nb_min = 1, .nb_align = 1};
+    // Open vSwitch asks for 2,048 and looks at no limit.
+    const struct rte_eth_desc_lim limits = {.nb_max = SLUICE_QUEUE_MOST_BUFFERS, .nb_min = 1, .nb_align = 1};
     info->min_rx_bufsize = RTE_ETHER_MIN_LEN;
     info->max_rx_pktlen = SLUICE_MTU_BYTES;
     info->min_mtu = RTE_ETHER_MIN_MTU;
@@ -193,14 +193,13 @@ static int pmd_info(struct rte_eth_dev *ethdev, struct rte_eth_dev_info *info) {
     return 0;
 }
 
-// A ring is there as long as the device.
+// A ring is there as long as the device, with at least the buffers that were asked for first.
 static int pmd_rx_setup(struct rte_eth_dev *ethdev, uint16_t number, uint16_t count, unsigned node,
                         const struct rte_eth_rxconf *wanted, struct rte_mempool *pool) {
     struct pmd_port *port = port_of(ethdev);
-    (void)count;
     if (wanted->rx_deferred_start)
         return -ENOTSUP;
-    int result = open_queue(port, number, node);
+    int result = open_queue(port, number, count, node);
     if (result)
         return result;
     port->rx[number]->pool = pool;
@@ -238,7 +237,7 @@ static void pmd_tx_release(struct rte_eth_dev *ethdev, uint16_t queue) {
 static void pmd_rx_info(struct rte_eth_dev *ethdev, uint16_t queue, struct rte_eth_rxq_info *info) {
     info->mp = port_of(ethdev)->rx[queue]->pool;
     info->scattered_rx = ethdev->data->scattered_rx;
-    info->nb_desc = PMD_RING;
+    info->nb_desc = (uint16_t)sluice_queue_buffers(port_of(ethdev)->rx[queue]->ring);
 }
 
 // The ethdev layer keeps the flag, MTU, addresses; bursts read them there.

@@ -77,7 +77,7 @@ class LaneInfo(c.Structure):
 
 ABI = CAbi(
     size=c.sizeof(CAbi),
-    version=1,
+    version=2,
     layouts=layouts.LAYOUT_HASH,
     instruction_size=c.sizeof(CInstruction),
     packet_size=c.sizeof(CPacket),
@@ -279,10 +279,10 @@ class Device:
         self.library.sluice_packet_release(self.handle)
         return got
 
-    def queue(self, lane: int, queue: int) -> c.c_void_p:
-        """Open a receive queue; from then on nothing comes by `receive`."""
+    def queue(self, lane: int, queue: int, buffers: int = 0) -> c.c_void_p:
+        """Open a receive queue with a ring of so many buffers, or more; from then on nothing comes by `receive`."""
         handle = c.c_void_p()
-        self.call("sluice_queue_open", lane, queue, c.byref(handle))
+        self.call("sluice_queue_open", lane, queue, buffers, c.byref(handle))
         return handle
 
     def poll(self, queue: c.c_void_p, count: int = 32) -> list[Received]:

@@ -30,7 +30,6 @@ SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 PACKAGE = "openvswitch-switch-dpdk"
 START, STOP, COMMAND = 60.0, 10.0, 60.0  # seconds of patience; a loaded machine is slow
 ABSENT = 1000  # a core that is not there
-DESCRIPTORS = 512  # of a queue: as many as a port of the device has; OVS asks for 2,048 and not what there can be
 MEMORY = "--no-huge --legacy-mem --no-pci"  # without --legacy-mem OVS adds --in-memory, which --no-huge does not go with
 
 
@@ -175,8 +174,7 @@ class OpenVSwitch:
     def add_port(self, bridge: str, name: str, devargs: str, number: int | None = None, *columns: str) -> None:
         """A DPDK port; OpenFlow number `number`; `columns` are further ones of the interface."""
         asked = [*([f"ofport_request={number}"] if number else []), *columns]
-        rings = [f"options:n_{direction}q_desc={DESCRIPTORS}" for direction in ("rx", "tx")]
-        settings = ["type=dpdk", f'options:dpdk-devargs="{devargs}"', *rings, *asked]
+        settings = ["type=dpdk", f'options:dpdk-devargs="{devargs}"', *asked]
         self.vsctl("add-port", bridge, name, "--", "set", "Interface", name, *settings)
         self.check_port(name)
 

@@ -94,7 +94,7 @@ int sluice_fail(int error, const char *format, ...) __attribute__((format(printf
 // A program that was compiled with another version of this header is refused, -EPROTO with the reason: each passes the
 // version and the sizes of the structures that both sides read and write. A new field at the end of one, or another
 // meaning, is another version.
-#define SLUICE_ABI_VERSION 1
+#define SLUICE_ABI_VERSION 2
 struct sluice_abi {
     uint32_t size; // of this structure
     uint32_t version;
@@ -181,10 +181,15 @@ unsigned sluice_poll_send_many(struct sluice_device *device, const struct sluice
 // one is open they no longer do, and packets for a queue that is not open are dropped and counted (`ring_overflow`).
 unsigned sluice_device_queues(const struct sluice_device *device);
 
-// The queue of a lane; the same each time, until the device is closed. -ENOENT: the device has none; -EINVAL: no such
-// one. It is polled as by sluice_poll_receive, by one thread at a time, and without any lock.
+// The queue of a lane with a ring of at least `buffers`, up to SLUICE_QUEUE_MOST_BUFFERS; the same each time, until the
+// device is closed: its ring does not grow. -ENOENT: the device has none; -EINVAL: no such one, or too many buffers;
+// -EBUSY: it is open with fewer. It is polled as by sluice_poll_receive, by one thread at a time, and without any lock.
+#define SLUICE_QUEUE_MOST_BUFFERS 2048
 struct sluice_queue;
-int sluice_queue_open(struct sluice_device *device, unsigned lane, unsigned queue, struct sluice_queue **out);
+int sluice_queue_open(struct sluice_device *device, unsigned lane, unsigned queue, unsigned buffers,
+                      struct sluice_queue **out);
+// Buffers of its ring. A packet takes one, or more if it is long.
+unsigned sluice_queue_buffers(const struct sluice_queue *queue);
 unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *packets, unsigned count);
 void sluice_queue_release(struct sluice_queue *queue);
 // Whether a packet is there that was not released; of any thread.

@@ -69,7 +69,7 @@ class User:
             self.call("sluice_lane_counters_read", device, lane, memory)
         for kind in ("host", "graph"):
             self.call(f"sluice_{kind}_counters_read", device, memory)
-        self.call("sluice_queue_open", device, 0, 0, c.byref(queue))
+        self.call("sluice_queue_open", device, 0, 0, 0, c.byref(queue))
         self.call("sluice_spread_set_kinds", device, 0, c.c_uint8(1))
         self.call("sluice_fence_set", device, 1, c.c_uint32(1000))
         self.library.sluice_poll_done(device, 0, c.c_uint64(5))

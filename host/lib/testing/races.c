@@ -107,7 +107,7 @@ int main(int argc, char **argv) {
     pthread_t threads[sizeof work / sizeof *work];
     rounds = argc == 2 ? strtoul(argv[1], NULL, 10) : 0;
     if (sluice_device_open("functional:lanes=2,groups=2,entries=8,ternary=16,queues=1", &device) ||
-        sluice_queue_open(device, 0, 0, &queue) || sluice_flows_open(device, &flows) ||
+        sluice_queue_open(device, 0, 0, 0, &queue) || sluice_flows_open(device, &flows) ||
         sluice_fence_set(device, 1, 1000))
         fail("open");
     for (uintptr_t i = 0; i < sizeof work / sizeof *work; i++)

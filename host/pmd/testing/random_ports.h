@@ -18,7 +18,8 @@ enum {
     KEY = 40,
     ALL_MACS = 16,
     GROUPS = 4,
-    DESCRIPTORS = 512,
+    DESCRIPTORS = 2048,
+    FEWEST_DESCRIPTORS = 512,
     OWN_MTU = 1500,
     OVERHEAD = 14 + 2 * 4,
     SMALL_MTU = 68
@@ -32,7 +33,8 @@ struct port {
     uint16_t id; // DPDK's
     bool started, linked, hashes, promiscuous, all_groups, has_transmit;
     uint16_t queues; // 0: it was not configured
-    uint8_t set_up;  // bit n: queue n
+    uint16_t most_queues;
+    uint8_t set_up; // bit n: queue n
     uint16_t mtu;
     uint64_t types;
     uint8_t key[KEY];
@@ -41,6 +43,7 @@ struct port {
 };
 
 static struct port ports[PORTS];
+static uint16_t rings[PORTS][QUEUES]; // their buffers, as long as the device is there; 0: there is none
 static struct rte_mempool *pool;
 static const char *device_arguments; // of the vdev
 
@@ -141,6 +144,7 @@ static void configure(struct port *port, uint16_t queues, bool hashes, uint16_t 
     if (port->started)
         return;
     port->queues = queues;
+    port->most_queues = queues > port->most_queues ? queues : port->most_queues;
     port->set_up &= (uint8_t)((1U << queues) - 1);
     port->mtu = mtu;
     port->hashes = hashes;
@@ -151,13 +155,31 @@ static void configure(struct port *port, uint16_t queues, bool hashes, uint16_t 
         port->table[i] = (uint16_t)(i % queues);
 }
 
+// What the port says of a queue that is set up: the ring that it has, not what was asked for.
+static void check_ring(const struct port *port, uint16_t queue) {
+    struct rte_eth_rxq_info info;
+    if ((port->set_up >> queue & 1) == 0)
+        return;
+    if (rte_eth_rx_queue_info_get(port->id, queue, &info) || info.nb_desc != rings[port - ports][queue])
+        FAIL("port %u: queue %u says %u descriptors; expected %u", port->id, queue, info.nb_desc,
+             rings[port - ports][queue]);
+}
+
 static void set_up(struct port *port, uint16_t queue) {
-    uint16_t count = (uint16_t)(draw(16) ? 1 + draw(DESCRIPTORS) : DESCRIPTORS + 1);
-    int wanted = count > DESCRIPTORS ? -EINVAL : port->started ? -EBUSY : 0;
+    uint16_t count = (uint16_t)(draw(16) ? 1 + draw(draw(8) ? FEWEST_DESCRIPTORS : DESCRIPTORS) : DESCRIPTORS + 1);
+    uint16_t *ring = &rings[port - ports][queue];
+    bool is_too_large = *ring && count > *ring;
+    int wanted = count > DESCRIPTORS ? -EINVAL : port->started || is_too_large ? -EBUSY : 0;
     int result = rte_eth_rx_queue_setup(port->id, queue, count, (unsigned)SOCKET_ID_ANY, NULL, pool);
     if (result != wanted)
         FAIL("port %u: set-up of queue %u with %u descriptors says %d", port->id, queue, count, result);
+    if (count > DESCRIPTORS || port->started)
+        return;
+    port->set_up &= (uint8_t) ~(1U << queue);
     port->set_up |= (uint8_t)(result ? 0 : 1U << queue);
+    for (uint16_t most = FEWEST_DESCRIPTORS; *ring == 0; most *= 2)
+        *ring = most < count ? 0 : most;
+    check_ring(port, queue);
 }
 
 static void set_up_transmit(struct port *port) {
@@ -172,8 +194,12 @@ static void start(struct port *port) {
     int result = rte_eth_dev_start(port->id), wanted = is_complete || port->started ? 0 : -EINVAL;
     if (result != wanted)
         FAIL("port %u: start says %d; expected %d", port->id, result, wanted);
-    if (result == 0 && !port->started)
-        port->started = port->linked = true;
+    if (result || port->started)
+        return;
+    port->started = port->linked = true;
+    uint16_t *ring = rings[port - ports];
+    for (uint16_t i = port->queues; i < port->most_queues; i++) // those that rules may still name
+        ring[i] = ring[i] ? ring[i] : FEWEST_DESCRIPTORS;
 }
 
 static void stop(struct port *port) {

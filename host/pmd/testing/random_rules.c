@@ -389,8 +389,10 @@ static void use_replug(void) {
     shuffle(order, left);
     for (uint16_t port = 0; port < PORTS && is_gone; port++)
         drop_strays(port);
-    if (is_gone)
+    if (is_gone) {
+        memset(rings, 0, sizeof rings);
         attach(0);
+    }
     for (uint16_t i = 0; i < left && !is_gone; i++)
         attach(order[i]);
     for (uint16_t i = 0; i < (is_gone ? PORTS : left); i++)
