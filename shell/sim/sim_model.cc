@@ -136,8 +136,9 @@ struct sim_model {
 
     sim_model() {
         if (const char *seed = std::getenv("SLUICE_SIM_SEED")) {
+            int number = std::atoi(seed);
             context.randReset(2);
-            context.randSeed(std::atoi(seed));
+            context.randSeed(number ? number : 1 << 30); // 0: Verilator takes one of its own in each run
         }
         top.reset(new Vsh_sim(&context));
         top->lanes_wait_i = 1;
