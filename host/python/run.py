@@ -18,36 +18,27 @@ import sluice_layouts as layouts
 from host.judge.compare import Findings, Source, Traffic, expect
 from host.judge.rules import read_rules as read_judged_rules
 from host.python.device import Device, SluiceError, load
+from host.python.structs import fields
 
 LANES = layouts.HOST_PORT
-SERIES, SAMPLES, NOTES, CAUSES = 512, 16384, 4096, 9
 
 
 class COptions(c.Structure):
     """struct sluice_run_options."""
 
-    _fields_ = (
-        ("lanes", c.c_uint32),
-        ("inputs", c.c_char_p * LANES),
-        ("rules", c.c_void_p),
-        ("repeat", c.c_uint32),
-    )
+    _fields_ = fields("sluice_run_options", {"inputs": c.c_char_p * LANES})
 
 
 class CPacketPlace(c.Structure):
     """struct capture_packet."""
 
-    _fields_ = (("offset", c.c_uint64), ("time", c.c_uint64), ("size", c.c_uint32))
+    _fields_ = fields("capture_packet")
 
 
 class CCapture(c.Structure):
     """struct capture."""
 
-    _fields_ = (
-        ("packets", c.POINTER(CPacketPlace)),
-        ("bytes", c.c_void_p),
-        *((name, c.c_uint64) for name in ("count", "room", "used", "space", "snapped")),
-    )
+    _fields_ = fields("capture", {"packets": c.POINTER(CPacketPlace), "bytes": c.c_void_p})
 
     def read(self) -> list[tuple[int, bytes]]:
         """Each packet's time and bytes."""
@@ -59,19 +50,13 @@ class CCapture(c.Structure):
 class CSeen(c.Structure):
     """struct sluice_run_seen."""
 
-    _fields_ = (("lane", c.c_uint32), ("number", c.c_uint64))
+    _fields_ = fields("sluice_run_seen")
 
 
 class CTraffic(c.Structure):
     """struct sluice_run_traffic."""
 
-    _fields_ = (
-        ("inputs", CCapture * LANES),
-        ("outputs", CCapture * LANES),
-        ("seen", c.POINTER(CSeen)),
-        ("seen_count", c.c_uint64),
-        ("seen_room", c.c_uint64),
-    )
+    _fields_ = fields("sluice_run_traffic", {"capture": CCapture, "seen": c.POINTER(CSeen)})
 
     def read(self, lanes: int, repeat: int) -> Traffic:
         """A copy for the judge."""
@@ -84,55 +69,25 @@ class CTraffic(c.Structure):
 class CLiveOptions(c.Structure):
     """struct sluice_live_options."""
 
-    _fields_ = (
-        ("lanes", c.c_uint32),
-        ("interfaces", c.c_char_p * LANES),
-        ("outputs", c.c_char_p * LANES),
-        ("rules", c.c_void_p),
-        ("seconds", c.c_double),
-    )
+    _fields_ = fields("sluice_live_options", {"interfaces": c.c_char_p * LANES, "outputs": c.c_char_p * LANES})
 
 
 class Point(c.Structure):
     """struct sluice_run_point."""
 
-    _fields_ = (("cycle", c.c_uint64), ("inputs", c.c_uint64), ("hits", c.c_uint64), ("host", c.c_uint64))
+    _fields_ = fields("sluice_run_point")
 
 
 class Sample(c.Structure):
     """struct sluice_run_sample."""
 
-    _fields_ = (("size", c.c_uint32), ("latency", c.c_uint32))
-
-
-def _counts(*names: str) -> list[tuple[str, type[c.c_uint64]]]:
-    return [(name, c.c_uint64) for name in names]
+    _fields_ = fields("sluice_run_sample")
 
 
 class Result(c.Structure):
     """struct sluice_run_result."""
 
-    _fields_ = (
-        *_counts("packets", "bytes", "sent", "hits", "host", "outputs", "cycles", "clock_khz", "flits_in", "flits_out"),
-        ("hardware_drops", c.c_uint64 * 3),
-        ("receive_drops", c.c_uint64 * 4),
-        ("transmit_drops", c.c_uint64 * 2),
-        ("host_drops", c.c_uint64 * 3),
-        ("interface_drops", c.c_uint64 * 4),
-        ("software_drops", c.c_uint64 * CAUSES),
-        *_counts("faults", "not_eligible", "misses"),
-        *_counts("installed", "deleted", "evicted", "expired", "refused", "fences", "routes", "routes_left"),
-        *_counts("latency_min", "latency_median", "latency_p99", "latency_count"),
-        *_counts("strays", "snapped"),
-        ("seconds", c.c_double),
-        ("device_seconds", c.c_double),
-        ("series_count", c.c_uint32),
-        ("sample_count", c.c_uint32),
-        ("finished", c.c_uint32),
-        ("series", Point * SERIES),
-        ("samples", Sample * SAMPLES),
-        ("notes", c.c_char * NOTES),
-    )
+    _fields_ = fields("sluice_run_result", {"sluice_run_point": Point, "sluice_run_sample": Sample})
 
     findings: Findings | None = None  # of the check, where there was one
     check_seconds = 0.0

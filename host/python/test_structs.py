@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from host.python import device, flow_table, structs
+from host.python import device, flow_table, run, structs
 from host.switch.testing import binding
 
 CLASSES = {
@@ -33,6 +33,15 @@ CLASSES = {
     "sluice_policy": binding.Policy,
     "sluice_decision": binding.Decision,
     "sluice_switch_counters": binding.Counters,
+    "sluice_run_options": run.COptions,
+    "sluice_live_options": run.CLiveOptions,
+    "capture_packet": run.CPacketPlace,
+    "capture": run.CCapture,
+    "sluice_run_seen": run.CSeen,
+    "sluice_run_traffic": run.CTraffic,
+    "sluice_run_point": run.Point,
+    "sluice_run_sample": run.Sample,
+    "sluice_run_result": run.Result,
 }
 
 
