@@ -93,7 +93,7 @@ def test_a_part_is_measured_with_its_peer_and_divided_by_it() -> None:
     assert [part.name for part in cost.with_peers(["a"], parts)] == ["a", "b"]
     assert [part.name for part in cost.with_peers(["b", "a"], parts)] == ["b", "a"]
     costs = [
-        cost.Cost("a", {}, {"xcup": Area("xcup", 60, 30, 0, 1)}, {}),
+        cost.Cost("a", {}, {"xcup": Area("xcup", 60, 30, 0, 1), "ecp5": Area("ecp5", 60, 30, 0, 1)}, {}),
         cost.Cost("b", {}, {"xcup": Area("xcup", 100, 40, 0, 0.5)}, {}),
     ]
     assert cost.ratios(costs, parts) == {"a": {"xcup": {"lut": 0.6, "ff": 0.75, "bram": 2.0}}}

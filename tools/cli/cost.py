@@ -104,6 +104,7 @@ def ratios(costs: Sequence[Cost], parts: Mapping[str, Part]) -> dict[str, dict[s
         own.part: {
             target: {kind: round(getattr(area, kind) / most, 2) for kind in AREAS if (most := getattr(peer.areas[target], kind))}
             for target, area in own.areas.items()
+            if target in peer.areas
         }
         for own, peer in pairs
     }
