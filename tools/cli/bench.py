@@ -47,7 +47,7 @@ def _chosen(names: Sequence[str]) -> dict[str, registry.Bench]:
 
 def _all(benches: Mapping[str, registry.Bench], json_output: bool, fresh: bool = False) -> int:
     """Exit status: 1 where an aim is missed or a benchmark fails, 2 where it cannot begin."""
-    console = Console(stderr=True)
+    console = Console(stderr=True, log_path=False)
     try:
         store = every.Store(every.KEPT, every.commit())
     except every.EveryError as error:
@@ -106,7 +106,7 @@ def bench(
         raise typer.BadParameter("--fmax, --bless and --jobs are of the benchmark 'elements'")
     more: dict[str, Any] = {"fmax": fmax, "bless": bless, "jobs": jobs} if name == "elements" else {}
     module = importlib.import_module(f"bench.{name}")
-    console, watch = Console(stderr=True), machine.Watch()
+    console, watch = Console(stderr=True, log_path=False), machine.Watch()
     try:
         measured = module.measure(console.log, peers, **more)
     except (RuntimeError, OSError) as error:  # what is missing, or what a program that was measured said
