@@ -228,7 +228,7 @@ def write_tables(
         result = results.get(bench.name)
         if result is None or result.get("commit") != revision:
             of = "there is no result" if result is None else f"the result is of commit {result.get('commit')}"
-            raise EveryError(f"{bench.name}: {of}, not of {revision}: no table is written")
+            raise EveryError(f"{bench.name}: {of}, not of {revision}: no table is written; `--only` writes others")
         told = f"Measured on commit `{revision}`{', beside other work on the machine' if busy({'': result}) else ''}."
         for name, table in tables(bench, result).items():
             page = pages.get(bench.page) or (root / bench.page).read_text()

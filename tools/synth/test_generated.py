@@ -4,6 +4,7 @@
 import shutil
 import uuid
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -50,3 +51,21 @@ def test_another_recipe_makes_other_figures(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(flow, "_synth_command", elsewhere)
     after = generated._place_of("twice", files(), "ecp5"), flow._digest(module="sl_copy")
     assert after[0] != before[0] and after[1] != before[1]
+
+
+def test_a_tool_that_did_not_end_is_waited_for_again_only_with_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flow, "TOOLS", tmp_path)
+    tool, log = tmp_path / "tool", tmp_path / "tool.log"
+
+    def becomes(text: str) -> None:
+        tool.write_text(f"#!/bin/sh\n{text}\n")
+        tool.chmod(0o755)
+
+    becomes("exec sleep 60")
+    with pytest.raises(flow.SynthesisError, match="did not end within 0 s; log"):
+        flow._run("tool", log=log, timeout=0.1)
+    becomes("echo done")
+    with pytest.raises(flow.SynthesisError, match="in an earlier run; remove"):
+        flow._run("tool", log=log, timeout=0.1)
+    flow._run("tool", log=log, timeout=60)
+    assert log.read_text() == "done\n"
