@@ -85,14 +85,14 @@ def streams(element: typed.Element, tokens: int) -> Streams:
 
 
 def rows(log: Log, paths: Sequence[Path], tokens: int = TOKENS, area: bool = True, fmax: bool = False, jobs: int = 1) -> list[Row]:
-    """One row an element, that of the empty element first; `missing` says why figures are not there."""
+    """One row an element, that of the empty element first; `missing` says why figures are not there, or is empty."""
     chosen = [(path, e) for path in paths for e in elements(path) if e.source_name.lower() == path.stem]
     found: list[Row] = []
     sizes: list[Callable[[], Row]] = []  # what takes longest, last
     for path, element in [(None, elements_of(EMPTY, ROOT / "empty.sl")[0]), *chosen]:
         compiled, error = compiled_or_error(element, CLOCKS_MHZ)
         row: Row = {"element": element.source_name, "clicknp": CLICKNP.get(element.source_name)}
-        found.append(row | ({"missing": error} if compiled is None else _speed(log, compiled, tokens)))
+        found.append(row | {"missing": error} | ({} if compiled is None else _speed(log, compiled, tokens)))
         sizes.append(functools.partial(_size, log, compiled, path, fmax) if compiled is not None and area else dict)
     with ThreadPoolExecutor(jobs) as pool:  # the work is in the tools' processes
         return [row | size for row, size in zip(found, pool.map(lambda make: make(), sizes), strict=True)]
