@@ -34,11 +34,11 @@ def expect_memory(
     ecp5: Memory,
     most_ff: int | None = None,
 ) -> dict[str, Area]:
-    """Synthesise for both targets and compare the memories exactly; `most_ff` bounds the flip-flops of either.
+    """Synthesise for both targets, up to the logic, and compare the memories exactly; `most_ff` bounds the flip-flops of either.
 
     Returns the areas by target. Raises AssertionError with what was found instead.
     """
-    areas = {target: area(module, parameters, target, timeout=300) for target in ("xcup", "ecp5")}
+    areas = {target: area(module, parameters, target, timeout=300, luts=False) for target in ("xcup", "ecp5")}
     for target, expected in (("xcup", xcup), ("ecp5", ecp5)):
         found = areas[target]
         memory = Memory(found.bram, found.lutram)

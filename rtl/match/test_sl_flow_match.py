@@ -26,7 +26,7 @@ def test_flow_match() -> None:
 def test_ways_maps_and_operands_are_in_block_ram() -> None:
     # 8 ways of 60 bits, the map of rule ids, the queue of the search, the masks; one shift register is no table.
     small = {"KeyBits": 32, "Groups": 2, "GroupEntries": 1024, "MaxNodes": 512}
-    expect_memory("sl_mask_groups", small, xcup=Memory(bram=18, lutram=1), ecp5=Memory(bram=36), most_ff=3000)
+    expect_memory("sl_mask_groups", small, xcup=Memory(bram=18), ecp5=Memory(bram=36), most_ff=3000)
     expect_memory("sl_flow_operands", {}, xcup=Memory(bram=0.5), ecp5=Memory(bram=1), most_ff=1100)
 
 

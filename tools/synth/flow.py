@@ -125,15 +125,19 @@ def _area(target: str, cells: dict[str, int]) -> Area:
     return Area(target, lut, cells.get("TRELLIS_FF", 0), cells.get("TRELLIS_DPR16X4", 0), cells.get("DP16KD", 0), 0)
 
 
-def area(module: str, parameters: Mapping[str, object], target: str, timeout: float = 1800) -> Area:
-    """Synthesise `module` with Yosys for `target` ("xcup" or "ecp5"). Raises SynthesisError with the tool's words."""
-    folder = BUILD / f"{module}-{target}-{_digest(module, sorted(parameters.items()), target, module=module)}"
+def area(module: str, parameters: Mapping[str, object], target: str, timeout: float = 1800, *, luts: bool = True) -> Area:
+    """Synthesise `module` with Yosys for `target` ("xcup" or "ecp5"). Raises SynthesisError with the tool's words.
+
+    Without `luts` it stops before logic becomes LUTs, which takes half of the time: memories and flip-flops are as they will be,
+    `lut` is not, and shift registers in LUTs (SRL) are not there yet."""
+    command = _synth_command(target) + ("" if luts else " -run begin:map_luts")
+    folder = BUILD / f"{module}-{target}-{_digest(module, sorted(parameters.items()), command, module=module)}"
 
     def make() -> dict[str, Any]:
         folder.mkdir(parents=True, exist_ok=True)
         stat = folder / "stat.json"
         report = f"tee -q -o {stat.relative_to(ROOT)} stat -json"
-        _yosys([_read(module, parameters), _synth_command(target), report], folder, timeout)
+        _yosys([_read(module, parameters), command, report], folder, timeout)
         return asdict(_area(target, json.loads(stat.read_text())["design"]["num_cells_by_type"]))
 
     return Area(**ledger.figure(folder, "area", make))
