@@ -23,6 +23,7 @@ from testing.simulate import simulate
 
 LOOKUP = 5
 ENTRIES = (64, 32)
+VISIBLE = ("sl_rule_control", "sl_rule_fsm")  # what is seen of the rule FSM
 LATENCY = LOOKUP + 3 + 16 + 2
 CONTROL, STATUS, PUSH, RESPONSE, EDIT_INDEX, EDIT_DATA = 0x004, 0x008, 0x040, 0x044, 0x04C, 0x050
 COUNTER_INDEX, COUNTER_DATA, INSTRUCTION, REMOVE = 0x060, 0x064, 0x080, 0x02C
@@ -83,7 +84,7 @@ class Watch:
 
 
 def test_ofu() -> None:
-    simulate("sl_ofu", __file__, {"LookupLatency": LOOKUP, "Entries0": ENTRIES[0], "Entries1": ENTRIES[1]})
+    simulate("sl_ofu", __file__, {"LookupLatency": LOOKUP, "Entries0": ENTRIES[0], "Entries1": ENTRIES[1]}, visible=VISIBLE)
 
 
 def key_of(record: layouts.PhvRecord) -> tuple[int, int]:
