@@ -25,6 +25,7 @@ import re
 import shutil
 import struct
 import subprocess
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ RECEIVE, SEND = "pmd_rx_burst", "pmd_tx_burst"
 LIBRARY = {"sluice_queue_receive", "sluice_queue_release"}  # what of the driver's receiving is the host library's
 KERNEL = "[kernel.kallsyms]"
 FRAME = re.compile(r"^\s*([0-9a-f]+) (.*) \(([^()]*)\)$")
+LONGEST = 30  # see record
 SHARE = 0.01  # of the samples below `input`, from which on a function counts as called
 Stack = tuple[str, ...]  # functions, the running one first
 
@@ -67,13 +69,23 @@ def function_starts(program: Path) -> list[int]:
     return sorted(address + start for start, _ in struct.iter_unpack("<ii", content[offset + 12 : offset + 12 + 8 * entries]))
 
 
+def processor_time(thread: int) -> int:
+    """Of a thread, in nanoseconds."""
+    return int(Path(f"/proc/{thread}/task/{thread}/schedstat").read_text().split()[0])
+
+
 def record(thread: int, seconds: float, target: Path) -> None:
-    """Sample a thread for some seconds. Raises OvsError with perf's words."""
+    """Sample a thread for some seconds of its processor time, but no longer than LONGEST times as long: on a busy machine
+    it may not run at all for a while. Raises OvsError with perf's words."""
     command = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(RATE), "--call-graph", f"dwarf,{STACK}"]
-    command += ["-t", str(thread), "-o", str(target), "--", "sleep", str(seconds)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise OvsError(f"perf: {done.stderr.strip()[-500:]}")
+    command += ["-t", str(thread), "-o", str(target), "--", "cat"]  # perf ends when cat does
+    enough, end = processor_time(thread) + seconds * 1e9, time.monotonic() + LONGEST * seconds
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as perf:
+        while perf.poll() is None and processor_time(thread) < enough and time.monotonic() < end:
+            time.sleep(0.02)
+        _, errors = perf.communicate()
+    if perf.returncode:
+        raise OvsError(f"perf: {errors.strip()[-500:]}")
 
 
 def stacks(recorded: Path) -> list[Stack]:
