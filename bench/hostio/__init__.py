@@ -166,7 +166,7 @@ def show(result: dict[str, Any], console: Console) -> None:
 def tables(result: dict[str, Any]) -> dict[str, str]:
     """The tables of the docs: the host's side, waiting, and both parts of the device's."""
     host = [
-        (one["size"], one["driver"], *(f"{one[key]:,.0f}" for key in KEYS), f"{one['packets_per_s'] / 1e6:.1f}")
+        (one["size"], one["driver"], *(f"{one[key]:,.{int(one[key] < 10)}f}" for key in KEYS), f"{one['packets_per_s'] / 1e6:.1f}")
         for one in sorted(result["rows"], key=lambda row: int(row["size"]))
     ]
     mbufs = [(one["size"], f"{one['to_mbuf']:.0f}", f"{one['from_mbuf']:.0f}") for one in result["conversions"]]
