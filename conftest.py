@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random tests repeat exactly in `make test`; `make fuzz` draws new examples in every run. With `CI` in the environment, as `make
-test` sets it, a skipped test is a failed test: what was not run has not passed."""
+test` sets it, a skipped test is a failed test: what was not run has not passed. Hostile builds of simulated devices
+(shell/sim/build.py) begin with random bits by one of three seeds in each test; with SLUICE_SIM_SEED=n, all of them by seed n."""
 
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Generator
 from typing import Any
 
@@ -14,6 +16,8 @@ from hypothesis import settings
 settings.register_profile("repeatable", derandomize=True, database=None)
 if "SLUICE_FUZZ_MINUTES" not in os.environ:
     settings.load_profile("repeatable")
+
+SIM_SEED, SIM_SEEDS = os.environ.get("SLUICE_SIM_SEED"), 3
 
 MAY_SKIP = {  # anywhere, and why
     "bench/test_ovs.py::test_offload_takes_work_from_the_poll_thread": "some machines let nobody count with perf, not even root",
@@ -43,3 +47,10 @@ def pytest_runtest_makereport() -> Generator[None, Any, Any]:
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report() -> Generator[None, Any, Any]:
     return _failed((yield))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    seed = SIM_SEED or str(1 + zlib.crc32(item.nodeid.encode()) % SIM_SEEDS)
+    os.environ["SLUICE_SIM_SEED"] = seed
+    print(f"SLUICE_SIM_SEED={seed}")

@@ -36,7 +36,7 @@ import sluice_layouts as L
 from host.python.device import Device
 from testing.device import NEXT_HOP, SELF, SMALL, enable, forward, host_packets, lane_packets, route
 
-SIZES = {**SMALL, "lane_clocks": 1, "hostile": 1}
+SIZES = {**SMALL, "lane_clocks": 1}
 LANES, STEP, WARM_UP = 4, 32, 1500
 LEAST_RATE = 0.95
 MACS = bytes.fromhex("0200000000010200000000aa")  # to the router
@@ -268,7 +268,10 @@ class Day:
         process = context.Process(target=fork, args=(other,))
         process.start()
         other.close()
-        judge, self.dropped, self.unaccounted = mine.recv()
+        try:
+            judge, self.dropped, self.unaccounted = mine.recv()
+        except EOFError:
+            raise ChildProcessError("the device that was not reset failed; what it said stands above") from None
         process.join()
         lost, flits = judge.packets - self.judge.packets, judge.flits - self.judge.flits
         self.judge.corrupt, self.judge.stale = judge.corrupt, judge.stale

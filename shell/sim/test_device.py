@@ -45,7 +45,7 @@ def built() -> None:
 
 
 @pytest.fixture
-def device(built: None) -> Iterator[Device]:
+def device(built: None, power_up: int) -> Iterator[Device]:
     with Device(SMALL) as opened:
         yield opened
 

@@ -116,7 +116,7 @@ def frame(queue: int, payload: int) -> bytes:
 
 
 @pytest.fixture
-def device() -> Iterator[Device]:
+def device(power_up: int) -> Iterator[Device]:
     library = c.CDLL(str(build(SMALL)))
     library.sim_model_new.restype = c.c_void_p
     made = Device(library)

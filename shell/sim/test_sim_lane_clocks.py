@@ -18,11 +18,9 @@ RATIOS = [3107 / 5000, 7919 / 5000, 4999 / 5000, 12473 / 5000]
 BIG = L.MTU_BYTES
 
 
-@pytest.fixture(params=[1, 2, 3])
-def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    """With assertions, from random contents."""
-    monkeypatch.setenv("SLUICE_SIM_SEED", str(request.param))
-    with Device({**SMALL, "lane_clocks": 1, "hostile": 1}) as opened:
+@pytest.fixture
+def device(power_up: int) -> Iterator[Device]:
+    with Device({**SMALL, "lane_clocks": 1}) as opened:
         yield opened
 
 

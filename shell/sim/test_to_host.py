@@ -66,8 +66,8 @@ def graph_text() -> str:
 
 
 @pytest.fixture
-def device() -> Iterator[Device]:
-    with Device({"lanes": 1}, graph={"sh_graph.sv": graph_text()}) as opened:
+def device(power_up: int) -> Iterator[Device]:
+    with Device({"lanes": 1, "hostile": 1}, graph={"sh_graph.sv": graph_text()}) as opened:
         yield opened
 
 

@@ -19,7 +19,7 @@ PAIR = {0: 2, 1: 3, 2: 0, 3: 1}
 
 
 @pytest.fixture
-def device() -> Iterator[Device]:
+def device(power_up: int) -> Iterator[Device]:
     with Device({**SMALL, "lanes": LANES, "host_lanes": LANES}) as opened:
         assert (opened.lanes, opened.host_lanes) == (LANES, LANES)
         yield opened
