@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RTL of elements under Verilator: many elements in one build, run over streams with random pauses, choices logged.
 
-Builds are cached by content in `build/rtl`. A run is repeatable from its seed.
+Builds are cached by content in `build/rtl`. A run is repeatable from its seed, which chooses contents at power-up, too.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ TABLE_PACKAGES = ("sl_match_pkg.sv", "sl_lookup_pkg.sv")
 CLOCK = 5.0  # ns: 200 MHz
 HEADER_REPLY = 1 << 15
 TIMEOUT_SECONDS = 600
+TIMELESS = 1 << 30  # in place of seed 0, by which Verilator means one of its own in each run
 REST_CYCLES = 300  # without an iteration, after which an element is at rest
-UNOPTIMIZED = ("--output-split", "0", "--x-initial", "fast", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0")
+UNOPTIMIZED = ("--output-split", "0", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0")
 # A quarter of the time that g++ takes without optimization.
 CLANG = ("-MAKEFLAGS", "CXX=clang++ LINK=clang++", "-CFLAGS", "-fbracket-depth=4096", "-LDFLAGS", "-latomic")
 QUICK = (*UNOPTIMIZED, *(CLANG if shutil.which("clang++") else ()))  # to build, not to run
@@ -193,7 +194,7 @@ def run(
     for name, element in built.elements.items():
         given |= {f"{name}.{port.name}": streams.get(name, {}).get(port.name, ()) for port in element.inputs}
         given[f"{name}.signal"] = [word for call in (signals or {}).get(name, ()) for word in words_of(element, call, 1)]
-    files, lines = _simulate(built.binary, given, seed, pauses, limit, sweep=sweep(built.elements))
+    files, lines = simulate(built.binary, given, seed, pauses, limit, sweep=sweep(built.elements))
     runs = {}
     for name, element in built.elements.items():
         outputs = {port.name: files.get(f"{name}.{port.name}.out", []) for port in element.outputs}
@@ -218,7 +219,7 @@ def run_program(
     given["graph.signal"] = [
         word for name, call in calls for word in words_of(built.elements[name], call, number_of(instances, name))
     ]
-    files, lines = _simulate(built.binary, given, seed, pauses, limit, signals_last, sweep(built.elements))
+    files, lines = simulate(built.binary, given, seed, pauses, limit, signals_last, sweep(built.elements))
     runs = {name: RtlRun({}) for name in built.elements}
     for number, value in _replies(files.get("graph.signal.out", [])):
         runs[instances[number - 1].name].answers.append(value)
@@ -242,7 +243,7 @@ def sweep(elements: Mapping[str, ElementIr]) -> int:
     return max([*memories, *(2 * table.entries for element in elements.values() for table in element.tables.values())], default=0)
 
 
-def _simulate(
+def simulate(
     binary: Path,
     given: Mapping[str, Sequence[int]],
     seed: int,
@@ -259,7 +260,7 @@ def _simulate(
             (folder / f"{stem}.in").write_text("".join(f"{token:x}\n" for token in tokens))
         command = [str(binary), f"+dir={folder}", f"+in_pause={pauses[0]}", f"+out_pause={pauses[1]}", f"+limit={limit}"]
         command.append(f"+sweep={sweep}")
-        command += [f"+verilator+seed+{seed}", *(["+signals_last"] if last else [])]
+        command += ["+verilator+rand+reset+2", f"+verilator+seed+{seed or TIMELESS}", *(["+signals_last"] if last else [])]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=TIMEOUT_SECONDS)
         if done.returncode:
             raise RtlError(f"the simulation failed: {(done.stdout + done.stderr)[-2000:]}")
