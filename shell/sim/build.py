@@ -45,7 +45,8 @@ DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024
 SPEED = "-O3 --no-timing --output-split 20000 --output-split-cfuncs 2000"
 FAST = ["--x-assign", "fast", "--x-initial", "fast", "--no-assert"]
 HOSTILE = ["--x-assign", "unique", "--x-initial", "unique", "--assert"]
-SANITIZE = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g"]
+SANITIZE = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g1"]
+UNOPTIMIZED = ["-MAKEFLAGS", "OPT_FAST=-O0", "-MAKEFLAGS", "OPT_SLOW=-O0"]  # sanitized code takes g++ half an hour to optimize
 # For this processor: a tenth more packets a second.
 MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAGS OPT_SLOW=-O1 -CFLAGS -march=native"
 CPU = Path("/proc/cpuinfo")  # what it can do is part of what a build is known by
@@ -97,7 +98,7 @@ def build(
     print what happens, and it is soon built rather than fast."""
     wanted = {**defaults(), **(sizes or {})}
     modules = _written(graph or {})
-    flags = GRAPH_FLAGS if graph and traced else []
+    flags = [*(GRAPH_FLAGS if graph and traced else []), *(UNOPTIMIZED if wanted["sanitize"] else [])]
     library = BUILD / _digest(wanted, modules, flags, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
     if not library.exists():
         shell = BUILD / f"shell-{_digest(wanted, modules, flags)}"

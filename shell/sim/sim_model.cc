@@ -594,6 +594,8 @@ int sim_model_lane_clock(struct sim_model *model, unsigned index, int runs) {
 }
 
 void sim_model_free(struct sim_model *model) {
+    if (last == model)
+        last = nullptr;
     delete model;
 }
 

@@ -26,7 +26,7 @@ enum sim_ring { SIM_RING_TO_HOST = 0, SIM_RING_FROM_HOST = 1, SIM_RING_QUEUE = 2
 // Build a device, reset it, and wait until its tables are ready. NULL where memory is short. With SLUICE_SIM_SEED in
 // the environment a hostile build (build.py) starts from random contents, by that seed.
 struct sim_model *sim_model_new(void);
-// The one that was made last, for a test whose device is otherwise in the hands of host/lib.
+// The one that was made last, for a test whose device is otherwise in the hands of host/lib; NULL where that is freed.
 struct sim_model *sim_model_last(void);
 void sim_model_free(struct sim_model *model);
 

@@ -122,6 +122,14 @@ def test_more_buffers_than_the_ring_has_are_refused(model: Model) -> None:
     assert model.library.sim_model_ring_attach(model.handle, FROM_HOST, model.memory, 0) < 0
 
 
+def test_a_device_that_is_freed_is_not_the_last_one(model: Model) -> None:
+    model.library.sim_model_last.restype = c.c_void_p
+    other = c.c_void_p(model.library.sim_model_new())
+    assert model.library.sim_model_last() == other.value
+    model.library.sim_model_free(other)
+    assert model.library.sim_model_last() is None
+
+
 def test_a_lane_that_does_not_listen_loses_its_own_packets_only(model: Model) -> None:
     draw = random.Random(SEED)
     model.library.sim_model_lane_listen(model.handle, 0, 0)
