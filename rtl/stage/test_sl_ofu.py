@@ -111,6 +111,7 @@ class Ofu(Registers):
         self.cycle = 0
         self.capacity = ENTRIES
         self.paused = False
+        self.refuses_initialize = False
         self.freed: dict[tuple[int, int], int] = {}  # cycle in which a rule was deleted
 
     async def begin(self) -> None:
@@ -173,6 +174,8 @@ class Ofu(Registers):
 
     def _status(self, number: int, instruction: layouts.Instruction) -> int:
         keys = self.tables[number]
+        if instruction.kind == INITIALIZE and self.refuses_initialize:
+            return Status.STATUS_EINVAL
         if instruction.kind == POPULATE and instruction.rule_id not in keys.values():
             return Status.STATUS_EEXIST if instruction.value in keys else Status.STATUS_ENOSPC
         return Status.STATUS_OK
@@ -185,6 +188,8 @@ class Ofu(Registers):
             case InstructionKind.INSTRUCTION_POPULATE:
                 assert rule not in keys.values(), "the table never gets an id twice"
                 self.counters[number, rule] = [0, 0, None]
+            case InstructionKind.INSTRUCTION_INITIALIZE if self.refuses_initialize:
+                return 0
             case InstructionKind.INSTRUCTION_INITIALIZE:
                 keys.clear()
                 return 1
@@ -216,6 +221,28 @@ class Ofu(Registers):
             count = self.counters[table, rule]
             count[0], count[1], count[2] = count[0] + 1, count[1] + record.length, self.cycle + LOOKUP + 3
         self.expected.append(record.to_int())
+
+    async def reset(self) -> None:
+        """Reset the device and both tables."""
+        self.dut.rst_i.value = 1
+        for _ in range(4):
+            await RisingEdge(self.dut.clk_i)
+        for keys in self.tables:
+            keys.clear()
+        self.pending, self.enabled, self.paused = [None, None], 0, False
+        self.freed.clear()
+        self.dut.table_used_i.value = 0
+        self.dut.rst_i.value = 0
+        while not await self.read(STATUS) & 1:
+            pass
+
+    async def reach(self, state: str) -> None:
+        """Wait for a state of the configuration FSM."""
+        reached = False
+        while not reached:
+            await ReadOnly()
+            reached = STATES[int(self.dut.u_control.u_fsm.state_q.value)] == state
+            await RisingEdge(self.dut.clk_i)
 
     async def enable(self, on: int = 1) -> None:
         await self.write(CONTROL, on)
@@ -396,11 +423,22 @@ async def failed_instructions_answer_their_error_and_change_nothing(dut):
         (POPULATE, 1, ENTRIES[1], 1, Status.STATUS_EINVAL),
         (POPULATE, 0, 0xFFFFFFFF, 1, Status.STATUS_EINVAL),
         (POPULATE, 2, 1, 1, Status.STATUS_EINVAL),
+        (DELETE, 0, ENTRIES[0], 0, Status.STATUS_EINVAL),
+        (UPDATE, 3, 5, 1, Status.STATUS_EINVAL),
         (INITIALIZE, 200, 1, 1, Status.STATUS_EINVAL),
         (9, 0, 1, 1, Status.STATUS_EINVAL),
     ]
     for kind, table, rule, key, status in bad:
         assert await ofu.execute(kind, table, rule, key, good) == status, (kind, table, rule)
+    ofu.refuses_initialize = True
+    assert await ofu.execute(INITIALIZE, 0, 0) == Status.STATUS_EINVAL, "as the table says"
+    ofu.refuses_initialize = False
+    assert await ofu.push(InstructionKind.INSTRUCTION_NONE, 0, 5)
+    while not await ofu.read(STATUS) >> 16 & 0xFF:  # the kind of its response is that of no response
+        pass
+    answer = layouts.Response.from_int(await ofu.read(RESPONSE) | await ofu.read(RESPONSE + 4) << 32)
+    assert (answer.kind, answer.status, answer.rule_id) == (InstructionKind.INSTRUCTION_NONE, Status.STATUS_EINVAL, 5)
+    assert await ofu.execute(POPULATE, 0, 5, 11, good) == Status.STATUS_EEXIST, "no rule has gone"
     assert before == (ofu.tables, ofu.actions)
     ofu.capacity = (1, 1)
     assert await ofu.execute(POPULATE, 0, 7, 12, good) == Status.STATUS_ENOSPC
@@ -413,6 +451,37 @@ async def failed_instructions_answer_their_error_and_change_nothing(dut):
     assert await ofu.execute(POPULATE, 0, 5, 10, good) == 0
     assert await ofu.execute(UPDATE, 1, 31, 13, good) == 0
     assert [await ofu.read(0x018), await ofu.read(0x01C)] == [1, 1]
+
+
+@cocotb.test()
+async def a_reset_in_the_middle_of_an_operation_forgets_the_rules_and_what_waits(dut):
+    ofu = Ofu(dut)
+    await ofu.begin()
+    for state, kind, rule in (
+        ("Idle", UPDATE, 3),
+        ("Write", POPULATE, 4),
+        ("Delete", DELETE, 3),
+        ("Update", UPDATE, 3),
+        ("Initialize", INITIALIZE, 0),
+        ("Clear", INITIALIZE, 0),
+    ):
+        for table in range(2):
+            assert await ofu.execute(POPULATE, table, 3, 9, rule_actions(1)) == 0, state
+        ofu.paused = True
+        if state != "Idle":
+            assert await ofu.push(kind, 0, rule, 10, rule_actions(2))
+            assert await ofu.push(DELETE, 1, 3)
+        ofu.paused = state != "Clear"
+        await ofu.reach(state)
+        await ofu.reset()
+        assert await ofu.read(STATUS) >> 8 == 16, f"{state}: nothing waits"
+        for table, old in ((0, 3), (0, 4), (1, 3)):
+            assert await ofu.execute(DELETE, table, old) == Status.STATUS_ENOENT, state
+    assert await ofu.execute(POPULATE, 0, 3, 9, rule_actions(5)) == 0
+    await ofu.enable()
+    ofu.source.send(packet(9), packet(10))
+    await ofu.check_output()
+    assert (await ofu.read_counters(0, 3)).packets == 1
 
 
 @cocotb.test()
