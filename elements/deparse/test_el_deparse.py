@@ -284,6 +284,23 @@ async def applies_any_edits(dut):
 
 
 @cocotb.test()
+async def takes_three_flits_away_with_the_longest_tunnel_and_two_tags(dut):
+    made = await bench(dut)
+    base = next(p for p in well_formed() if parse(p, meta_of(p)).info.tags == 2)
+    outer_length, tags = 126, 8
+    jobs = []
+    for size in range(DATA_BYTES - 2, DATA_BYTES + tags + 4):
+        packet = base[:60].ljust(size, b"\1")
+        record = hit(parse(base, Meta(length=len(base))))
+        record.fault, record.info.outer_length, record.length = 0, outer_length, size + outer_length
+        record.edits.strip_outer, record.edits.popped, record.edits.tags = 1, 2, 0
+        jobs.append((random.randbytes(outer_length) + packet, Meta(length=record.length), record))
+    fewer = {-(-len(job[0]) // DATA_BYTES) - -(-len(deparse(*job).data) // DATA_BYTES) for job in jobs}
+    assert fewer == {2, 3}
+    await made.check(jobs)
+
+
+@cocotb.test()
 async def passes_malformed_packets_to_the_host_as_they_came(dut):
     made = await bench(dut)
     good, jobs = well_formed(), []
