@@ -103,7 +103,7 @@ def _proved(compiled: Compiled, shared: Mapping[str, str]) -> tuple[int, Bounds,
         files = _without_sweeps(_harnessed(compiled, shared, bounds))
         prove_files(_top(compiled), files, "bmc", cycles, synthesis=True, flat=True)
     except ProofError as error:
-        return cycles, bounds, re.sub(r".*failed assertion ", "", str(error).splitlines()[-1])
+        return cycles, bounds, re.sub(r".*Assert failed in ", "", str(error).splitlines()[-1])
     return cycles, bounds, ""
 
 

