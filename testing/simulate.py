@@ -58,12 +58,9 @@ VERILATOR_FLAGS = (
 )
 
 
-# Parts that nobody has run from random bits yet: they begin with zeros, and no checks are bound to them.
-FROM_ZEROS = {"cfg_hostio", "cfg_l2", "el_admit", "el_exact", "el_flow_table", "el_lpm", "el_qos", "el_replicate",
-              "layouts_round_trip", "sh_core", "sh_host_describe", "sh_lane_rx", "sh_lane_tx", "sl_bcam",
-              "sl_cdc_fifo", "sl_checksum_fill", "sl_deparse_prepend", "sl_fifo", "sl_flow_fence", "sl_flow_match",
-              "sl_forward_ram", "sl_from_avalon", "sl_from_axis", "sl_lookup_queue", "sl_lookup_table", "sl_lpm_table",
-              "sl_reset_sync", "sl_skid", "sl_to_avalon", "sl_to_axis", "sl_width_convert", "tb_flow_key"}  # fmt: skip
+# Parts whose tests fail from random bits: they begin with zeros, and no checks are bound to them. In sl_lpm_table an assertion of
+# its TCAM counts before the reset has reached it.
+FROM_ZEROS = {"sl_lpm_table"}
 FIRST_SEED, SHORT_SEEDS = 1, 3
 SHORT_NS = 50_000  # of simulated time: a test that takes no more is short
 

@@ -60,7 +60,8 @@ class Lanes:
             ready = sum((random.random() >= self.stall) << lane for lane in range(LANES))
             self.dut.lane_tx_ready_i.value = ready
             await ReadOnly()
-            taken, valid = int(self.dut.lane_rx_ready_o.value), int(self.dut.lane_tx_valid_o.value)
+            in_reset = self.dut.rst_i.value == 1
+            taken, valid = (0, 0) if in_reset else (int(self.dut.lane_rx_ready_o.value), int(self.dut.lane_tx_valid_o.value))
             data = int(self.dut.lane_tx_data_o.value) if valid else 0
             self.quiet = 0 if valid or any(offered) else self.quiet + 1
             for lane in range(LANES):
