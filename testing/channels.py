@@ -16,10 +16,17 @@ CHECKS = "sl_channel_checks"
 OTHER_CLOCKS = {("sh_core", "lane_tx"), ("sh_host_lanes", "lane_tx"), ("sh_lane_tx", "lane")}
 
 
-# Registers hold anything at power-up, and the clock may begin with an edge: assertions are off until the first reset.
+# Registers hold anything at power-up, and a reset reaches some cycles later: assertions are off until the first has ended.
 FROM_RESET = """module assertions_from_reset(input logic clk_i, input logic rst_i);
-  initial $assertoff;
-  always @(posedge clk_i) if (rst_i) $asserton;
+  bit was_reset;
+  initial begin
+    was_reset = 0;
+    $assertoff;
+  end
+  always @(posedge clk_i) begin
+    if (rst_i) was_reset <= 1;
+    else if (was_reset) $asserton;
+  end
 endmodule
 bind {top} assertions_from_reset u_assertions_from_reset (.clk_i, .rst_i);
 """

@@ -57,10 +57,6 @@ VERILATOR_FLAGS = (
     "--no-public-flat-rw",  # taken back from cocotb's runner, which makes every signal of every module public
 )
 
-
-# Parts whose tests fail from random bits: they begin with zeros, and no checks are bound to them. In sl_lpm_table an assertion of
-# its TCAM counts before the reset has reached it.
-FROM_ZEROS = {"sl_lpm_table"}
 FIRST_SEED, SHORT_SEEDS = 1, 3
 SHORT_NS = 50_000  # of simulated time: a test that takes no more is short
 
@@ -131,8 +127,7 @@ def simulate(
     parameters = dict(parameters or {})
     all_flags = [*VERILATOR_FLAGS, *flags]
     files = closure(module, extra_sources, generated)
-    from_zeros = module in FROM_ZEROS
-    bound = "" if from_zeros else binds(module, files)
+    bound = binds(module, files)
     described = [*files, *closure(CHECKS)] if bound else files
     digest = _digest(described, module, sorted(parameters.items()), all_flags, visible, *([bound] if bound else []))
     build_dir = BUILD / f"{module}-{digest}"
@@ -177,7 +172,7 @@ def simulate(
                 hdl_toplevel=module,
                 testcase=testcase,
                 seed=with_seed,
-                plusargs=[] if from_zeros else ["+verilator+rand+reset+2", f"+verilator+seed+{1 + with_seed % (2**31 - 1)}"],
+                plusargs=["+verilator+rand+reset+2", f"+verilator+seed+{1 + with_seed % (2**31 - 1)}"],
                 build_dir=build_dir,
                 test_dir=build_dir,
                 results_xml=str(results),
@@ -188,19 +183,19 @@ def simulate(
         return _check(results, build_dir, with_seed)
 
     try:
-        _run_seeds(run, 1 if from_zeros else SHORT_SEEDS)
+        _run_seeds(run)
     finally:
         del sys.path[: len(added)]
 
 
-def _run_seeds(run: Callable[[int], float], short_seeds: int) -> None:
-    """Run a test with the seeds that the environment asks for; else with one, and if that was short, with `short_seeds`.
+def _run_seeds(run: Callable[[int], float]) -> None:
+    """Run a test with the seeds that the environment asks for; else with one, and if that was short, with `SHORT_SEEDS`.
 
     `run` gives the simulated time in nanoseconds."""
     first = int(os.environ.get("SLUICE_SEED", FIRST_SEED))
     simulated = run(first)
     short = simulated <= SHORT_NS and "SLUICE_SEED" not in os.environ
-    seeds = int(os.environ.get("SLUICE_SEEDS", short_seeds if short else 1))
+    seeds = int(os.environ.get("SLUICE_SEEDS", SHORT_SEEDS if short else 1))
     for seed in range(first + 1, first + seeds):
         run(seed)
 
