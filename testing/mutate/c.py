@@ -2,7 +2,7 @@
 """Every mutant of a C file: changes inside its functions, found in tree-sitter's syntax tree.
 
 Left alone: declarations of constants, array sizes, case labels, what is only reported (log lines, texts of errors), what
-only gives memory back or takes a lock, and what happens when memory is used up: no test of behaviour can see these.
+only gives memory back, takes a lock or prefetches, and what happens when memory is used up: no test of behaviour can see these.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ SKIP = {
     "gnu_asm_expression",
     "ERROR",
 }
-REPORTS = re.compile(r"log|print|error_set|perror|^free$|rte_free|assert|strerror|mutex_lock|spinlock_lock", re.IGNORECASE)
+REPORTS = re.compile(r"log|print|error_set|perror|^free$|rte_free|assert|strerror|mutex_lock|spinlock_lock|prefetch", re.IGNORECASE)
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)")
 Found = tuple[str, tuple[int, int], str, bool]
 

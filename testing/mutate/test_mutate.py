@@ -68,6 +68,13 @@ def test_the_seed_decides_and_every_part_gives_its_share() -> None:
     assert all(any(file.startswith(f"{folder}/") for file in shares) for folder in draw.FOLDERS)
 
 
+def test_assertions_and_what_guards_them_are_left_alone() -> None:
+    for file in ("rtl/match/sl_lookup_queue.sv", "rtl/match/sl_lookup_table.sv"):
+        lines = (ROOT / file).read_text().splitlines()
+        assert any(": assert (" in line for line in lines)
+        assert not any(": assert (" in it.original_line for it in draw.candidates(file))
+
+
 def test_what_does_not_compile_is_not_drawn(tmp_path: Path) -> None:
     for file in ("rtl/chan/sl_to_axis.sv", "host/lib/templates.c"):
         compilers, good = draw.Compilers(tmp_path / "compiles"), draw.candidates(file)[0]
