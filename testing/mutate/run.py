@@ -136,7 +136,7 @@ class Limits:
 GENEROUS = Limits(7200, 7200)
 LEAST = Limits(30, 60)
 LEAST_SINGLE = Limits(900, 300)  # of a judge whose answer without a mutant may come from a cache: a proof
-LOOK = 0.5  # seconds between two looks at what a judge has used
+LOOK = 2.0  # seconds between two looks at what a judge has used
 
 
 class Stopped(Exception):
@@ -306,13 +306,11 @@ class Session:
         stamp = tree / f"baseline-{judge.path.replace('/', '-')}-{state.hexdigest()[:16]}.json"
         if stamp.exists():
             return Limits(**json.loads(stamp.read_text()))
-        for _ in range(1 if judge.single else 2):  # the first builds
-            ran = ask(judge, tree, 0, GENEROUS, self.groups)
-            if ran.status != 0:
-                self.broken[f"{judge.path} {judge.only}".strip()] = ran.text[-3000:]
-                return None
-        least = LEAST_SINGLE if judge.single else LEAST
-        limits = Limits(least.cpu + 5 * ran.cpu, least.idle + 10 * ran.idle)
+        ran = ask(judge, tree, 0, GENEROUS, self.groups)
+        if ran.status != 0:
+            self.broken[f"{judge.path} {judge.only}".strip()] = ran.text[-3000:]
+            return None
+        limits = _limits(judge, ran)
         stamp.write_text(json.dumps(asdict(limits)))
         return limits
 
@@ -331,6 +329,8 @@ class Session:
                 ran = ask(judge, self.schemata.tree(it), self.schemata.number[it.key], limits, self.groups)
             able += 1
             spent += ran.cpu
+            if ran.status == 0:  # the first run, without a mutant, built as well
+                limits.cpu = min(limits.cpu, _limits(judge, ran).cpu)
             if ran.status != 0:
                 self.kills[it.file, judge] += 1
                 return self._verdict(it, "killed", "time limit" if ran.status is None else _failed(ran.text, judge), spent)
@@ -382,6 +382,12 @@ class Session:
             self.groups.stop()
             raise
         pool.shutdown()
+
+
+def _limits(judge: Judge, ran: Ran) -> Limits:
+    """Of a judge that took so long and let pass what it was asked."""
+    least = LEAST_SINGLE if judge.single else LEAST
+    return Limits(least.cpu + 5 * ran.cpu, least.idle + 10 * ran.idle)
 
 
 def _failed(text: str, judge: Judge) -> str:
