@@ -86,7 +86,7 @@ def test_what_does_not_compile_is_not_drawn(tmp_path: Path) -> None:
 
 def test_other_files_give_what_a_small_one_has_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(draw, "_compiles", lambda *_, **__: True)
-    small, large = "rtl/sync/sl_sync.sv", "rtl/chan/sl_fifo.sv"
+    small, large = "rtl/sync/sl_sync.sv", "rtl/chan/sl_packet_fifo.sv"
     assert len(draw.candidates(small)) < draw.quotas([small, large], 40)[small] + 1
     found = [it.file for it in draw.chosen([small, large], 40, 1, draw.Compilers(tmp_path / "compiles"), 1)]
     assert len(found) == 40 and set(found) == {small, large}

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BURST = 32, FEW = 64, MANY = 2048, FRAME = 60, PATIENCE = 30, QUIET_MS = 100 };
+enum { BURST = 32, FEW = 64, MANY = 4096, FRAME = 60, PATIENCE = 30, QUIET_MS = 100 };
 
 static struct rte_mempool *many, *few; // buffers: enough, and of port 1 while they are hoarded
 
