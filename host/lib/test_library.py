@@ -290,6 +290,21 @@ def test_a_register_outside_of_the_windows_is_refused_and_the_next_is_read(devic
     assert device.read(L.SHELL_REGISTERS_MAGIC) == L.DEVICE_MAGIC
 
 
+def test_addresses_are_in_the_registers_byte_by_byte(device: Device) -> None:
+    admit = device.call("sluice_window_of", c.c_uint16(L.ELEMENT_ADMIT)) * L.WINDOW_SIZE
+    device.call("sluice_admit_set_mac", 2, bytes.fromhex("fedcba987654"))
+    mac = admit + L.ADMIT_REGISTERS_LANE_MAC + 8 * 2
+    assert (device.read(mac), device.read(mac + 4)) == (0xBA987654, 0xFEDC)
+    device.call("sluice_admit_set_tunnels", bytes.fromhex("89abcdef"), bytes(range(0xF0, 0x100)))
+    assert device.read(admit + L.ADMIT_REGISTERS_TUNNEL_CONTROL) == 3
+    assert device.read(admit + L.ADMIT_REGISTERS_TUNNEL_IPV4) == 0xEFCDAB89
+    words = [device.read(admit + L.ADMIT_REGISTERS_TUNNEL_IPV6 + 4 * n) for n in range(4)]
+    assert words == [0xF3F2F1F0, 0xF7F6F5F4, 0xFBFAF9F8, 0xFFFEFDFC]
+    device.call("sluice_admit_set_tunnels", None, None)
+    assert device.read(admit + L.ADMIT_REGISTERS_TUNNEL_CONTROL) == 0
+    device.call("sluice_admit_set_mac", 2, bytes(6))
+
+
 def test_host_packets_must_have_a_size_and_a_lane(device: Device) -> None:
     for data, mask in ((b"", 1), (bytes(L.EGRESS_BYTES + 1), 1), (bytes(64), 0), (bytes(64), 1 << device.lanes)):
         with pytest.raises(SluiceError) as caught:
