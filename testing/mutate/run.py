@@ -308,7 +308,7 @@ class Session:
             return Limits(**json.loads(stamp.read_text()))
         ran = ask(judge, tree, 0, GENEROUS, self.groups)
         if ran.status != 0:
-            self.broken[f"{judge.path} {judge.only}".strip()] = ran.text[-3000:]
+            self._is_broken(judge, ran)
             return None
         limits = _limits(judge, ran)
         stamp.write_text(json.dumps(asdict(limits)))
@@ -327,18 +327,24 @@ class Session:
                 ran = self._alone(judge, it, limits)
             else:
                 ran = ask(judge, self.schemata.tree(it), self.schemata.number[it.key], limits, self.groups)
-            able += 1
             spent += ran.cpu
             if ran.status == 0:  # the first run, without a mutant, built as well
                 limits.cpu = min(limits.cpu, _limits(judge, ran).cpu)
-            if ran.status != 0:
+            elif killer := _killer(ran, judge):
                 self.kills[it.file, judge] += 1
-                return self._verdict(it, "killed", "time limit" if ran.status is None else _failed(ran.text, judge), spent)
+                return self._verdict(it, "killed", killer, spent)
+            else:
+                self._is_broken(judge, ran)
+                continue
+            able += 1
         if not able:
             return None
         if equivalent.proved(it):
             return self._verdict(it, "equivalent", "proved", spent)
         return self._verdict(it, "survived", "", spent)
+
+    def _is_broken(self, judge: Judge, ran: Ran) -> None:
+        self.broken[f"{judge.path} {judge.only}".strip()] = ran.text[-3000:]
 
     def in_turn(self, file: str) -> list[Judge]:
         """Who judges a part; first those that build once, and of these first what killed most of the part's mutants."""
@@ -390,6 +396,12 @@ def _limits(judge: Judge, ran: Ran) -> Limits:
     return Limits(least.cpu + 5 * ran.cpu, least.idle + 10 * ran.idle)
 
 
-def _failed(text: str, judge: Judge) -> str:
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", text, re.MULTILINE)
-    return found.group(1) if found else judge.path
+def _killer(ran: Ran, judge: Judge) -> str:
+    """What of a judge that did not pass noticed the mutant: a limit, a signal, a test that failed. "" where no test ran: pytest
+    itself could not, which says nothing of the mutant."""
+    if ran.status is None:
+        return "time limit"
+    if ran.status < 0:
+        return f"{judge.path} (signal {-ran.status})"
+    found = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.text, re.MULTILINE)
+    return found.group(1) if found else ""

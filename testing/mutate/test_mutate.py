@@ -138,6 +138,25 @@ def test_a_mutant_that_never_ends_is_killed(monkeypatch: pytest.MonkeyPatch, tmp
     assert (verdict.verdict, verdict.by) == ("killed", "time limit")
 
 
+@pytest.mark.parametrize(
+    ("status", "text", "by"),
+    [
+        (1, "FAILED a.py::b - no", "a.py::b"),
+        (-11, "", "judge.py (signal 11)"),
+        (4, "ImportError in conftest", ""),
+        (1, "No pytest", ""),
+    ],
+)
+def test_only_a_test_that_ran_kills(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, status: int, text: str, by: str) -> None:
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    monkeypatch.setattr(run, "digest", lambda *_: "")
+    answers = [run.Ran(0, 1, 1, ""), run.Ran(status, 1, 1, text)]  # without a mutant, and with it
+    monkeypatch.setattr(run, "ask", lambda *_: answers.pop(0))
+    session = run.Session(of_example("tiny_bits.c")[:1], lambda _: [Judge("judge.py")])
+    assert [verdict.by for verdict in session.run(1)] == [by] * bool(by)
+    assert list(session.broken) == ["judge.py"] * (not by)
+
+
 JUDGE = """
 import os, subprocess, time
 from pathlib import Path
