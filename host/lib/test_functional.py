@@ -343,6 +343,17 @@ def test_a_buffer_that_is_not_what_the_ring_says_is_counted_and_not_sent() -> No
     it.close(handle)
 
 
+def test_a_lane_that_is_full_says_to_try_again() -> None:
+    library = load()
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(b"lanes=2,groups=1,entries=8,ternary=4")
+    it, frame = handle.contents, bytes(60)
+    results = [it.lane_send(handle, 0, frame, len(frame), 0) for _ in range(17)]
+    assert results == [0] * 16 + [-errno.EAGAIN]
+    assert it.lane_send(handle, 1, frame, len(frame), 0) == 0
+    it.close(handle)
+
+
 SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", '-DSLUICE_DEVICE_PROGRAM=""']
 
 
