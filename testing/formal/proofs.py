@@ -261,6 +261,16 @@ PROOFS = (
         multiclock=True,
     ),
     Proof(
+        "fv_cdc_count", "prove", 4, 24,
+        (
+            Broken("sl_cdc_count", "<= gray(count);", "<= count;", "a_one_bit_at_a_time"),
+            Broken("sl_cdc_count", "count_q + Bits'(in_pulse_i)", "count_q | Bits'(in_pulse_i)", "a_is_offered_in_time"),
+            Broken("sl_cdc_count", "out_valid_o && out_ready_i", "out_valid_o", "a_valid_holds"),
+            Broken("sl_cdc_count", "out_valid_o && out_ready_i", "1'b0", "a_nothing_comes_out_that_did_not_go_in"),
+        ),
+        multiclock=True,
+    ),
+    Proof(
         "fv_packet_fifo", "bmc", 9, 14,
         (
             Broken("sl_packet_fifo", "&& !out_valid_o && !inside_q;", "&& !out_valid_o;", "a_empty"),
