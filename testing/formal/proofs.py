@@ -154,7 +154,7 @@ PROOFS = (
     Proof(
         "fv_lane_guard", "prove", 2, 8,
         (
-            Broken("sh_lane_guard", "&& !broken_q && (waits_i", "&& (waits_i", "a_leaves_unchanged"),
+            Broken("sh_lane_guard", "&& !broken_q && (waits_i", "&& (waits_i", "a_each_leaves_or_is_counted_once"),
             Broken("sh_lane_guard", "refused && inside_q;", "refused;", "a_begins_with_a_sop"),
             Broken("sh_lane_guard", "(in_data_i.sop || !inside_q || broken_q)", "!inside_q", "a_each_leaves_or_is_counted_once"),
             Broken("sh_lane_guard", "discard_q <= 1'b1;", "discard_q <= 1'b0;", "a_begins_with_a_sop"),
