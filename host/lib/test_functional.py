@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from host.build import HOST, _compile
+from host.lib.testing.devices import Access, Transport
 from host.pmd.build import SWITCH
 from host.python.device import Action, Device, SluiceError, load
 from host.python.flow_table import Flows
@@ -233,31 +234,15 @@ def test_counters_of_a_rule_are_read_through_the_window(device: Device) -> None:
     flows.close()
 
 
-class Access(c.Structure):
-    """struct sluice_access."""
-
-    _fields_ = (("address", c.c_uint32), ("value", c.c_uint32), ("is_read", c.c_bool))
-
-
-class Transport(c.Structure):
-    """struct sluice_transport: below the library, where a host can write what it likes."""
-
-    _fields_ = (
-        ("reg_read", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.POINTER(c.c_uint32))),
-        ("reg_write", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.c_uint32)),
-        ("ring_attach", c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_uint, c.c_uint32)),
-        ("mirror_attach", c.CFUNCTYPE(c.c_void_p, c.c_void_p, c.c_uint32)),
-        ("ring_release", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_uint32)),
-        ("ring_submit", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32)),
-        ("ring_sent", c.CFUNCTYPE(c.c_uint64, c.c_void_p)),
-        ("close", c.CFUNCTYPE(None, c.c_void_p)),
-        ("cycles", c.CFUNCTYPE(c.c_uint64, c.c_void_p)),
-        ("advance", c.CFUNCTYPE(None, c.c_void_p, c.c_uint32)),
-        ("idle", c.CFUNCTYPE(c.c_int, c.c_void_p)),
-        ("lane_send", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_char_p, c.c_uint32, c.c_uint)),
-        ("lane_receive", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_char_p, c.c_uint32, c.c_void_p)),
-        ("reg_batch", c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Access), c.c_uint, c.POINTER(c.c_uint))),
-    )
+def test_the_fence_holds_a_flow_for_its_own_lane_only(device: Device) -> None:
+    device.call("sluice_fence_set", 1, c.c_uint32(1 << 30))
+    packet = bytes(12) + b"\x88\xb5" + bytes(60)
+    assert len(run(device, {0: [packet]})[0]) == 1, "to the host, and nobody says that it was handled"
+    flows = everything(device, Action(L.ACTION_OUTPUT, 2))
+    for lane, held in ((1, 0), (0, 1), (1, 0)):
+        host, out = run(device, {lane: [packet]})
+        assert (len(host), len(out[2])) == (held, 1 - held), lane
+    flows.close()
 
 
 def test_a_batch_of_accesses_ends_at_the_first_that_fails_and_takes_as_long_as_one_by_one() -> None:
@@ -340,6 +325,19 @@ def test_a_buffer_that_is_not_what_the_ring_says_is_counted_and_not_sent() -> No
     assert it.reg_read(handle, L.SHELL_REGISTERS_HOST_COUNTERS + place, c.byref(value)) == 0 and value.value == len(WRONG)
     assert it.lane_receive(handle, 1, out, len(out), None) == 60
     assert it.lane_receive(handle, 1, out, len(out), None) == -errno.EAGAIN
+    it.close(handle)
+
+
+def test_lanes_and_sizes_that_cannot_be_are_refused() -> None:
+    library = load()
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(b"lanes=2,groups=1,entries=8,ternary=4")
+    it, frame = handle.contents, c.create_string_buffer(65536)
+    for lane, size in ((2, 60), (255, 60), (0, 0), (1, 65536)):
+        assert it.lane_send(handle, lane, frame, size, 0) == -errno.EINVAL
+    for lane in (2, 255):
+        assert it.lane_receive(handle, lane, frame, len(frame), None) == -errno.EINVAL
+    assert it.lane_send(handle, 1, frame, 65535, 0) == 0 and it.lane_receive(handle, 1, frame, len(frame), None) == -errno.EAGAIN
     it.close(handle)
 
 

@@ -2,6 +2,7 @@
 """The library as a user meets it: rules and their errors on the simulated device, threads, and devices that fail."""
 
 import ctypes as c
+import dataclasses
 import errno
 import ipaddress
 import json
@@ -20,8 +21,9 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.layers.vxlan import VXLAN
 
-from host.build import INCLUDES
+from host.lib.testing.devices import build_failing
 from host.python.device import Action, CInstruction, CPacket, Device, SluiceError, instruction, load, prefix, set_field
+from host.python.structs import mirror
 from testing.simulate import ROOT
 
 SEED = 20261120
@@ -328,18 +330,36 @@ def test_packets_pass_the_rings_whole_both_ways(device: Device, size: int) -> No
         assert left is not None and left[0] == data
 
 
+@pytest.mark.parametrize(("turn", "valid"), [(0, 1), (1, 2), (5, 6), (2**32 - 2, 2**32 - 1), (2**32 - 1, 1), (2**32, 1)])
+def test_a_buffer_is_there_when_it_has_the_number_of_the_rings_turn_which_is_never_0(turn: int, valid: int) -> None:
+    library, shift = load(), 3
+    ring = (c.c_uint8 * (L.BUFFER_SIZE << shift))()
+    queue = mirror("sluice_queue")(ring=ring, shift=shift, received=(turn << shift) + 2)
+    for written in (0, 1, 2, valid - 1, valid, (valid + 1) % 2**32):
+        packed = L.BufferMeta(valid=written, length=60).pack()
+        c.memmove(c.byref(ring, 2 * L.BUFFER_SIZE), packed, len(packed))
+        assert library.sluice_queue_waits(c.byref(queue)) == (written == valid)
+        assert library.sluice_queue_receive(c.byref(queue), (CPacket * 2)(), 2) == (written == valid)
+        queue.held = 0
+
+
+def test_counters_that_are_being_written_are_read_again_later() -> None:
+    """A record whose words are of two editions; the device's memory is that of a device here that writes no further."""
+    library, counters = load(), mirror("sluice_rule_counters")()
+    whole = L.RuleMirror(packets=3, bytes=4, last_hit=5, packets_edition=9, bytes_edition=9, last_hit_edition=9)
+    for torn in ("packets_edition", "bytes_edition", "last_hit_edition", ""):
+        record = dataclasses.replace(whole, **{torn: 8}) if torn else whole
+        memory = c.create_string_buffer(bytes(32) + record.pack())
+        assert library.sluice_mirror_read(memory, 1, c.byref(counters)) == (-errno.EAGAIN if torn else 0)
+    assert (counters.packets, counters.bytes, counters.last_hit) == (3, 4, 5)
+
+
 # ---- Devices that fail
 
 
 @pytest.fixture(scope="module")
 def failing() -> Path:
-    """The library of the device that fails."""
-    target = ROOT / "build" / "host" / "libfailing_device.so"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    source = Path(__file__).parent / "testing" / "failing_device.c"
-    flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"]
-    subprocess.run(["gcc", *flags, *(f"-I{path}" for path in INCLUDES), "-o", target, source], check=True)
-    return target
+    return build_failing()
 
 
 def open_failing(path: Path | str, transport: str = "sim") -> tuple[int, str, c.c_void_p, c.CDLL]:
@@ -361,6 +381,8 @@ def test_refuses_what_is_no_device(failing: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "empty.so").write_bytes(b"")
     assert open_failing(tmp_path / "empty.so")[0] == -errno.ENODEV
     assert open_failing(tmp_path / "absent.so")[0] == -errno.ENODEV
+    result, text, _, _ = open_failing("libm.so.6")
+    assert result == -errno.ENODEV and "libm.so.6 has no sim_model_new" in text
     library, handle = load(), c.c_void_p()
     assert library.sluice_device_open(b"usb:0", c.byref(handle)) == -errno.EINVAL
 

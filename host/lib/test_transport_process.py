@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 import sluice_layouts as L
 
+from host.lib.testing.devices import build_failing
 from host.python.device import Action, Device, SluiceError, load
 from host.python.flow_table import Flows
 from host.python.run import Run, run
@@ -93,6 +94,31 @@ def test_counters_of_rules_come_into_the_memory_of_the_owner() -> None:
             counted = flows.mirrored(rule)
             assert (counted.packets, counted.bytes) == (n, 74 * n)
         flows.close()
+
+
+@pytest.mark.parametrize("transport", ["sim", "sim-process"])
+def test_a_packet_that_left_comes_with_the_cycles_of_its_way(transport: str) -> None:
+    with Device(FLOW, transport=transport) as device:
+        flows = Flows(device)
+        assert flows.add(0, 0, 0, [Action(L.ACTION_OUTPUT, 1)]) == 0
+        before = device.cycles
+        assert device.lane_send(0, bytes(12) + b"\x88\xb5" + bytes(600))
+        device.settle()
+        left = device.lane_receive(1)
+        assert left is not None
+        info = left[1]
+        assert before <= info.ingress_cycle < info.first_cycle < info.last_cycle < device.cycles
+        assert info.last_cycle - info.first_cycle >= 600 // 64
+        flows.close()
+
+
+def test_a_packet_larger_than_the_room_for_it_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    library, handle, room = load(), c.c_void_p(), c.create_string_buffer(65)
+    monkeypatch.setenv("FAILING_LEFT", "65")
+    assert library.sluice_device_open(f"sim-process:lib={build_failing()}".encode(), c.byref(handle)) == 0
+    assert library.sluice_lane_receive(handle, 0, room, 65, None) == 65
+    assert library.sluice_lane_receive(handle, 0, room, 64, None) == -errno.EPROTO
+    library.sluice_device_close(handle)
 
 
 def test_a_device_ends_with_its_owner_in_the_middle_of_a_long_command() -> None:

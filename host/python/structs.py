@@ -19,13 +19,14 @@ INTEGERS = {f"{sign}int{bits}_t": getattr(c, f"c_{sign}int{bits}") for sign in (
 PLAIN = {
     **INTEGERS,
     "bool": c.c_bool,
+    "_Bool": c.c_bool,
     "int": c.c_int,
     "unsigned": c.c_uint,
     "size_t": c.c_size_t,
     "double": c.c_double,
     "char": c.c_char,
 }
-HEADERS = ("sluice/sluice.h", "flow_table.h", "flow_open.h", "switch.h", "run.h")
+HEADERS = ("sluice/sluice.h", "flow_table.h", "flow_open.h", "device.h", "switch.h", "run.h")
 STRUCTURE = re.compile(r"struct (\w+) \{([^{}]*)\};")
 ENUMERATION = re.compile(r"enum(?: \w+)? \{([^{}]*)\};")
 DECLARATION = re.compile(r"(?:const )?((?:struct |enum )?\w+)\s+(.*)", re.DOTALL)

@@ -31,6 +31,7 @@ IN_C = {
         "host/lib/test_flow_rules.py",
         "host/lib/test_functional.py",
         "host/lib/test_library.py",
+        "host/lib/test_refused_accesses.py",
         "host/lib/test_transport_process.py",
         "host/lib/test_functional_rtl.py",
     ),

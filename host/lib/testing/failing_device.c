@@ -2,11 +2,12 @@
 // A simulated device that fails, for the tests of the library: its page 0 is right, and after FAILING_AFTER register
 // accesses (environment) it answers no more. FAILING_MAGIC and FAILING_HASH replace what page 0 says. With
 // FAILING_LENGTH every buffer of the to-host ring is a packet that claims this length. With FAILING_WINDOWS=4 it has a
-// flow table and receive queues too, and its tables answer that all went well. Then FAILING_ONES is the address of a
-// register that reads all ones, and after FAILING_GONE accesses every register does, as of a card that was removed.
-// FAILING_TRACE is a file that gets the address of each register that is read.
-// The 64-bit counters of its lanes count 2^31 after each read of a low word, from lane * 2^40 on: a high word that is
-// not of the same read shows.
+// flow table and receive queues too, and its tables answer that all went well; with 5 also the window of a compiled
+// configuration, without registers. Then FAILING_ONES is the address of a register that reads all ones, and after
+// FAILING_GONE accesses every register does, as of a card that was removed. FAILING_TRACE is a file that gets the
+// address of each register that is read. With FAILING_LEFT a packet that claims this size has left every lane, whatever
+// room there is for it. The 64-bit counters of its lanes count 2^31 after each read of a low word, from lane * 2^40 on:
+// a high word that is not of the same read shows.
 #include "sim_model.h"
 
 #include <errno.h>
@@ -95,6 +96,8 @@ static uint32_t shell_register(struct sim_model *model, uint32_t address) {
         return SLUICE_ELEMENT_FLOW_TABLE;
     case SLUICE_SHELL_REGISTERS_CAPABILITY + 12:
         return SLUICE_ELEMENT_HOST | 1 << 16;
+    case SLUICE_SHELL_REGISTERS_CAPABILITY + 16:
+        return SLUICE_ELEMENT_GRAPH;
     default:
         if (address >= SLUICE_SHELL_REGISTERS_LANE_COUNTERS)
             return lane_counter(model, (address - SLUICE_SHELL_REGISTERS_LANE_COUNTERS) / 4);
@@ -171,12 +174,14 @@ int sim_model_lane_send(struct sim_model *model, unsigned lane, const uint8_t *b
 
 int sim_model_lane_recv(struct sim_model *model, unsigned lane, uint8_t *bytes, uint32_t capacity,
                         struct sim_packet_info *info) {
+    int left = (int)setting("FAILING_LEFT", 0);
     (void)model;
     (void)lane;
     (void)bytes;
-    (void)capacity;
     (void)info;
-    return -EAGAIN;
+    if (left && capacity == 0)
+        return -ENOSPC;
+    return left ? left : -EAGAIN;
 }
 
 int sim_model_ring_attach(struct sim_model *model, unsigned ring, uint8_t *memory, uint32_t buffers) {
