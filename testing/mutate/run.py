@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from testing.mutate import equivalent
@@ -127,10 +127,11 @@ class Ran:
 @dataclass
 class Limits:
     """Of a judge with all it starts, in seconds: of processor time, and of time in which it only waits. Neither passes while it
-    wants a processor and gets none, so that a busy machine kills no mutant."""
+    wants a processor and gets none, so that a busy machine kills no mutant. `without`: cases that fail without a mutant."""
 
     cpu: float
     idle: float
+    without: list[str] = field(default_factory=list)
 
 
 GENEROUS = Limits(7200, 7200)
@@ -185,14 +186,26 @@ def stop_at_sigterm() -> None:
 
 def ask(judge: Judge, tree: Path, number: int, limits: Limits, groups: Groups) -> Ran:
     """Run a judge on the sources of a tree, with this mutant of its schemata. Raises Stopped."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--tb=line", judge.path]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        *([] if limits is GENEROUS else ["-x"]),
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--tb=line",
+        judge.path,
+    ]
     command += ["-k", judge.only] if judge.only else []
+    command += [f"--deselect={case}" for case in limits.without]
     environment = {
         **os.environ,
         "PATH": f"{ROOT / 'build' / 'env' / 'bin'}:{os.environ['PATH']}",
         "PYTHONPATH": f"{ROOT}:{GENERATED}",
         "SLUICE_SOURCES": str(tree),
         VARIABLE: str(number),
+        "COLUMNS": "300",  # for names of cases
         "OBJCACHE": "ccache",
         "CCACHE_DIR": str(ROOT / "build" / "ccache"),
     }
@@ -271,7 +284,7 @@ class Session:
         self.groups = Groups()
         self.baselines: dict[tuple[Judge, Path], Limits | None] = {}
         self.locks: dict[tuple[Judge, Path], threading.Lock] = {}
-        self.broken: dict[str, str] = {}  # judges that fail by themselves, and how
+        self.broken: dict[str, str] = {}  # judges of which some or all cases fail without a mutant, and how
         self.kills: Counter[tuple[str, Judge]] = Counter()
         self.verdicts = self._known()
 
@@ -307,10 +320,14 @@ class Session:
         if stamp.exists():
             return Limits(**json.loads(stamp.read_text()))
         ran = ask(judge, tree, 0, GENEROUS, self.groups)
+        without = _failed(ran)  # such as those of synthesis, which cannot read schemata
+        if without:
+            self._is_broken(judge, ran)
+            ran = ask(judge, tree, 0, replace(GENEROUS, without=without), self.groups)
         if ran.status != 0:
             self._is_broken(judge, ran)
             return None
-        limits = _limits(judge, ran)
+        limits = replace(_limits(judge, ran), without=without)
         stamp.write_text(json.dumps(asdict(limits)))
         return limits
 
@@ -403,5 +420,9 @@ def _killer(ran: Ran, judge: Judge) -> str:
         return "time limit"
     if ran.status < 0:
         return f"{judge.path} (signal {-ran.status})"
-    found = re.search(r"^(?:FAILED|ERROR) (\S+)", ran.text, re.MULTILINE)
-    return found.group(1) if found else ""
+    return next(iter(_failed(ran)), "")
+
+
+def _failed(ran: Ran) -> list[str]:
+    """The cases that failed."""
+    return re.findall(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", ran.text, re.MULTILINE)

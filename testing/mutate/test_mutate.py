@@ -75,6 +75,11 @@ def test_assertions_and_what_guards_them_are_left_alone() -> None:
         assert not any(": assert (" in it.original_line for it in draw.candidates(file))
 
 
+def test_functions_that_give_widths_and_latencies_are_left_alone() -> None:
+    assert not draw.candidates("rtl/match/sl_match_pkg.sv")  # a schema of it would break every build
+    assert draw.candidates("rtl/packet/sl_packet_pkg.sv")
+
+
 def test_what_does_not_compile_is_not_drawn(tmp_path: Path) -> None:
     for file in ("rtl/chan/sl_to_axis.sv", "host/lib/templates.c"):
         compilers, good = draw.Compilers(tmp_path / "compiles"), draw.candidates(file)[0]
@@ -155,6 +160,17 @@ def test_only_a_test_that_ran_kills(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     session = run.Session(of_example("tiny_bits.c")[:1], lambda _: [Judge("judge.py")])
     assert [verdict.by for verdict in session.run(1)] == [by] * bool(by)
     assert list(session.broken) == ["judge.py"] * (not by)
+
+
+def test_cases_that_fail_without_a_mutant_do_not_keep_the_others_from_judging(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(run, "FOLDER", tmp_path)
+    judge = f"{HERE}/half_broken_cases.py"
+    session = run.Session(of_example("tiny_bits.c")[:1], lambda _: [Judge(judge)])
+    (verdict,) = session.run(1)
+    assert (verdict.verdict, verdict.by) == ("killed", f"{judge}::test_notices")
+    assert "test_fails_always[a b]" in session.broken[judge]
 
 
 JUDGE = """

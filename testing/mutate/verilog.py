@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every mutant of a SystemVerilog file: changes of what runs in a cycle, found in slang's syntax tree.
 
-Left alone: parameters, types, generate conditions, loop headers, elaboration checks and assertions. What turns out not to
-compile is dropped when mutants are drawn.
+Left alone: parameters and functions that give them an integer, types, generate conditions, loop headers, elaboration checks and
+assertions. What turns out not to compile is dropped when mutants are drawn.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class _Walk:
     def outside(self, node: Any) -> Iterator[Found]:
         """Where nothing runs yet: look for what does."""
         kind = node.kind.name
-        if kind in SKIP:
+        if kind in SKIP or (kind == "FunctionDeclaration" and _is_of_elaboration(node)):
             return
         if kind == "NamedPortConnection":
             if node.expr is not None and node.expr.kind.name != "SimplePropertyExpr":
@@ -254,6 +254,11 @@ def _below(node: Any, kind: str) -> Iterator[Any]:
     for child in _children(node):
         if child.kind.name == "ElementSelect":
             yield from (found for found in _children(child) if found.kind.name == kind)
+
+
+def _is_of_elaboration(function: Any) -> bool:
+    """Whether it gives an integer: a width, depth or latency, which no running simulation can select."""
+    return str(function.prototype.returnType).split()[:1] in (["int"], ["integer"])
 
 
 def _sole_expression(node: Any) -> Any:

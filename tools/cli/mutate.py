@@ -92,7 +92,7 @@ def _judged(session: Session, jobs: int, minutes: float, console: Console) -> No
                 told = f"{verdict.verdict}: {verdict.file}:{verdict.line} ({verdict.operator}) {verdict.by}"
                 progress.console.print(told, markup=False, soft_wrap=True)
     for path, text in session.broken.items():
-        console.print(f"{path} fails without a mutant, and did not judge:\n{text[-800:]}", markup=False)
+        console.print(f"{path} fails without a mutant; these cases did not judge:\n{text[-800:]}", markup=False)
 
 
 def _progress(console: Console) -> Progress:
