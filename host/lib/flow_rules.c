@@ -396,14 +396,17 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
 static struct rule *rule_of(const struct sluice_flow_rules *rules, int handle) {
     if (handle >= 0 && (uint32_t)handle < rules->limit && rules->rules[handle].mask != NONE)
         return &rules->rules[handle];
-    sluice_fail(-ENOENT, "there is no rule %d", handle);
     return NULL;
+}
+
+static int no_rule(int handle) {
+    return sluice_fail(-ENOENT, "there is no rule %d", handle);
 }
 
 int sluice_flow_rule_update(struct sluice_flow_rules *rules, int handle, const struct sluice_action_set *actions) {
     struct rule *rule = rule_of(rules, handle);
     if (!rule)
-        return -ENOENT;
+        return no_rule(handle);
     struct sluice_flow_operation next = operation_of(rules, rule);
     next.actions = *actions;
     int result = run(rules, SLUICE_INSTRUCTION_UPDATE, &next);
@@ -416,7 +419,7 @@ int sluice_flow_rule_update(struct sluice_flow_rules *rules, int handle, const s
 int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     struct rule *rule = rule_of(rules, handle);
     if (!rule)
-        return -ENOENT;
+        return no_rule(handle);
     sluice_hash_index_fetch_record(&rules->index, handle);
     struct sluice_flow_operation op; // a deletion reads no more of it, and all of it is large
     op.table_id = rule->table_id;
@@ -442,7 +445,7 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
 int sluice_flow_rule_counters(struct sluice_flow_rules *rules, int handle, struct sluice_rule_counters *counters) {
     const struct rule *rule = rule_of(rules, handle);
     if (!rule)
-        return -ENOENT;
+        return no_rule(handle);
     *counters = rule->has_moved ? rules->base[handle] : (struct sluice_rule_counters){0};
     int result = add_counters(rules, rule->table_id, rule->rule_id, counters);
     return result ? sluice_fail(result, "the counters of rule %d cannot be read", handle) : 0;
@@ -477,7 +480,7 @@ bool sluice_flow_rule_unchanged(const struct sluice_flow_rules *rules, int handl
 int sluice_flow_rule_place(const struct sluice_flow_rules *rules, int handle, struct sluice_flow_operation *place) {
     const struct rule *rule = rule_of(rules, handle);
     if (!rule)
-        return -ENOENT;
+        return no_rule(handle);
     *place = operation_of(rules, rule);
     return 0;
 }

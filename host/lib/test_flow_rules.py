@@ -196,6 +196,11 @@ def test_what_has_no_room_or_cannot_be_enforced_is_refused_with_the_reason(manag
     assert manager.add(0, 1 << 130, 0, 3) == -errno.ENOSPC
     assert "4 mask groups" in error_text() and "TCAM is full (16" in error_text()
     assert manager.operations == operations, "refused without asking the table"
-    assert manager.delete(77) == -errno.ENOENT and manager.update(-1, 1) == -errno.ENOENT
+    for call in (manager.delete, lambda handle: manager.update(handle, 1)):
+        assert call(77) == -errno.ENOENT and error_text() == "there is no rule 77"
+    for read in (manager.rules.counters, manager.rules.place):
+        with pytest.raises(OSError, match="there is no rule -1") as caught:
+            read(-1)
+        assert caught.value.errno == errno.ENOENT
     assert manager.delete(next(iter(manager.known))) == 0
     assert manager.add(0, 1 << 130, 0, 3) >= 0, "a place that is free again is used again"
