@@ -2,7 +2,8 @@
 """Every mutant of a C file: changes inside its functions, found in tree-sitter's syntax tree.
 
 Left alone: declarations of constants, array sizes, case labels, what is only reported (log lines, texts of errors), what
-only gives memory back, takes a lock or prefetches, and what happens when memory is used up: no test of behaviour can see these.
+only gives memory back, takes a lock (to keep it is seen) or prefetches, and what happens when memory is used up: no test of
+behaviour can see these.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ SKIP = {
     "ERROR",
 }
 REPORTS = re.compile(r"log|print|error_set|perror|^free$|rte_free|assert|strerror|mutex_lock|spinlock_lock|prefetch", re.IGNORECASE)
+_ALLOCATED = re.compile(r"([\w.>-]+) = \w*alloc\w*\(")
 _NUMBER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)([uUlL]*)")
 Found = tuple[str, tuple[int, int], str, bool]
 
@@ -74,7 +76,7 @@ def _outside(node: Node) -> Iterator[Found]:
 def _inside(node: Node) -> Iterator[Found]:
     if node.type in SKIP or (node.type == "declaration" and _text(node).startswith("static ")):
         return
-    if node.type == "if_statement" and "ENOMEM" in _text(_field(node, "consequence")):
+    if node.type == "if_statement" and _is_lack_of_memory(node):
         return
     if node.type == "call_expression" and REPORTS.search(_text(_field(node, "function"))):
         return
@@ -83,6 +85,18 @@ def _inside(node: Node) -> Iterator[Found]:
     for child in node.named_children:
         if skipped is None or child.id != skipped.id:
             yield from _inside(child)
+
+
+def _is_lack_of_memory(node: Node) -> bool:
+    """Whether an `if` is for when memory is used up: it says so, or asks whether something that the function allocates is there."""
+    function = node.parent
+    while function is not None and function.type != "function_definition":
+        function = function.parent
+    allocated = _ALLOCATED.findall(_text(function)) if function is not None else []
+    condition = _text(_field(node, "condition"))
+    return "ENOMEM" in _text(_field(node, "consequence")) or any(
+        re.search(rf"!{re.escape(name)}(?![\w.>-])", condition) for name in allocated
+    )
 
 
 def _text(node: Node) -> str:

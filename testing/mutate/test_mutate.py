@@ -80,6 +80,24 @@ def test_functions_that_give_widths_and_latencies_are_left_alone() -> None:
     assert draw.candidates("rtl/packet/sl_packet_pkg.sv")
 
 
+def test_what_happens_when_memory_is_used_up_is_left_alone() -> None:
+    source = b"""
+int make(struct it *it, int count) {
+    it->rows = calloc(count, 8);
+    it->columns = aligned_alloc(64, 8 * count);
+    if (!it->rows || !it->columns) {
+        free_it(it);
+        return 0;
+    }
+    if (!it->rows_used || count == 7)
+        clear(it);
+    return keep(it) ? count : -ENOMEM;
+}
+"""
+    lines = {it.line for it in c.candidates("make.c", source)}
+    assert lines == {3, 4, 9, 10, 11}
+
+
 def test_what_does_not_compile_is_not_drawn(tmp_path: Path) -> None:
     for file in ("rtl/chan/sl_to_axis.sv", "host/lib/templates.c"):
         compilers, good = draw.Compilers(tmp_path / "compiles"), draw.candidates(file)[0]
