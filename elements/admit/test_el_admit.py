@@ -129,3 +129,21 @@ async def takes_a_record_every_cycle(dut):
     for _ in range(503):
         await RisingEdge(dut.clk_i)
     assert len(sink.received) == 500
+
+
+@cocotb.test()
+async def a_reset_admits_nothing_more(dut):
+    await begin(dut)
+    settings = {ADMIT_REGISTERS_CONTROL: 0xF0F, ADMIT_REGISTERS_TUNNEL_CONTROL: 3, ADMIT_REGISTERS_TUNNEL_IPV4: 0xFFFFFFFF}
+    settings |= {ADMIT_REGISTERS_LANE_MAC + 4 * word: 0xFFFF for word in range(2 * LANES)}
+    settings |= {ADMIT_REGISTERS_TUNNEL_IPV6 + 4 * word: 0xFFFFFFFF for word in range(4)}
+    for address, value in settings.items():
+        await access(dut, address, value)
+    assert [(await access(dut, address)).data for address in settings] == list(settings.values())
+    dut.rst_i.value = 1
+    await RisingEdge(dut.clk_i)
+    dut.rst_i.value = 0
+    await RisingEdge(dut.clk_i)
+    for address in settings:
+        answer = await access(dut, address)
+        assert answer.data == 0 and not answer.error, hex(address)

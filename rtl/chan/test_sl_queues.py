@@ -131,6 +131,22 @@ async def strict_queues_leave_first_and_the_highest_before_all(dut):
     assert order[0] == 1 and order[1:] == [7] * 4 + [6] * 4 + [1] * 3
 
 
+@cocotb.test()
+async def queues_that_share_take_turns_in_the_order_of_their_numbers(dut):
+    """Each packet uses up the turn of its queue. What left before all had come is in the output already."""
+    source, sink, _ = await begin(dut, 7, [DATA_BYTES - 1] * QUEUES, stalls(0), stalls(1))
+    sharing = (0, 1, 3, 4, 6)
+    for number in range(6):
+        for queue in (3, 0, 6, 1, 4):
+            source.send(*flits_of(queue, number, DATA_BYTES))
+    await settle(dut, source)
+    sink.stall = stalls(0.2)
+    await sink.wait_for(6 * len(sharing))
+    order = [queue for queue, _, _ in packets_of(sink.received)][4:20]
+    at = sharing.index(order[0])
+    assert order == [sharing[(at + n) % len(sharing)] for n in range(len(order))]
+
+
 def whole_packets(words: list[int]) -> list[tuple[int, int, int]]:
     """Those of which all flits came."""
     return packets_of(words[: max(i for i, word in enumerate(words) if Flit.from_int(word).eop) + 1])

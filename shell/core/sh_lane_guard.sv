@@ -29,7 +29,7 @@ module sh_lane_guard (
   assign refused     = wanted && in_ready_o && !open;
   assign out_valid_o = taken || (broken_q && out_ready_i);
   assign out_lost_o  = broken_q;
-  assign lost_o      = refused && (in_data_i.sop || !inside_q || broken_q);
+  assign lost_o      = refused && (in_data_i.sop || broken_q);
 
   always_comb begin
     out_data_o = in_data_i;

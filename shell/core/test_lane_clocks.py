@@ -9,7 +9,7 @@ import cocotb
 import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import ClockCycles, RisingEdge, Timer
-from sluice_layouts import DATA_BYTES, Flit
+from sluice_layouts import DATA_BYTES, EGRESS_BYTES, Flit
 
 from testing.cocotb.channel import Sink, Source, stalls
 from testing.simulate import simulate
@@ -21,7 +21,10 @@ LANE_PERIODS_PS = (3104, 5880, 15200)
 @pytest.mark.parametrize("side", ["rx", "tx"])
 def test_lane_clock(side: str) -> None:
     parameters = {"OwnClock": 1, "Flits": 512} | ({"Lane": 3} if side == "rx" else {})
-    cases = {"rx": ["a_mac_that_cannot_wait_loses_whole_packets_that_are_counted"], "tx": []}[side]
+    cases = {
+        "rx": ["a_mac_that_cannot_wait_loses_whole_packets_that_are_counted"],
+        "tx": ["what_cannot_leave_is_dropped_and_counted_once"],
+    }[side]
     cases += [f"packets_cross_whole_{side}", f"a_reset_while_the_lane_clock_is_off_leaves_nothing_{side}"]
     simulate(f"sh_lane_{side}", __file__, parameters, testcase=cases)
 
@@ -185,6 +188,39 @@ async def a_mac_that_cannot_wait_loses_whole_packets_that_are_counted(dut):
             task.cancel()
 
 
+@cocotb.test()
+async def what_cannot_leave_is_dropped_and_counted_once(dut):
+    """Marked bad, too short, too long, or without room: of each kind one alone."""
+    dut.lossless_i.value = 0
+    source, sink = Source(dut, "in", stalls(0.1), dut.clk_i), Sink(dut, "lane", stalls(0), dut.lane_clk_i)
+    for clock, period in ((dut.clk_i, CORE_PERIOD_PS), (dut.lane_clk_i, CORE_PERIOD_PS)):
+        cocotb.start_soon(Clock(clock, period, unit="ps").start())
+    dut.rst_i.value = 1
+    await ClockCycles(dut.clk_i, 8)
+    dut.rst_i.value = 0
+    await ClockCycles(dut.clk_i, 8)
+    found = Counter()
+
+    async def count():
+        while True:
+            await RisingEdge(dut.clk_i)
+            found.update({name: int(getattr(dut, f"{name}_o").value) for name in ("packet", "error", "overflow")})
+
+    cocotb.start_soon(count())
+    whole = random.randbytes(100)
+    for size, bad, cause in ((100, 1, "error"), (13, 0, "error"), (EGRESS_BYTES + 1, 0, "error"), (EGRESS_BYTES, 0, "packet")):
+        found.clear()
+        sink.received.clear()
+        packet = random.randbytes(size)
+        *words, last = flits_of(packet)
+        source.send(*words, last | Flit(error=bad).to_int(), *flits_of(whole))
+        await source.drained()
+        await ClockCycles(dut.clk_i, 2 * len(words) + 100)
+        passed = [packet] if cause == "packet" else []
+        assert [data for data, _ in packets_of(sink.received)] == [*passed, whole], (size, bad)
+        assert found == Counter(packet=1, error=0, overflow=0) + Counter({cause: 1}), (size, bad, found)
+
+
 async def reset_with_the_lane_clock_off(dut, in_name, in_clock, out_name, out_clock, cut):
     """Leave packets in a lane, stop its clock, reset, let the clock come back: only what is sent after that may come out."""
     dut.lossless_i.value = 1
@@ -222,6 +258,7 @@ async def reset_with_the_lane_clock_off(dut, in_name, in_clock, out_name, out_cl
         await ClockCycles(dut.lane_clk_i, 60)
         await ClockCycles(dut.clk_i, 60)
         assert [data for data, _ in packets_of(sink.received)] == packets, f"old packets, turn {turn}"
+        assert dut.idle_o.value == 1
         source.task.cancel()
         sink.task.cancel()
 

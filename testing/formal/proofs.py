@@ -156,7 +156,7 @@ PROOFS = (
         (
             Broken("sh_lane_guard", "&& !broken_q && (waits_i", "&& (waits_i", "a_each_leaves_or_is_counted_once"),
             Broken("sh_lane_guard", "refused && inside_q;", "refused;", "a_begins_with_a_sop"),
-            Broken("sh_lane_guard", "(in_data_i.sop || !inside_q || broken_q)", "!inside_q", "a_each_leaves_or_is_counted_once"),
+            Broken("sh_lane_guard", "(in_data_i.sop || broken_q)", "!inside_q", "a_each_leaves_or_is_counted_once"),
             Broken("sh_lane_guard", "discard_q <= 1'b1;", "discard_q <= 1'b0;", "a_begins_with_a_sop"),
             Broken("sh_lane_guard", "(refused || (discard_q && !in_data_i.sop))", "refused", "a_has_all_its_words"),
             Broken("sh_lane_guard", "if (broken_q && out_ready_i) inside_q <= 1'b0;", "", "a_refuses_for_want_of_room_only"),
