@@ -131,11 +131,9 @@ static uint16_t *queue_in(struct rte_eth_rss_reta_entry64 *entries, unsigned ent
     return &entries[entry / RTE_ETH_RETA_GROUP_SIZE].reta[entry % RTE_ETH_RETA_GROUP_SIZE];
 }
 
+// The ethdev layer has seen that the queues are there.
 int pmd_reta_update(struct rte_eth_dev *ethdev, struct rte_eth_rss_reta_entry64 *entries, uint16_t count) {
     int result = count == SLUICE_RSS_ENTRIES ? 0 : -EINVAL;
-    for (unsigned entry = 0; entry < count && result == 0; entry++)
-        if (is_asked(entries, entry) && *queue_in(entries, entry) >= ethdev->data->nb_rx_queues)
-            result = -EINVAL;
     for (unsigned entry = 0; entry < count && result == 0; entry++)
         if (is_asked(entries, entry))
             result = write_entry(port_of(ethdev), entry, *queue_in(entries, entry));

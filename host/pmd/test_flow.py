@@ -254,6 +254,22 @@ def test_an_encapsulation_leaves_to_the_device_what_it_fills_in(tmp_path: Path) 
     assert re.search(r"-> encapsulate\(02000000000b.*17c1.*00000900\) output\(0x2\)", said[1][0]), said[1]
 
 
+def test_rules_encapsulate_each_with_its_own_headers(tmp_path: Path) -> None:
+    wrpcap(str(tmp_path / "in0"), [flow(1), flow(2), flow(3)], linktype=1)
+    commands = [f"set raw_encap {n} {GENEVE.replace('vni is 9', f'vni is {n}')} / end_set" for n in (1, 2)]
+    commands += [f"flow create 0 transfer pattern {rule(n)} raw_encap index {n} / port_id id 1 / end" for n in (1, 2)]
+    lanes = f"pcap:{tmp_path}/in0:,pcap::{tmp_path}/out1"
+    begin = ["port start 1", "port start 0", "start"]  # what leaves a stopped port is lost
+    vdev = f"net_sluice0,lanes=[{lanes}],lossless=1"
+    with Testpmd(tmp_path, [vdev], commands, device="functional", begin=begin) as testpmd:
+        testpmd.wait(1, "tx_good_lane_packets", 3)
+        testpmd.quit()
+    first, second, plain = sorted(read(tmp_path / "out1"), key=len, reverse=True)
+    vni_at = 14 + 20 + 8 + 4
+    inner = {int.from_bytes(packet[vni_at : vni_at + 3], "big"): packet[vni_at + 4 :] for packet in (first, second)}
+    assert inner == {1: flow(1), 2: flow(2)} and plain == flow(3)
+
+
 def flow(number: int, source: str = "10.0.0.1", tag: int = 0) -> bytes:
     head = Ether(dst=ROUTER, src=HOST)
     head = head / Dot1Q(vlan=tag) if tag else head
@@ -279,7 +295,7 @@ def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path, device
     wrpcap(str(tmp_path / "in1"), [flow(1), flow(2)], linktype=1)
     commands = [
         f"flow create 0 transfer pattern {rule(1)} count / set_mac_dst mac_addr 02:00:00:00:00:99 / set_ttl ttl_value 9 /"
-        " set_ipv4_dst ipv4_addr 9.9.9.9 / set_tp_dst port 99 / port_id id 2 / end",
+        " set_mac_src mac_addr 02:00:00:00:00:98 / set_ipv4_dst ipv4_addr 9.9.9.9 / set_tp_dst port 99 / port_id id 2 / end",
         f"flow create 0 transfer pattern {rule(2)} count / drop / end",
         f"flow create 0 ingress pattern {rule(3)} mark id 77 / rss queues 0 end / end",
         f"flow create 0 transfer pattern {prefix('255.255.255.248')} port_id id 2 / end",
@@ -303,6 +319,7 @@ def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path, device
                      f"flow create 0 transfer pattern {rule(1)} drop / end")  # fmt: skip
         output, errors = testpmd.quit()
     changed = Ether(flow(1))
+    changed.src = "02:00:00:00:00:98"
     changed.dst, changed[IP].ttl, changed[IP].dst, changed[UDP].dport = "02:00:00:00:00:99", 9, "9.9.9.9", 99
     del changed[IP].chksum, changed[UDP].chksum
     assert read(tmp_path / "out2") == [bytes(changed), flow(4), bytes(changed), flow(1), fragment, other, flow(8)]
@@ -311,6 +328,8 @@ def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path, device
     assert "FDIR matched ID=0x4d" in output
     assert [int(hits) for hits in re.findall(r" hits: (\d+)", output)] == [2, 1, 1, 1, 3, 1, 1, 2, 1]
     assert output.count("mask group") == 6
+    for value in (0x020000000099, 0x020000000098, 0x09090909):
+        assert re.search(rf"set\(\d,{value:032x}\)", output)
     said = "\n".join(errors_of(errors))
     for text in ("a rule with this match and priority 65535 is there already", "isolated mode"):
         assert text in said, text

@@ -227,6 +227,10 @@ def test_rules_and_their_handles_survive_a_restart_of_the_port(tmp_path: Path, d
     assert bare(tmp_path, "restart", "none,none", device=device).startswith("ok")
 
 
+def test_a_port_refuses_what_cannot_be_and_counts_from_a_reset_on(tmp_path: Path) -> None:
+    assert bare(tmp_path, "calls", "none,none", device="functional:join") == "ok"
+
+
 def test_bursts_of_a_program_go_round_over_the_cable_of_the_functional_device(tmp_path: Path) -> None:
     line = bare(tmp_path, "loop", "none,none", device="functional:join")
     assert line.startswith("ok: cycles a packet"), line

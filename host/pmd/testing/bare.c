@@ -3,7 +3,8 @@
 //   threads   ten threads create, query and destroy rules on two ports of a device
 //   restart   rules and their handles survive stop, configure, a new MTU and start
 //   prepare   packets that ask for checksums that cannot be are refused, or sent as they are and counted
-//   loop      packets go out of port 0 and come back into port 1, whose lanes are joined outside; cycles a packet
+//   calls     calls of a port that are refused, and what they leave as it was; statistics and short bursts on joined
+//   lanes loop      packets go out of port 0 and come back into port 1, whose lanes are joined outside; cycles a packet
 // Prints a line that begins with `ok`, or what went wrong, and ends with 1.
 #include <pthread.h>
 #include <rte_cycles.h>
@@ -208,12 +209,60 @@ static void prepare(void) {
     printf("ok\n");
 }
 
+// A port whose only transmit queue was not set up yet.
+static void start_half(void) {
+    struct rte_eth_conf conf = {.rxmode = {.mtu = 1500}};
+    if (rte_eth_dev_configure(0, 1, 1, &conf) || rte_eth_rx_queue_setup(0, 0, 512, (unsigned)SOCKET_ID_ANY, NULL, pool))
+        fail("configure");
+    if (rte_eth_dev_start(0) != -EINVAL)
+        fail("a port without its transmit queue is not refused with EINVAL");
+}
+
+static void send_packets(unsigned count) {
+    for (struct rte_mbuf *mbuf; count--;)
+        for (mbuf = packet(); rte_eth_tx_burst(0, 0, &mbuf, 1) != 1;)
+            rte_pause();
+}
+
+// Packets go round in bursts that are shorter than what waits, and are counted from the last reset on.
+static void counted(void) {
+    enum { SENT = 40, ASKED = 3 };
+    struct rte_mbuf *burst[BURST] = {0};
+    struct rte_eth_stats stats;
+    for (unsigned round = 0; round < 2; round++) {
+        uint64_t end = rte_get_timer_cycles() + 30 * rte_get_timer_hz();
+        send_packets(SENT);
+        for (unsigned received = 0, taken; received < SENT; received += taken) {
+            if (rte_get_timer_cycles() > end)
+                fail("packets do not come");
+            taken = rte_eth_rx_burst(1, 0, burst, ASKED);
+            if (taken > ASKED || burst[ASKED])
+                fail("more packets than were asked for");
+            rte_pktmbuf_free_bulk(burst, taken);
+        }
+        if (rte_eth_stats_get(1, &stats) || stats.ipackets != SENT || stats.ibytes != 60 * SENT ||
+            stats.q_ipackets[0] != SENT || stats.q_ibytes[0] != 60 * SENT)
+            fail("statistics");
+        if (rte_eth_stats_reset(1) || rte_eth_stats_get(1, &stats) || stats.ipackets || stats.q_ipackets[0])
+            fail("reset of the statistics");
+    }
+}
+
+static void calls(void) {
+    if (rte_eth_dev_set_mtu(0, 9000) != -EINVAL)
+        fail("an MTU whose frames no buffer holds is not refused with EINVAL");
+    counted();
+    printf("ok\n");
+}
+
 int main(int count, char **arguments) {
     int used = rte_eal_init(count, arguments);
     const char *mode = used > 0 && used + 1 < count ? arguments[used + 1] : "";
     if (used < 0 || rte_eth_dev_count_avail() < 2)
         fail("no device");
     pool = rte_pktmbuf_pool_create("pool", 4096, 64, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    if (strcmp(mode, "calls") == 0)
+        start_half();
     start(0, 1500);
     start(1, 1500);
     if (strcmp(mode, "threads") == 0)
@@ -222,6 +271,8 @@ int main(int count, char **arguments) {
         restart();
     else if (strcmp(mode, "prepare") == 0)
         prepare();
+    else if (strcmp(mode, "calls") == 0)
+        calls();
     else
         loop();
     for (uint16_t port = 0; port < 2; port++)
