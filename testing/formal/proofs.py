@@ -175,6 +175,17 @@ PROOFS = (
         (Broken("sl_toeplitz", "key[62 - bit_ -: 32]", "key[62 - (bit_ & 30) -: 32]", "a_adds_the_bits_of_the_key"),),
     ),
     Proof(
+        "fv_flit_sum", "prove", 2, 10,
+        (
+            Broken("sl_flit_sum", "word_q[i][7:0]  <= base + 16'(2 * i) >= from_i && base + 16'(2 * i + 1) < to_i",
+                   "word_q[i][7:0]  <= base + 16'(2 * i) >= from_i && base + 16'(2 * i) < to_i", "a_sum_is_that_of_the_range"),
+            Broken("sl_flit_sum", "fold_q[15:0] + 16'(fold_q[16])", "fold_q[15:0]", "a_zero_is_of_zeros"),
+            Broken("sl_flit_sum", "if (valid_q[2]) total_q", "total_q", "a_sum_is_that_of_the_range"),
+            Broken("sl_flit_sum", "if (valid_i) base_q", "base_q", "a_sum_is_that_of_the_range"),
+        ),
+        constants={"DATA_BYTES": 8},
+    ),
+    Proof(
         "fv_replicate", "prove", 3, 6,
         (
             Broken("el_replicate", "in_ready_o ? '0 : done_q | (mask & out_ready_i)", "'0", "a_offers_each_flit_once"),
