@@ -79,9 +79,16 @@ def of_part(file: str) -> list[Judge]:
     if found:
         return found
     if module.endswith("_native"):
-        beside = sorted(str(path.relative_to(ROOT)) for path in (ROOT / file).parent.glob("test_*.py"))
-        return [Judge(path, single=True) for path in (*beside, *NATIVE)]
+        return [Judge(path, single=True) for path in (*_of_element(file), *NATIVE)]
     return [Judge(path) for path in DEVICE]
+
+
+def _of_element(file: str) -> list[str]:
+    """The tests beside an element's native body, or else those of other elements that name it."""
+    name = re.compile(rf"\b{Path(file).parent.name}\b", re.IGNORECASE)
+    beside = sorted((ROOT / file).parent.glob("test_*.py"))
+    others = (path for path in sorted((ROOT / "elements").rglob("test_*.py")) if name.search(path.read_text()))
+    return [str(path.relative_to(ROOT)) for path in (beside or others)]
 
 
 def effort(file: str) -> int:

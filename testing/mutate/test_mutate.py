@@ -91,11 +91,14 @@ int make(struct it *it, int count) {
     }
     if (!it->rows_used || count == 7)
         clear(it);
+    for (int i = 0; i < count; i++)
+        free(it->columns[i]);
     return keep(it) ? count : -ENOMEM;
 }
 """
-    lines = {it.line for it in c.candidates("make.c", source)}
-    assert lines == {3, 4, 9, 10, 11}
+    found = c.candidates("make.c", source)
+    assert {it.line for it in found} == {3, 4, 9, 10, 13}
+    assert "negation" not in {it.operator for it in found}
 
 
 def test_what_does_not_compile_is_not_drawn(tmp_path: Path) -> None:
@@ -128,6 +131,8 @@ def test_every_part_has_judges() -> None:
     merge = judges.of_part("rtl/chan/sl_merge.sv")
     assert merge[0].path == "rtl/chan/test_sl_merge.py"
     assert merge[-1] == Judge(judges.PROVING, "(fv_merge) and not broken", single=True)
+    native = judges.of_part("elements/exactrules/el_exactrules_native.sv")
+    assert [judge.path for judge in native] == ["elements/lpmrules/test_lpmrules.py", *judges.NATIVE]
 
 
 def test_verdicts_on_a_part_whose_test_has_holes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -267,6 +272,7 @@ def test_mutants_that_once_survived_are_killed(monkeypatch: pytest.MonkeyPatch, 
 
     monkeypatch.setattr(run.Session, "_measured", measured)
     mutants = [by_lines(draw.candidates(one["file"]), one["original"], one["mutated"]) for one in FIXED]
-    session = run.Session(mutants, lambda file: judges.of_part(file)[:1])
+    chosen = {one["file"]: [Judge(one["judge"])] for one in FIXED if "judge" in one}
+    session = run.Session(mutants, lambda file: chosen.get(file) or judges.of_part(file)[:1])
     survivors = [f"{it.file}:{it.line} {it.mutated}" for it in session.run(2) if it.verdict != "killed"]
     assert not survivors and not session.waiting()
