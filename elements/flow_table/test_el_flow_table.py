@@ -269,6 +269,14 @@ async def refuses_what_it_cannot_hold_and_goes_on(dut):
     assert (await element.access(R["FLOW_REGISTERS_OPERAND_INDEX"], layouts.FLOW_OPERANDS)).error
     assert (await element.access(R["FLOW_REGISTERS_GROUP_INDEX"], SIZE["Groups"])).error
     assert (await element.access(R["FLOW_REGISTERS_FENCE_BOUND"], 1 << 31)).error
+    await element.write(R["FLOW_REGISTERS_FENCE_BOUND"], (1 << 31) - 1)
+    assert await element.read(R["FLOW_REGISTERS_FENCE_BOUND"]) == (1 << 31) - 1
+    done = [0x89ABCDEF << 32 | 0x10203040 + lane for lane in range(layouts.FLOW_REGISTERS_FENCE_DONE_COUNT // 2)]
+    for lane, time in enumerate(done):
+        for half in range(2):
+            await element.write(R["FLOW_REGISTERS_FENCE_DONE"] + 8 * lane + 4 * half, time >> 32 * half & 0xFFFFFFFF)
+    words = [await element.read(R["FLOW_REGISTERS_FENCE_DONE"] + 4 * n) for n in range(2 * len(done))]
+    assert words == [time >> 32 * half & 0xFFFFFFFF for time in done for half in range(2)]
     rules = [FlowRule(n, n << 8, MASKS[0], 0, 1) for n in range(2)]
     bad = [
         (TABLE_HASHED, POPULATE, FlowRule(0, 5 << 8, MASKS[0], 0, 1), Status.STATUS_EEXIST),  # the id

@@ -54,9 +54,9 @@ module el_lpm
     .op_status_i(op_status), .table_ready_i(table_ready), .table_used_i(table_used), .counters_o(unused_counters)
   );
 
-  // The IP version chooses the table.
+  // The IP version chooses the table. Records that are not eligible are looked up for nothing.
   logic has_key;
-  assign has_key   = lookup_valid && record.eligible[0];
+  assign has_key   = lookup_valid;
   assign key_valid = {has_key && record.info.l3_kind == L3_IPV6, has_key && record.info.l3_kind == L3_IPV4};
 
   sl_lpm_table #(.KeyBits(Bits4), .Entries(Entries4), .BlockRam(BlockRam)) u_table4 (

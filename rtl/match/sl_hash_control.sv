@@ -223,9 +223,8 @@ module sl_hash_control #(
         CHOOSE: begin
           way_q    <= '0;
           target_q <= '{way: usable_way, index: hash_index[usable_way]};
-          if (!expanding_q && |match_q) begin
-            status_q <= STATUS_EEXIST;
-            state_q  <= DONE;
+          if (!expanding_q && |match_q) begin  // the key; status_q says so since CHECK
+            state_q <= DONE;
           end else if (usable == '0) begin
             state_q <= ENQUEUE;
           end else begin

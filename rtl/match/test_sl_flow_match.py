@@ -212,6 +212,10 @@ async def fills_a_group_moving_rules_under_lookups_and_answers_when_it_is_full(d
     await RisingEdge(dut.clk_i)
     await RisingEdge(dut.clk_i)
     assert int(dut.group_used_o.value) == answers.count(Status.STATUS_OK) == len(bench.model.rules[0])
+    dut.group_index_i.value = 2 + GROUPS
+    await RisingEdge(dut.clk_i)
+    await RisingEdge(dut.clk_i)
+    assert int(dut.group_used_o.value) == 0, "there is no such group"
     other = FlowRule(next(n for n in ids if n not in bench.model.rules[0]), 0, FULL ^ mask, 9, 2)
     assert await bench.operate(TABLE_HASHED, POPULATE, other) == Status.STATUS_EINVAL, "the group has another mask"
     for rule in list(bench.model.rules[0].values()):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import cocotb
 import pytest
+from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import Status
 
 from testing.cocotb.exact import DELETE, FULL, INITIALIZE, POPULATE, UPDATE, TableBench
@@ -55,6 +56,10 @@ async def agrees_with_the_model_up_to_full_and_after_refilling(dut):
     await bench.empty()
     assert await bench.fill(bench.entries * 90 // 100) == 0, SAFE_FILL
     assert bench.hits > 1000 and bench.lookups > 2 * bench.hits // 2
+    dut.rst_i.value = 1
+    await RisingEdge(dut.clk_i)
+    await ReadOnly()
+    assert int(dut.used_o.value) == 0 and dut.ready_o.value == 0, "a reset forgets the rules at once"
 
 
 @cocotb.test()

@@ -118,7 +118,7 @@ class Ofu(Registers):
         dut = self.dut
         for name in ("reg_request_i", "tick_i", "lookup_hit_i", "lookup_table_i", "lookup_id_i"):
             getattr(dut, name).value = 0
-        for name in ("op_ready_i", "op_commit_i", "op_done_i", "op_status_i", "table_used_i"):
+        for name in ("op_ready_i", "op_commit_i", "op_done_i", "op_status_i", "table_used_i", "hold_i"):
             getattr(dut, name).value = 0
         dut.table_ready_i.value = 3
         await start(dut)
@@ -535,6 +535,23 @@ async def a_full_fifo_refuses_and_responses_come_in_order(dut):
     assert await ofu.read(RESPONSE) == 0
     assert await ofu.read(RESPONSE + 4) == 0
     assert await ofu.read(STATUS) >> 8 == 16
+
+
+@cocotb.test()
+async def no_answer_is_seen_and_no_populate_begins_while_it_is_held(dut):
+    ofu = Ofu(dut)
+    await ofu.begin()
+    dut.hold_i.value = 1
+    assert await ofu.push(DELETE, 0, 7)
+    assert await ofu.push(POPULATE, 0, 3, 5, 0)
+    for _ in range(100):
+        await RisingEdge(dut.clk_i)
+    assert await ofu.read(STATUS) >> 16 & 0xFF == 0 and await ofu.read(RESPONSE) == 0
+    assert ofu.tables == ({}, {})
+    dut.hold_i.value = 0
+    answers = [await ofu.response() for _ in range(2)]
+    assert [(answer.kind, answer.status) for answer in answers] == [(DELETE, Status.STATUS_ENOENT), (POPULATE, Status.STATUS_OK)]
+    assert ofu.tables == ({5: 3}, {})
 
 
 @cocotb.test()

@@ -23,8 +23,8 @@ class Registers:
         self.request_valid.value = 0
 
     async def access(self, address: int, data: int | None = None) -> RegisterResponse:
-        """The answer to a read, or to a write of `data`."""
-        self.request_data.value = RegisterRequest(int(data is not None), address, data or 0).to_int()
+        """The answer to a read, or to a write of `data`. What stands in the place of a read's data is not to be looked at."""
+        self.request_data.value = RegisterRequest(int(data is not None), address, 0xFFFFFFFF if data is None else data).to_int()
         self.request_valid.value = 1
         taken = False
         for _ in range(PATIENCE):
