@@ -124,7 +124,6 @@ module sl_rule_fsm
       state_q    <= StReset;
       op_valid_o <= '0;
       drain_q    <= '0;
-      age_q      <= '0;
       sweep_q    <= '0;
     end
   end
