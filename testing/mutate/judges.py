@@ -22,7 +22,8 @@ FAR = 60  # files: what is larger is the whole core, and takes minutes to build
 PROVING = "testing/formal/test_proofs.py"  # its cases are named after harnesses; those of broken parts do not judge
 NAMES_ONLY = ("rtl/chan/test_sl_channel_checks.py",)  # name modules that they do not run
 DEEP = 2  # how far below a harness a part may be to be judged by its proof
-DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py")
+DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py", "host/lib/test_functional_rtl.py")
+GRAPH = ("shell/sim/test_graph.py",)  # of a device around a compiled program: of parts that begin with `sh_graph`
 NATIVE = ("compiler/tests/test_native.py",)
 IN_C = {
     "host/lib": (
@@ -80,7 +81,7 @@ def of_part(file: str) -> list[Judge]:
         return found
     if module.endswith("_native"):
         return [Judge(path, single=True) for path in (*_of_element(file), *NATIVE)]
-    return [Judge(path) for path in DEVICE]
+    return [Judge(path) for path in (GRAPH if module.startswith("sh_graph") else DEVICE)]
 
 
 def _of_element(file: str) -> list[str]:
