@@ -121,6 +121,24 @@ def test_a_host_element_sends_to_the_device(device: Device) -> None:
     assert leaves(device, 1) == packets
     assert ask(device, TALLY << 16, 0)[1:] == [12, 0]
     assert register(device, "HOST_INVALID") == 0
+    flits = sum(-(-len(packet) // L.DATA_BYTES) for packet in packets)
+    assert [device.read(L.WINDOW_SIZE + L.GRAPH_REGISTERS_TAKEN + 4 * channel) for channel in (SUM, TEE)] == [2, flits]
+
+
+def test_a_host_that_does_not_receive_holds_packets_up_and_loses_none(device: Device) -> None:
+    sent, found = [noise(9000 + number % 100) for number in range(150)], list[bytes]()
+    waiting = list(sent)
+    for round_ in range(1000):
+        while waiting and device.lane_send(0, waiting[0]):
+            waiting.pop(0)
+        device.advance(1000)
+        if round_ > 30:
+            found += [one.data for one in received(device) if one.queue == TEE]
+        else:
+            was_full = bool(waiting)
+        if len(found) == len(sent):
+            break
+    assert was_full and found == sent
 
 
 def test_what_the_host_sends_wrongly_is_counted_and_the_next_is_right(device: Device) -> None:

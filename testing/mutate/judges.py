@@ -23,7 +23,10 @@ PROVING = "testing/formal/test_proofs.py"  # its cases are named after harnesses
 NAMES_ONLY = ("rtl/chan/test_sl_channel_checks.py",)  # name modules that they do not run
 DEEP = 2  # how far below a harness a part may be to be judged by its proof
 DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py", "host/lib/test_functional_rtl.py")
-GRAPH = ("shell/sim/test_graph.py",)  # of a device around a compiled program: of parts that begin with `sh_graph`
+GRAPH = (
+    "shell/sim/test_graph.py",
+    "configs/guard/test_guard.py",
+)  # of devices around a program: of parts that begin with `sh_graph`
 NATIVE = ("compiler/tests/test_native.py",)
 IN_C = {
     "host/lib": (
