@@ -213,10 +213,11 @@ def _join(way: str, port: str, count: int) -> list[str]:
     if not count:
         return [f"  assign {port}_data_o = '0;", f"  assign {port}_valid_o = 1'b0;"]
     return [
+        f"  logic {way}_join_empty;",
         f"  sl_packet_arbiter #(.Ports({count})) u_join_{way} (",
         f"    .clk_i, .rst_i(graph_rst_i), .pause_i(1'b0), .in_data_i({way}_store_data), .in_valid_i({way}_store_valid),",
         f"    .in_ready_o({way}_store_ready), .out_data_o({port}_data_o), .out_valid_o({port}_valid_o),",
-        f"    .out_ready_i({port}_ready_i)",
+        f"    .out_ready_i({port}_ready_i), .empty_o({way}_join_empty)",
         "  );",
     ]
 
@@ -348,7 +349,8 @@ def _idle(
     visible = ["active", "out_valid_o", "to_host_valid_o", "host_valid_i", "lane_valid != '0"]
     visible += [f"{way}_store_valid != '0" for way, edges in (("lane", to_lanes), ("host", to_host)) if edges]
     visible += ["from_valid != '0"] if from_host else []
-    visible += ["!flows_idle"] if flow_table else []
+    visible += ["!flows_idle"] if flow_table else ["!lane_join_empty"] if to_lanes else []
+    visible += ["!host_join_empty"] if to_host else []
     unused = ["own_ready[3:1]", "own_response[3:1]", "own_response_valid[3:1]"] if flow_table else ["push_ready_i"]
     return [
         "",

@@ -27,6 +27,7 @@ module cfg_l2_lanes #(
   flit_t                  copy_data;
   logic [Lanes-1:0]       rx_valid, rx_ready, copy_valid, copy_ready;
   logic [Lanes-1:0]       unused_rx_idle, unused_rx_packet, unused_tx_idle, unused_tx_packet, unused_error, unused_overflow;
+  logic                   unused_empty;
   logic [Lanes-1:0][15:0] unused_rx_length, unused_tx_length;
   logic [Lanes-1:0][3:0]  unused_drop;
 
@@ -49,7 +50,8 @@ module cfg_l2_lanes #(
 
   sl_packet_arbiter #(.Ports(Lanes)) u_join (
     .clk_i, .rst_i, .pause_i(1'b0), .in_data_i(rx_data), .in_valid_i(rx_valid), .in_ready_o(rx_ready),
-    .out_data_o(rx_data_o), .out_valid_o(rx_valid_o), .out_ready_i(rx_ready_i)
+    .out_data_o(rx_data_o), .out_valid_o(rx_valid_o), .out_ready_i(rx_ready_i),
+    .empty_o(unused_empty)
   );
 
   el_replicate #(.Ports(Lanes)) u_replicate (
@@ -59,5 +61,5 @@ module cfg_l2_lanes #(
 
   logic unused;
   assign unused = &{1'b0, unused_rx_idle, unused_rx_packet, unused_rx_length, unused_drop, unused_tx_idle, unused_tx_packet,
-                    unused_tx_length, unused_error, unused_overflow};
+                    unused_tx_length, unused_error, unused_overflow, unused_empty};
 endmodule

@@ -45,13 +45,13 @@ module sh_graph #(
   import sluice_pkg::*;
 
   flit_t       in_data;
-  logic        in_valid, in_ready, entered, left, dropped;
+  logic        in_valid, in_ready, in_empty, entered, left, dropped;
   logic [15:0] in_flight_q;
 
   sl_packet_arbiter #(.Ports(Lanes)) u_schedule (
     .clk_i, .rst_i, .pause_i,
     .in_data_i(lane_data_i), .in_valid_i(lane_valid_i), .in_ready_o(lane_ready_o),
-    .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready)
+    .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready), .empty_o(in_empty)
   );
 
   if (FlowGroups != 0) begin : gen_flow
@@ -93,14 +93,10 @@ module sh_graph #(
   assign to_host_valid_o = 1'b0;
 
   // What is in flight: every packet that came in leaves, or is dropped with an event.
-  always_comb begin
-    entered = 1'b0;
-    for (int unsigned i = 0; i < Lanes; i++) entered = entered || (lane_ready_o[i] && lane_data_i[i].sop);
-  end
-
+  assign entered = in_valid && in_ready && in_data.sop;
   assign left    = out_valid_o && out_ready_i && out_data_o.eop;
   assign dropped = event_o.drop_rule || event_o.drop_ttl || event_o.drop_no_port;
-  assign idle_o  = in_flight_q == '0;
+  assign idle_o  = in_flight_q == '0 && in_empty;
 
   always_ff @(posedge clk_i) begin
     in_flight_q <= in_flight_q + 16'(entered) - 16'(left) - 16'(dropped);

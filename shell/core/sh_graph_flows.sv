@@ -35,7 +35,7 @@ module sh_graph_flows #(
 
   flit_t [Lanes-1:0] lane_data;
   flit_t             in_data;
-  logic              in_valid, in_ready, entered, left, dropped;
+  logic              in_valid, in_ready, in_empty, entered, left, dropped;
   logic [15:0]       in_flight_q;
   logic [3:0]        flow_ready, flow_response_valid;
   register_response_t [3:0] flow_response;
@@ -53,7 +53,7 @@ module sh_graph_flows #(
 
   sl_packet_arbiter #(.Ports(Lanes)) u_schedule (
     .clk_i, .rst_i, .pause_i(1'b0), .in_data_i(lane_data), .in_valid_i(lane_valid_i), .in_ready_o(lane_ready_o),
-    .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready)
+    .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready), .empty_o(in_empty)
   );
 
   cfg_flow #(.Groups(Groups), .GroupEntries(GroupEntries), .TernaryEntries(TernaryEntries)) u_flow (
@@ -78,7 +78,7 @@ module sh_graph_flows #(
   assign entered = in_valid && in_ready && in_data.sop;
   assign left    = out_valid_o && out_ready_i && out_data_o.eop;
   assign dropped = event_o.drop_rule || event_o.drop_ttl || event_o.drop_no_port;
-  assign idle_o  = in_flight_q == '0 && !in_valid;
+  assign idle_o  = in_flight_q == '0 && in_empty;
 
   always_ff @(posedge clk_i) begin
     in_flight_q <= in_flight_q + 16'(entered) - 16'(left) - 16'(dropped);

@@ -40,6 +40,7 @@ module sh_host_lanes #(
   flit_t [Lanes-1:0] rx_data;
   logic [Lanes-1:0]  rx_valid, rx_ready, rx_idle, tx_ready, tx_idle, aim, aim_q;
   flit_t             joined;
+  logic              join_empty;
 
   // To the host: the lane is in the metadata of the first flit.
   assign aim             = to_host_data_i.sop ? Lanes'(1) << to_host_data_i.meta.ingress_port : aim_q;
@@ -68,7 +69,8 @@ module sh_host_lanes #(
 
   sl_packet_arbiter #(.Ports(Lanes)) u_join (
     .clk_i, .rst_i, .pause_i(1'b0), .in_data_i(rx_data), .in_valid_i(rx_valid), .in_ready_o(rx_ready),
-    .out_data_o(joined), .out_valid_o(from_host_valid_o), .out_ready_i(from_host_ready_i)
+    .out_data_o(joined), .out_valid_o(from_host_valid_o), .out_ready_i(from_host_ready_i),
+    .empty_o(join_empty)
   );
 
   always_comb begin
@@ -80,5 +82,5 @@ module sh_host_lanes #(
     end
   end
 
-  assign idle_o = &rx_idle && &tx_idle && !from_host_valid_o;
+  assign idle_o = &rx_idle && &tx_idle && join_empty;
 endmodule

@@ -136,11 +136,14 @@ PROOFS = (
     Proof(
         "fv_packet_arbiter", "prove", 3, 10,
         (
-            Broken("sl_packet_arbiter", "<= !word.eop;", "<= word.sop;", "a_takes_a_flit_when_there_is_room"),
-            Broken("sl_packet_arbiter", "if (pause_i && !locked_q) any", "any", "a_takes_a_flit_when_there_is_room"),
+            Broken("sl_packet_arbiter", "room && ends : !locked_q", "room && ends : 1'b1", "a_packets_are_whole_and_unmixed"),
+            Broken("sl_packet_arbiter", "(enter & in_last)", "enter", "a_takes_a_flit_when_there_is_a_place"),
+            Broken("sl_packet_arbiter", "in_ready_o = free & (pause_i ?", "in_ready_o = free & (1'b0 ?", "a_pause_begins_none"),
+            Broken("sl_packet_arbiter", "(spent | ~arrive)", "spent", "a_a_flit_leaves_when_there_is_room"),
             Broken("sl_packet_arbiter", *NO_METADATA),
-            Broken("sl_packet_arbiter", "(locked_q || !credit_q[turn_q][CreditBits-1])", "1'b1", "a_waiting_port_gets_its_turn"),
+            Broken("sl_packet_arbiter", "= credit_q[i][CreditBits-1];", "= 1'b0;", "a_waiting_port_gets_its_turn"),
         ),
+        constants=NARROW,
     ),
     Proof(
         "fv_packet_guard", "prove", 2, 5,
