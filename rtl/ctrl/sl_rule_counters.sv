@@ -23,7 +23,7 @@ module sl_rule_counters
   input  logic [IndexBits-1:0] read_index_i,
   output logic                 read_wait_o,    // a read is waiting for a cycle without a hit
   output logic                 read_done_o,    // pulse: read_data_o is there
-  output rule_counters_t       read_data_o,    // of one moment; holds until the next read
+  output rule_counters_t       read_data_o,    // of one moment; holds until the next read; 0 after reset
   output sl_counter_pkg::counter_event_t event_o // what is written
 );
   typedef struct packed {
@@ -107,6 +107,7 @@ module sl_rule_counters
       reading_q   <= 1'b0;
       sweep_q     <= '0;
       ready_o     <= 1'b0;
+      read_data_o <= '0;
     end
   end
 

@@ -61,7 +61,10 @@ module sl_deparse_registers
         reg_response_o.error <= 1'b1;
       end
     end
-    if (rst_i) info_q <= '0;
+    if (rst_i) begin
+      info_q  <= '0;
+      bytes_q <= '0;
+    end
   end
 
   logic unused;

@@ -140,6 +140,8 @@ module sh_registers #(
       tick_source_q    <= 1'b1;
       phase_q          <= '0;
       host_share_o     <= 8'd32;
+      time_high_q      <= '0;
+      counter_high_q   <= '0;
     end
   end
 

@@ -7,6 +7,7 @@ import ctypes as c
 import random
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 import sluice_layouts as L
@@ -405,6 +406,25 @@ def test_read_only_and_write_only_registers_say_so(device: Device) -> None:
             device.write(address, value ^ 1)
     with pytest.raises(SluiceError, match="refuses"):
         device.read(2 * L.WINDOW_SIZE + L.OFU_REGISTERS_PUSH)
+
+
+def registers() -> dict[int, int]:
+    """Every register of a device that has just been reset, but what refuses a read."""
+    found = {}
+    with Device(SMALL) as device:
+        for address in range(0, device.read(L.SHELL_REGISTERS_WINDOWS) * L.WINDOW_SIZE, 4):
+            with suppress(SluiceError):
+                found[address] = device.read(address)
+    return found
+
+
+def test_no_register_shows_what_it_held_before_the_reset(built: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    for seed in ("1", "2"):
+        monkeypatch.setenv("SLUICE_SIM_SEED", seed)
+        seen.append(registers())
+    assert len(seen[0]) > 200
+    assert seen[0] == seen[1], {hex(at) for at in seen[0] if seen[0][at] != seen[1].get(at)}
 
 
 def test_time_runs_and_its_words_are_read_as_one(device: Device) -> None:
