@@ -23,10 +23,10 @@ PROVING = "testing/formal/test_proofs.py"  # its cases are named after harnesses
 NAMES_ONLY = ("rtl/chan/test_sl_channel_checks.py",)  # name modules that they do not run
 DEEP = 2  # how far below a harness a part may be to be judged by its proof
 DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py", "host/lib/test_functional_rtl.py")
-GRAPH = (
-    "shell/sim/test_graph.py",
-    "configs/guard/test_guard.py",
-)  # of devices around a program: of parts that begin with `sh_graph`
+OTHER_DEVICES = {  # of parts that begin so, which the usual device does not have: a program; lanes to a NIC on the host's side
+    "sh_graph": ("shell/sim/test_graph.py", "configs/guard/test_guard.py"),
+    "sh_host_lanes": ("shell/sim/test_wire.py",),
+}
 NATIVE = ("compiler/tests/test_native.py",)
 IN_C = {
     "host/lib": (
@@ -84,7 +84,8 @@ def of_part(file: str) -> list[Judge]:
         return found
     if module.endswith("_native"):
         return [Judge(path, single=True) for path in (*_of_element(file), *NATIVE)]
-    return [Judge(path) for path in (GRAPH if module.startswith("sh_graph") else DEVICE)]
+    device = next((paths for begin, paths in OTHER_DEVICES.items() if module.startswith(begin)), DEVICE)
+    return [Judge(path) for path in device]
 
 
 def _of_element(file: str) -> list[str]:

@@ -160,6 +160,9 @@ static void start(unsigned seed) {
     entries[1].reta[3] = QUEUES;
     if (rte_eth_dev_rss_reta_update(0, entries, ENTRIES) != -EINVAL)
         fail("a queue that is not there");
+    if (rte_eth_dev_rss_reta_update(0, entries, ENTRIES / 2) != -EINVAL ||
+        rte_eth_dev_rss_reta_query(0, read, ENTRIES / 2) != -EINVAL)
+        fail("half of the table");
     if (rte_eth_dev_rss_reta_query(0, read, ENTRIES) || rte_eth_dev_rss_hash_conf_get(0, &rss) ||
         (rss.rss_hf & conf.rx_adv_conf.rss_conf.rss_hf) != conf.rx_adv_conf.rss_conf.rss_hf)
         fail("query");
