@@ -124,17 +124,17 @@ def test_one_wrong_packet_between_a_lane_and_its_judge_shows_also_just_before_a_
     fault: str, found: tuple[int, int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SLUICE_SIM_SEED", "1")
-    lane_packets, held, came_late = hostile.lane_packets, list[bytes](), False
+    lane_packets, held, came_late = hostile.lane_packets, dict[int, bytes](), False
 
     def spoiled(device: Device, lane: int) -> list[bytes]:
         nonlocal came_late
         packets = lane_packets(device, lane)
         if fault != "none" and not held and packets:
-            held.append(packets[0])
+            held[lane] = packets[0]
             return spoil(fault, packets)
-        if fault == "stale" and day.events["device resets"] and not came_late:
+        if fault == "stale" and lane in held and day.events["device resets"] and not came_late:
             came_late = True
-            return [*held, *packets]
+            return [held[lane], *packets]
         return packets
 
     with Device(SIZES) as device:

@@ -205,11 +205,12 @@ def test_ends_never():
     time.sleep(600)
 """
 RUN = """
-import sys
+import signal, sys
 from pathlib import Path
 from testing.mutate import draw, run
 from testing.mutate.judges import Judge
 run.FOLDER = Path(sys.argv[1])
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for what runs in the background
 run.stop_at_sigterm()
 list(run.Session(draw.candidates("testing/mutate/example/tiny_bits.c")[:1], lambda _: [Judge(sys.argv[2])] * 2).run(1))
 """
