@@ -55,9 +55,7 @@ module el_lpm
   );
 
   // The IP version chooses the table. Records that are not eligible are looked up for nothing.
-  logic has_key;
-  assign has_key   = lookup_valid;
-  assign key_valid = {has_key && record.info.l3_kind == L3_IPV6, has_key && record.info.l3_kind == L3_IPV4};
+  assign key_valid = {lookup_valid && record.info.l3_kind == L3_IPV6, lookup_valid && record.info.l3_kind == L3_IPV4};
 
   sl_lpm_table #(.KeyBits(Bits4), .Entries(Entries4), .BlockRam(BlockRam)) u_table4 (
     .clk_i, .rst_i, .key_valid_i(key_valid[0]), .key_i(record.phv.ip_dst[31:0]),

@@ -2,8 +2,8 @@
 // The register window of an OFU (`ofu_registers`). Answers every request once; an address where nothing is, a write to a
 // read-only register, a read of `push`, a push into a full FIFO and a counter index out of range answer an error and touch nothing.
 // A read of the counters waits until they are there, a write to `remove` until the rule is gone; every other request is answered in
-// 2 cycles. `edit_data` reads what was last written to it, not the table; what was not
-// written since the reset reads 0.
+// 2 cycles. `edit_data` reads what was last written to it, not the table; what was not written
+// since the reset reads 0.
 module sl_rule_registers
   import sluice_pkg::*;
 #(

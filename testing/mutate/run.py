@@ -2,7 +2,8 @@
 """Runs mutants against their judges, and remembers what came of each, so that a run that was stopped goes on.
 
 Everything is under build/mutate: `verdicts.jsonl` has a line for each mutant that was judged; a verdict counts as long as the
-mutated file is the same and, of a survivor, its judges are. `tree-*` are copies of the sources that hold the schemata of a run.
+mutated file is the same and, of a survivor, its judges and what helps them are. `tree-*` are copies of the sources that hold the
+schemata of a run.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from testing.mutate import equivalent
@@ -34,6 +36,9 @@ FOLDER = ROOT / "build" / "mutate"
 COPIED = (*SOURCE_FOLDERS, "host")
 ENDINGS = (".sv", ".c", ".h", ".cc")
 SELECTOR = Path("rtl") / "_mutant" / f"{PACKAGE}.sv"  # before every other package
+SHARED = (".", "cocotb", "models", "streams")  # of testing/: helpers of every judge
+HELPING = ("testing", "formal")  # where every file may help: programs that tests drive, harnesses of proofs
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line")
 LARGEST_FILE = 2 << 30  # what a mutant may write
 
 
@@ -60,6 +65,18 @@ def digest(*paths: str) -> str:
     for path in paths:
         state.update((ROOT / path).read_bytes())
     return state.hexdigest()[:16]
+
+
+@cache
+def helpers(judge: str) -> list[str]:
+    """What a judge may be helped by: what stands beside it and is no test of its own, and what all share below `testing`."""
+    own = (ROOT / judge).parent
+    folders = {own, own / "testing", *(ROOT / "testing" / name for name in SHARED)}
+    return sorted(str(path.relative_to(ROOT)) for folder in folders if folder.is_dir() for path in folder.iterdir() if _helps(path))
+
+
+def _helps(path: Path) -> bool:
+    return path.is_file() and not path.name.startswith("test_") and (path.suffix == ".py" or path.parent.name in HELPING)
 
 
 def write_tree(folder: Path, changed: dict[str, bytes]) -> None:
@@ -186,18 +203,9 @@ def stop_at_sigterm() -> None:
 
 def ask(judge: Judge, tree: Path, number: int, limits: Limits, groups: Groups) -> Ran:
     """Run a judge on the sources of a tree, with this mutant of its schemata. Raises Stopped."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        *([] if limits is GENEROUS else ["-x"]),
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        "--tb=line",
-        judge.path,
-    ]
+    command = [sys.executable, *PYTEST, judge.path]
     command += ["-k", judge.only] if judge.only else []
+    command += [] if limits is GENEROUS else ["-x"]
     command += [f"--deselect={case}" for case in limits.without]
     environment = {
         **os.environ,
@@ -301,8 +309,9 @@ class Session:
         return one.verdict == "killed" or (one.by != "argued" and one.judges == self.judges_digest(one.file))
 
     def judges_digest(self, file: str) -> str:
-        """Of those who judge a part."""
-        return digest(*(judge.path for judge in self.judged(file)))
+        """Of those who judge a part, with what they are helped by."""
+        paths = [judge.path for judge in self.judged(file)]
+        return digest(*paths, *sorted({helper for path in paths for helper in helpers(path)}))
 
     def limits(self, judge: Judge, tree: Path) -> Limits | None:
         """How long the judge may take; None where it fails without a mutant. The first question builds what it needs."""

@@ -233,6 +233,26 @@ def test_no_judge_outlives_a_run_that_is_stopped(tmp_path: Path, number: signal.
         process.kill()
 
 
+@pytest.mark.parametrize(
+    "judge, helper",
+    [
+        ("host/pmd/test_pmd.py", "host/pmd/testing/rss.c"),
+        ("host/pmd/test_pmd.py", "host/pmd/conftest.py"),
+        ("rtl/chan/test_sl_fifo.py", "testing/cocotb/channel.py"),
+        (judges.PROVING, "testing/formal/fv_fifo.sv"),
+    ],
+)
+def test_a_survivor_is_judged_again_when_what_helps_its_judge_changes(
+    judge: str, helper: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    session = run.Session(of_example("tiny_gate.sv")[:1], lambda _: [Judge(judge)])
+    before = session.judges_digest("rtl/chan/sl_fifo.sv")
+    assert helper in run.helpers(judge) and before == session.judges_digest("rtl/chan/sl_fifo.sv")
+    read = Path.read_bytes
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b" " * (path == ROOT / helper))
+    assert session.judges_digest("rtl/chan/sl_fifo.sv") != before
+
+
 def test_a_judge_uses_what_all_it_starts_uses() -> None:
     spin = "import subprocess, sys; t = 'import time\\nwhile time.process_time() < 0.4: pass'; "
     spin += "subprocess.run([sys.executable, '-c', t]); subprocess.run(['sleep', '600'])"
