@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random tests repeat exactly in `make test`; `make fuzz` draws new examples in every run. With `CI` in the environment, as `make
-test` sets it, a skipped test is a failed test: what was not run has not passed. Hostile builds of simulated devices
-(shell/sim/build.py) begin with random bits by one of three seeds in each test; with SLUICE_SIM_SEED=n, all of them by seed n."""
+test` sets it, a skipped test is a failed test: what was not run has not passed. Simulated devices are hostile builds
+(shell/sim/build.py): they check assertions, and begin with random bits by one of three seeds in each test; with SLUICE_SIM_SEED=n,
+all of them by seed n."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ settings.register_profile("repeatable", derandomize=True, database=None)
 if "SLUICE_FUZZ_MINUTES" not in os.environ:
     settings.load_profile("repeatable")
 
+os.environ.setdefault("SLUICE_SIM_OPTIONS", "hostile=1")
 SIM_SEED, SIM_SEEDS = os.environ.get("SLUICE_SIM_SEED"), 3
 
 MAY_SKIP = {  # anywhere, and why

@@ -36,7 +36,7 @@ import sluice_layouts as L
 from host.python.device import Device
 from testing.device import NEXT_HOP, SELF, SMALL, enable, forward, host_packets, lane_packets, route
 
-SIZES = {**SMALL, "lane_clocks": 1}
+SIZES = {**SMALL, "lane_clocks": 1, "hostile": 1}
 LANES, STEP, WARM_UP = 4, 32, 1500
 LEAST_RATE = 0.95
 MACS = bytes.fromhex("0200000000010200000000aa")  # to the router

@@ -21,6 +21,7 @@ from shell.sim.build import build
 from testing.device import (
     ANY_MAC,
     EXACT,
+    FLOW,
     HOST,
     LPM,
     ROUTER,
@@ -408,21 +409,22 @@ def test_read_only_and_write_only_registers_say_so(device: Device) -> None:
         device.read(2 * L.WINDOW_SIZE + L.OFU_REGISTERS_PUSH)
 
 
-def registers() -> dict[int, int]:
+def registers(sizes: dict[str, int]) -> dict[int, int]:
     """Every register of a device that has just been reset, but what refuses a read."""
     found = {}
-    with Device(SMALL) as device:
+    with Device(sizes) as device:
         for address in range(0, device.read(L.SHELL_REGISTERS_WINDOWS) * L.WINDOW_SIZE, 4):
             with suppress(SluiceError):
                 found[address] = device.read(address)
     return found
 
 
-def test_no_register_shows_what_it_held_before_the_reset(built: None, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sizes", [SMALL, FLOW], ids=["rules", "flows"])
+def test_no_register_shows_what_it_held_before_the_reset(sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     for seed in ("1", "2"):
         monkeypatch.setenv("SLUICE_SIM_SEED", seed)
-        seen.append(registers())
+        seen.append(registers(sizes))
     assert len(seen[0]) > 200
     assert seen[0] == seen[1], {hex(at) for at in seen[0] if seen[0][at] != seen[1].get(at)}
 

@@ -67,7 +67,7 @@ def graph_text() -> str:
 
 @pytest.fixture
 def device(power_up: int) -> Iterator[Device]:
-    with Device({"lanes": 1, "hostile": 1}, graph={"sh_graph.sv": graph_text()}) as opened:
+    with Device({"lanes": 1}, graph={"sh_graph.sv": graph_text()}) as opened:
         yield opened
 
 
