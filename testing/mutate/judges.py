@@ -23,7 +23,8 @@ PROVING = "testing/formal/test_proofs.py"  # its cases are named after harnesses
 NAMES_ONLY = ("rtl/chan/test_sl_channel_checks.py",)  # name modules that they do not run
 DEEP = 2  # how far below a harness a part may be to be judged by its proof
 DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py", "host/lib/test_functional_rtl.py")
-OTHER_DEVICES = {  # of parts that begin so, which the usual device does not have: a program; lanes to a NIC on the host's side
+OTHER_DEVICES = {  # of parts that begin so: a graph made for them; a program; lanes to a NIC on the host's side
+    "sh_core": ("shell/sim/test_to_host.py", *DEVICE),
     "sh_graph": ("shell/sim/test_graph.py", "configs/guard/test_guard.py"),
     "sh_host_lanes": ("shell/sim/test_wire.py",),
 }
