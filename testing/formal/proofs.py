@@ -145,6 +145,7 @@ PROOFS = (
             Broken("sl_packet_arbiter", "= credit_q[i][CreditBits-1];", "= 1'b0;", "a_waiting_port_gets_its_turn"),
         ),
         constants=NARROW,
+        unrolled=True,
     ),
     Proof(
         "fv_packet_guard", "prove", 2, 5,
@@ -341,6 +342,7 @@ PROOFS = (
         (Broken("sl_counter_push", "<= StampBits'(1);", "<= StampBits'(0);", "a_nothing_is_lost_or_late"),),
         synthesis=True,
         flat=True,
+        unrolled=True,
     ),
 )  # fmt: skip
 
