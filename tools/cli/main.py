@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import tomllib
+from typing import Annotated
+
 import typer
 
+from testing.simulate import ROOT
 from tools.cli import (
     bench,
     build,
@@ -45,6 +50,32 @@ implementation of the rules expects.
 An element of your own: `./sluice new element NAME`, then `check`, `test`, `run my.sl`, `report`, `build`;
 `docs/guide/tutorial.md` goes that way, and every command has `--help`.""",
 )
+
+
+def version() -> str:
+    """The version of pyproject.toml, and the commit where there is one: `0.1.0 (a1d114e)`."""
+    number = str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
+    git = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--exclude=*"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return f"{number} ({git.stdout.strip()})" if git.returncode == 0 else number
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(f"sluice {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="print version and commit, and exit")
+    ] = False,
+) -> None:
+    pass
+
+
 app.command("run")(run.run)
 app.command("bench")(bench.bench)
 app.command("cost")(cost.cost)
