@@ -14,13 +14,13 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 setup: ## install what is missing, generate the layouts
-	@tools/setup/setup.sh
+	@toolchain/setup/setup.sh
 
 run: setup ## the main job on a real capture: hits in hardware, misses in software, every packet checked
 	@./sluice run --rules $(CAPTURES)/mixed.rules $(foreach lane,0 1 2 3,--in $(CAPTURES)/lane$(lane).pcap.xz --out build/run/lane$(lane).pcap)
 
 dpdk: setup ## install what the driver for DPDK (host/pmd) is built and tested with
-	@tools/setup/setup.sh --dpdk
+	@toolchain/setup/setup.sh --dpdk
 
 ovs-demo: dpdk ## Debian's Open vSwitch on the simulated device: hosts talk through it, a table shows which flows are in hardware
 	@./sluice ovs
@@ -42,7 +42,7 @@ test: dpdk certify-env lint ## every test; results and times also in build/tests
 	@CI=$(CI) $(PYTEST) -n 2 --dist worksteal --durations 15 --junitxml build/tests.xml
 
 lock: ## resolve and hash the Python packages again, after a change of toolchain.toml
-	@python3 -m tools.setup.lock
+	@python3 -m toolchain.setup.lock
 
 lint: setup ## format and lint checks of every language
 	@$(PYTHON) -m tools.lint

@@ -24,16 +24,17 @@ from rich.table import Table
 
 from bench import golden
 from bench.compiled import Rate, Streams, compiled_or_error, elements, elements_of, flits, rates
-from bench.markdown import table as written
 from bench.updates import frames
 from compiler.certificate import certify, parts, verdict
 from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.native import has_native, native, with_parts
-from testing.simulate import ROOT, TOOLCHAIN
-from tools.synth import ledger
-from tools.synth.flow import SynthesisError
-from tools.synth.generated import area_of, fmax_of, has_fmax
+from toolchain import ROOT
+from toolchain.markdown import table as written
+from toolchain.simulate import TOOLCHAIN
+from toolchain.synth import ledger
+from toolchain.synth.flow import SynthesisError
+from toolchain.synth.generated import area_of, fmax_of, has_fmax
 
 FOLDER = ROOT / "elements"
 KEPT = ROOT / "build" / "bench" / "elements"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`./sluice bench --all`: every benchmark and certificate of `benches.toml` on one commit, each within its time, and what they must
 show. Results are kept by commit in build/bench/all, so that a run goes on where it was stopped; figures of synthesis are kept by
-content (`tools/synth/ledger.py`). When all are there, the tables of the docs are written between their markers, all from this
+content (`toolchain/synth/ledger.py`). When all are there, the tables of the docs are written between their markers, all from this
 commit; figures of another commit are refused."""
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from typing import Any
 
 from bench import machine, registry
 from bench.registry import Bench
-from testing.simulate import ROOT
-from tools.synth import ledger
+from toolchain import ROOT
+from toolchain.synth import ledger
 
 KEPT = ROOT / "build" / "bench" / "all"
 MINUTE = 60.0

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from testing.simulate import ROOT, closure, make_folder, module_folders, packages
+from toolchain import ROOT
+from toolchain.simulate import closure, make_folder, module_folders, packages
 
 BUILD = make_folder("bench")
 SPEED = ("-O3", "--x-assign", "fast", "--noassert", "-Wno-fatal", "-CFLAGS", "-O2 -std=gnu++20")

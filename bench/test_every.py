@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bench import every, registry
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli import bench as command
 from tools.cli.main import app
 

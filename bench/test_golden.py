@@ -12,7 +12,7 @@ import pytest
 from bench import golden
 from bench.compiled import elements, elements_of, fastest
 from bench.elements import CLICKNP, CLOCKS_MHZ, EMPTY, library
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 from bench import elements, every, exact, forward, lpm, rules, updates
-from bench.markdown import table
 from testing.ovs import differential
+from toolchain.markdown import table
 
 CERTIFIED = {"failure": "", "token_cycles": {"in": 1}}
 

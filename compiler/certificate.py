@@ -20,8 +20,9 @@ from compiler.backends.sv_element import SIGNAL_WORD
 from compiler.compile import Compiled
 from compiler.ir.ir import Node
 from compiler.schedule.tables import drained_cycles
-from testing.prove import ProofError, prove_files
-from testing.simulate import GENERATED, ROOT, closure
+from toolchain import ROOT
+from toolchain.prove import ProofError, prove_files
+from toolchain.simulate import GENERATED, closure
 
 TAKEN = 2  # tokens at an input that covers want to see
 Bounds = dict[str, int | None]  # of an input, or pace.ANY of them: cycles for a token, None where there is no bound

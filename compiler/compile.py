@@ -60,6 +60,11 @@ class Compiled:
         """Its SystemVerilog."""
         return sv_element.generate(self.plan)
 
+    @property
+    def text_in_shell(self) -> str:
+        """Its SystemVerilog for the device, whose runs have no end."""
+        return sv_element.generate(self.plan, stop="1'b0")
+
     @cached_property
     def token_cycles(self) -> dict[str, int | None]:
         """For each input, and for `pace.ANY` of them: the most cycles for a token in the runs that were tried, None where too many

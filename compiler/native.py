@@ -20,9 +20,9 @@ from compiler.backends.sv_element import SIGNAL_WORD, module_name
 from compiler.certificate import parts
 from compiler.compile import Compiled, HardwareError
 from compiler.ir.ir import ElementIr
-from testing.simulate import SOURCES
-from tools.synth.flow import SynthesisError
-from tools.synth.generated import ports_of
+from toolchain.simulate import SOURCES
+from toolchain.synth.flow import SynthesisError
+from toolchain.synth.generated import ports_of
 
 Ports = dict[str, tuple[str, int]]  # "input" or "output", and bits
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from compiler.backends import cpp, cpp_build
 from compiler.compile import HardwareError
 from compiler.frontend import typed
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 
 def has_native_cpp(element: typed.Element) -> bool:

@@ -11,7 +11,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from testing.simulate import GENERATED, ROOT, SOURCES
+from toolchain import ROOT
+from toolchain.simulate import GENERATED, SOURCES
 
 BUILD = ROOT / "build" / "host"
 HOST = SOURCES / "host"

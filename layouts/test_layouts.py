@@ -18,7 +18,8 @@ from compiler.backends.names import base, camel
 from compiler.frontend.check import AggregateType, Layouts, check
 from compiler.frontend.source import Diagnostics
 from compiler.layouts import LAYOUTS, PAGE, generate, layout_hash, main, read
-from testing.simulate import GENERATED, ROOT, simulate
+from toolchain import ROOT
+from toolchain.simulate import GENERATED, simulate
 
 BUILD = ROOT / "build" / "test_layouts"
 MODULE = BUILD / "layouts_round_trip.sv"

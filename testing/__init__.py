@@ -1,11 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shared test plumbing: simulators, channel drivers, models, formal runs. It contains no test.
+"""What tests share: channel drivers, captures, formal properties, Open vSwitch, mutation testing."""
 
-Generated modules (`sluice_layouts`) are found also where pytest runs on files outside the project, without its settings."""
-
-import sys
-from pathlib import Path
-
-_GENERATED = str(Path(__file__).resolve().parent.parent / "build" / "gen")
-if _GENERATED not in sys.path:
-    sys.path.append(_GENERATED)
+import toolchain  # noqa: F401

@@ -16,10 +16,6 @@ from scapy.layers.l2 import Dot1Q, Ether
 
 from host.python.device import Action, Device, Received, instruction, prefix, set_field
 
-# The sizes of one build that tests share: it checks assertions and begins with random bits (conftest.py).
-SMALL = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}
-# Of the other: with the flow table, and with receive queues.
-FLOW = {"lanes": 4, "flow_groups": 8, "flow_group_entries": 256, "flow_ternary": 64, "host_queues": 4}
 ROUTER, HOST, NEXT_HOP, SELF = "02:00:00:00:00:01", "02:00:00:00:00:aa", 0x020000000005, 0x020000000006
 ANY_MAC = 0x800
 LPM, EXACT = L.ELEMENT_LPM, L.ELEMENT_EXACT

@@ -7,8 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from compiler.frontend.program import load
+from compiler.frontend.source import Diagnostics
 from compiler.interpreter.packets import Packet
-from tools.cli import run_program
+from host.program.captures import read_capture, write_capture
+from host.program.run import EXECUTE, ProgramRun
 
 
 @dataclass(frozen=True)
@@ -30,15 +33,17 @@ def run(
 ) -> Ran:
     """A configuration over `packets`, by lane; `lanes`: how many to look at afterwards. `folder` is for the files in between.
 
-    `target` and `signals` are those of `sluice run`. An error in the program is printed, and ends the test."""
+    `target` and `signals` are those of `sluice run`. An error in the program fails the test and is its message."""
     program = folder / "program.sl"
     program.write_text(text)
     inputs = [folder / f"in{lane}.pcap" for lane in range(len(packets))]
     outputs = [folder / f"out{lane}.pcap" for lane in range(lanes)]
     for path, given in zip(inputs, packets, strict=True):
-        run_program.write_capture(path, [Packet(data) for data in given])
-    what = run_program.ProgramRun(program, inputs, outputs, signals, seed=0)
-    found = run_program.EXECUTE[target](what, run_program.loaded(program), lambda _: None)
-    left = [[packet.data for packet in run_program.read_capture(path)] for path in outputs]
+        write_capture(path, [Packet(data) for data in given])
+    diagnostics = Diagnostics()
+    loaded = load(program, diagnostics)
+    assert loaded, "".join(error.render() for error in diagnostics.sorted())
+    found = EXECUTE[target](ProgramRun(program, inputs, outputs, signals, seed=0), loaded, lambda _: None)
+    left = [[packet.data for packet in read_capture(path)] for path in outputs]
     states = {name: outcome.state for name, outcome in found.instances.items()}
     return Ran(left, states, {name: outcome.answers for name, outcome in found.instances.items()})

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 SKIPS = {
     "body": "def test_it():\n    pytest.skip('no namespaces')\n",

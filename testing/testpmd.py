@@ -16,8 +16,8 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from host.pmd.build import build as build_driver
+from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
-from testing.device import FLOW
 from testing.telemetry import ask
 
 PATIENCE = 60.0  # seconds until a test gives up; a loaded machine is slow

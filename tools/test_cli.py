@@ -10,7 +10,7 @@ import tomllib
 import pytest
 from typer.testing import CliRunner
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli.main import app
 
 COMMANDS = [command.name or "" for command in app.registered_commands]

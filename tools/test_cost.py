@@ -11,10 +11,10 @@ import typer
 from typer.testing import CliRunner
 
 from bench import every
-from testing.simulate import ROOT
+from toolchain import ROOT
+from toolchain.synth.flow import Area, SynthesisError, area, ports
 from tools.cli import cost, cost_doc, cost_sweep
 from tools.cli.main import app
-from tools.synth.flow import Area, SynthesisError, area, ports
 
 SPEED = ["cost", "skid", "--param", "Breadth=4"]
 PARTS = cost.parse_parts(cost.PARTS.read_text())

@@ -18,8 +18,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.markdown import table as written
 from bench.simulator import BUILD, figures, simulator
+from toolchain.markdown import table as written
 
 HERE = Path(__file__).parent
 RULES = 131072

@@ -24,11 +24,11 @@ from rich.table import Table
 
 from bench.firewall import simulate
 from bench.firewall.model import MISS, SOURCE, Filler, Key, Model, Shown, any_key, decided, effect, frame, traffic
-from bench.markdown import table as written
 from compiler.frontend import typed
 from compiler.interpreter.packets import Packet, to_flits
 from configs.ofw.manager import Call, Manager, Rule, Sizes, TableFull
-from testing.simulate import ROOT
+from toolchain import ROOT
+from toolchain.markdown import table as written
 
 CLOCK_MHZ = 200.0
 PACKETS = 20_000

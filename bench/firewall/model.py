@@ -16,8 +16,9 @@ from compiler.frontend import typed
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.interpreter.guard import fields_of
-from configs.ofw.manager import EXACT_MASK, KEY_BITS, Manager, Rule, Sizes, TableFull, hash_of, seed_of
-from testing.simulate import ROOT
+from configs.ofw.manager import EXACT_MASK, KEY_BITS, Manager, Rule, Sizes, TableFull, seed_of
+from elements.hash.five_tuple import hash_of
+from toolchain import ROOT
 
 SOURCE = ROOT / "configs" / "ofw" / "ofw.sl"
 VERDICT_PASS, VERDICT_FORWARD, VERDICT_DROP = 0, 1, 2

@@ -18,7 +18,8 @@ from compiler.backends.sv_graph import number_of
 from compiler.compile import Compiled, compile_program, graph_of
 from compiler.frontend import typed
 from configs.ofw.manager import Call, Sizes
-from testing.simulate import ROOT, closure, make_folder, module_folders, packages
+from toolchain import ROOT
+from toolchain.simulate import closure, make_folder, module_folders, packages
 
 HERE = Path(__file__).parent
 BUILD = make_folder("bench")

@@ -18,13 +18,13 @@ import sluice_layouts as layouts
 from rich.console import Console
 from rich.table import Table
 
-from bench.markdown import table as written
 from host.pmd.build import build as build_driver
 from host.pmd.build import build_program
 from host.python.device import Action, Device
 from host.python.flow_table import Flows, error_text
+from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
-from testing.device import FLOW
+from toolchain.markdown import table as written
 
 PROGRAM = "dpdk-test-flow-perf"
 RULES, RTL_RULES, RUNS, PATIENCE = 60_000, 1_500, 5, 120

@@ -18,7 +18,7 @@ from rich.table import Table
 
 from bench import traffic
 from bench.forward.device import CLOCK_MHZ, FLOWS, rows
-from bench.markdown import table as written
+from toolchain.markdown import table as written
 
 PEER_SIZES = (64, 128, 512, 1518)
 OVS_ACTIONS = "mod_dl_dst:02:00:00:00:00:05,mod_dl_src:02:00:00:00:00:06,dec_ttl,push_vlan:0x8100,mod_vlan_vid:100,output:2"

@@ -23,10 +23,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.hostio import device
-from bench.markdown import table as written
 from host.build import build as build_library
 from host.pmd.build import build as build_driver
 from host.pmd.build import build_program
+from toolchain.markdown import table as written
 
 SIZES, COUNT, RUNS, PATIENCE = (60, 256, 1514), 200_000, 3, 120
 KEYS = ("send", "receive", "empty_poll", "parse")

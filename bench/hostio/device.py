@@ -22,9 +22,9 @@ import sluice_layouts as layouts
 from bench import traffic
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
+from host.program.device_run import Design, design, stdout_to
 from host.python.device import Device, Received
-from testing.device import FLOW
-from tools.cli.run_sim import Design, design, stdout_to
+from shell.sim.build import FLOW
 
 SLOTS = Path(__file__).with_name("slots.sl")
 LANE, LANE_CHANNEL = 0, 4  # of the device, and of the configuration's channels to the host

@@ -30,10 +30,10 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import PcapWriter, checksum
 
-from bench.markdown import table as written
 from bench.ovs import latency, profile
 from testing.ovs import device as devices
 from testing.ovs.switch import OpenVSwitch, OvsError, run_folder
+from toolchain.markdown import table as written
 
 MODES = ("none", "partial", "full")
 SIZES, RULES = (64, 128, 256, 512, 1024, 1500), (1, 256, 8192, 65536)  # sizes with FCS

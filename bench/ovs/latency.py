@@ -26,7 +26,7 @@ from bench.forward.device import through
 from bench.hostio.device import CLOCK_MHZ, lanes
 from host.python.device import Action, Device
 from host.python.flow_table import Flows, error_text
-from testing.device import FLOW
+from shell.sim.build import FLOW
 from testing.ovs.switch import OpenVSwitch, OvsError
 
 MODES = ("none", "partial")

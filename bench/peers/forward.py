@@ -60,7 +60,7 @@ def _testpmd_windows(running: subprocess.Popen[str]) -> list[tuple[int, float, f
 def testpmd(capture: Path, mode: str = "mac") -> dict[str, Any]:
     """Packets a second of testpmd in a forward mode, median of one-second windows."""
     if not shutil.which(TESTPMD):
-        raise PeerMissing("testpmd is missing: tools/setup/setup.sh --bench")
+        raise PeerMissing("testpmd is missing: toolchain/setup/setup.sh --bench")
     receive, send = _vdevs(capture)
     eal = ["--no-huge", "--no-pci", "-m", "512", "-l", "0,1", "--no-telemetry", "--log-level", "error"]
     options = [
@@ -90,7 +90,7 @@ def open_vswitch(capture: Path) -> Iterator[OpenVSwitch]:
     try:
         require()
     except OvsError as error:
-        raise PeerMissing(f"{error}, or tools/setup/setup.sh --bench") from error
+        raise PeerMissing(f"{error}, or toolchain/setup/setup.sh --bench") from error
     with run_folder() as folder, OpenVSwitch(folder) as switch:
         switch.start("--no-telemetry", 1024, {"dpdk-lcore-mask": "0x1", "pmd-cpu-mask": "0x2"})
         switch.add_bridge("br0")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 SOURCE = Path(__file__).with_name("tables.c")
 BUILD = ROOT / "build" / "bench"
@@ -40,7 +40,7 @@ def built() -> Path:
         BUILD.mkdir(parents=True, exist_ok=True)
         found = subprocess.run(["pkg-config", "--cflags", "--libs", "libdpdk"], capture_output=True, text=True, check=False)
         if found.returncode != 0:
-            raise PeerMissing("DPDK's headers are missing: tools/setup/setup.sh --bench")
+            raise PeerMissing("DPDK's headers are missing: toolchain/setup/setup.sh --bench")
         flags = ["-std=gnu11", "-O3", "-march=native", "-Wall", "-Wextra", "-Werror"]
         subprocess.run(["gcc", *flags, "-o", str(program), str(SOURCE), *shlex.split(found.stdout)], check=True)
     return program

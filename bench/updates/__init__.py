@@ -19,10 +19,10 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from bench.compiled import Rate, elements, fastest, flits, rates
-from bench.markdown import table as written
 from bench.traffic import HOST, ROUTER
 from compiler.certificate import certify, verdict
 from compiler.compile import Compiled
+from toolchain.markdown import table as written
 
 HERE = Path(__file__).parent
 FLOWS = (1, 1000)

@@ -32,16 +32,20 @@ def module_name(element: ElementIr) -> str:
     return "el_" + re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", element.name)).strip("_").lower()
 
 
-def generate(schedule: Schedule) -> str:
-    """The module's text."""
-    return Module(schedule).text()
+TEST_BENCH_STOP = "tb.stop"
+
+
+def generate(schedule: Schedule, stop: str = TEST_BENCH_STOP) -> str:
+    """The module's text. `stop`: the signal that ends a traced run, by which an element that needs no input is held."""
+    return Module(schedule, stop).text()
 
 
 class Module:
     """A module that is being written."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule: Schedule, stop: str = TEST_BENCH_STOP) -> None:
         self.schedule = schedule
+        self.stop = stop
         self.pipeline = schedule.pipeline
         self.element = schedule.pipeline.element
         self.stage = schedule.stage
@@ -232,7 +236,7 @@ class Module:
             lines += [
                 "`ifdef SLUICE_TRACE",
                 "  logic held;  // the run is at its end",
-                "  assign held = tb.stop;",
+                f"  assign held = {self.stop};",
                 "`else",
                 "  localparam logic held = 1'b0;",
                 "`endif",

@@ -19,8 +19,9 @@ from typing import Any
 from compiler.backends.sv_expressions import expression
 from compiler.ir.ir import Node
 from compiler.schedule.delays import FOLDER
-from testing.simulate import ROOT, TOOLCHAIN
-from tools.synth import flow
+from toolchain import ROOT
+from toolchain.simulate import TOOLCHAIN
+from toolchain.synth import flow
 
 SEEDS = (1,)
 GOAL_MHZ = 400.0

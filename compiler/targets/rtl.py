@@ -23,7 +23,7 @@ from compiler.ir.ir import ElementIr
 from compiler.schedule.delays import delays
 from compiler.schedule.plan import plan
 from compiler.schedule.schedule import Schedule
-from testing.simulate import make_folder
+from toolchain.simulate import make_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = make_folder("rtl")

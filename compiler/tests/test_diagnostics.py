@@ -17,7 +17,7 @@ import pytest
 from compiler.frontend.check import check
 from compiler.frontend.source import Diagnostics
 from compiler.layouts import main, read
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 FOLDER = Path(__file__).parent / "diagnostics"
 PROGRAMS = sorted(path.stem for path in FOLDER.glob("*.sl"))

@@ -15,7 +15,7 @@ from compiler.frontend.parser import ACCESSES, DECLARATIONS
 from compiler.frontend.source import Diagnostics, Source
 from compiler.frontend.state_machine import StateMachines
 from compiler.tests.test_program import PROGRAMS
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 GRAMMAR = json.loads((ROOT / "tools" / "editor" / "sluice.tmLanguage.json").read_text())
 BUILT_INS = [name.removeprefix("_call_") for kind in (Calls, StateMachines) for name in dir(kind) if name.startswith("_call_")]

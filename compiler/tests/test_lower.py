@@ -13,10 +13,10 @@ from compiler.ir.states import Layout
 from compiler.ir.text import parse, show
 from compiler.tests import trees
 from compiler.tests.differential import agrees, elements
-from testing.simulate import ROOT
+from toolchain import ROOT
 
-FOLDERS = ("compiler/tests/lower", "tests/programs", "elements/*")
-# Minutes each; small ones are in compiler/tests/programs/library.sl.
+FOLDERS = ("compiler/tests/lower", "compiler/tests/figures", "elements/*")
+# Minutes each; small ones are in compiler/compiler/tests/figures/library.sl.
 LARGE = ("cuckoohash", "flowcache", "hashtcam", "tcam", "five_tuple")
 PROGRAMS = [path for folder in FOLDERS for path in sorted(ROOT.glob(f"{folder}/*.sl")) if path.stem not in LARGE]
 SEEDS = range(1, 13)

@@ -10,7 +10,7 @@ from compiler.compile import HardwareError
 from compiler.frontend import typed
 from compiler.fuzz import trial
 from compiler.tests.differential import elements
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli.main import app
 
 BODY = ROOT / "elements" / "count" / "count_native.h"

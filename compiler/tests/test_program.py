@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Right programs and what they mean: `programs/NAME.typed` and `tests/programs` hold the typed tree as text.
+"""Right programs and what they mean: `programs/NAME.typed` and `compiler/tests/figures` hold the typed tree as text.
 
 After a wanted change: `SLUICE_BLESS=1 build/env/bin/python -m pytest compiler/tests`, then read the diff.
 """
@@ -13,10 +13,10 @@ import pytest
 from compiler.frontend import show, typed
 from compiler.frontend.program import LIBRARY, load, load_text
 from compiler.frontend.source import Diagnostics
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 FOLDER = Path(__file__).parent / "programs"
-FIGURES = ROOT / "tests" / "programs"
+FIGURES = ROOT / "compiler" / "tests" / "figures"
 PROGRAMS = {path.stem: path for path in sorted([*FOLDER.glob("*.sl"), *FIGURES.glob("figure*.sl")])}
 
 

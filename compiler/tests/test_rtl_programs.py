@@ -17,7 +17,7 @@ from compiler.targets import rtl, rtl_outcome
 from compiler.tests.differential import random_streams
 
 ROOT = rtl.ROOT
-FOLDERS = (ROOT / "elements", ROOT / "tests" / "programs", Path(__file__).parent / "programs")
+FOLDERS = (ROOT / "elements", ROOT / "compiler" / "tests" / "figures", Path(__file__).parent / "programs")
 MOST_STATE = 1 << 16  # bits; what is larger is in `library.sl` with fewer entries
 MOST_RULES = 64  # of a table, for the same reason
 PROGRAMS = [path for folder in FOLDERS for path in sorted(folder.rglob("*.sl"))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsers: what the expanded states of tests/programs/parser.sl find in packets, and what is refused."""
+"""Parsers: what the expanded states of compiler/tests/figures/parser.sl find in packets, and what is refused."""
 
 import random
 import struct
@@ -13,7 +13,7 @@ from compiler.frontend.verify import verify
 from compiler.interpreter.guard import fields_of
 from compiler.interpreter.packets import Packet, to_flits
 from compiler.interpreter.program import run_program
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 WINDOW = 64
 
@@ -52,7 +52,7 @@ def ports(data: bytes) -> int:
 @pytest.fixture(scope="module")
 def parser() -> typed.Program:
     diagnostics = Diagnostics()
-    found = load(ROOT / "tests" / "programs" / "parser.sl", diagnostics)
+    found = load(ROOT / "compiler" / "tests" / "figures" / "parser.sl", diagnostics)
     assert found is not None, "".join(error.render() for error in diagnostics.sorted())
     verify(found)
     return found

@@ -14,7 +14,7 @@ from compiler.compile import compile_element
 from compiler.ir.text import parse
 from compiler.targets import rtl
 from compiler.tests.test_rtl_programs import ELEMENTS, ROOT
-from tools.synth.generated import area_of
+from toolchain.synth.generated import area_of
 
 IR = Path(__file__).parent / "ir"
 TOOLS = ROOT / "build" / "env" / "bin"

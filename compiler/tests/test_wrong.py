@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from compiler.frontend.errors import CODES, PAGE, page
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli.main import app
 
 FOLDER = Path(__file__).parent / "wrong"
@@ -59,7 +59,7 @@ def test_the_reference_page_is_fresh():
 
 
 def test_check_is_silent_about_a_right_program():
-    done = CliRunner().invoke(app, ["check", str(ROOT / "tests" / "programs" / "figure4.sl")])
+    done = CliRunner().invoke(app, ["check", str(ROOT / "compiler" / "tests" / "figures" / "figure4.sl")])
     assert done.exit_code == 0 and done.output == ""
 
 

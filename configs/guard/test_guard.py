@@ -23,18 +23,19 @@ from compiler.compile import HardwareError
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
 from elements.hash.address import address_hash
+from host.program.captures import read_capture
+from host.program.device_run import Design, ask, design, stdout_to
+from host.program.run import call_of
 from host.python.device import Action, Device
 from host.python.flow_table import Flows, error_text
+from models.flow import key_of
 from shell.sim.build import build
 from testing.device import run as send
-from testing.models.flow import key_of
 from testing.programs import run
-from testing.simulate import ROOT
 from testing.telemetry import ask as ask_telemetry
 from testing.testpmd import Testpmd
+from toolchain import ROOT
 from tools.cli.main import app
-from tools.cli.run_program import call_of, read_capture
-from tools.cli.run_sim import Design, ask, design, stdout_to
 
 SOURCE = Path(__file__).with_name("guard.sl")
 CAPTURE = ROOT / "testing" / "captures" / "lane0.pcap.xz"
@@ -181,7 +182,7 @@ def test_a_driver_works_behind_it_and_its_limits_are_set_over_telemetry(
 
 
 def test_a_program_with_channels_to_the_host_is_refused_before_the_flow_table() -> None:
-    program = load(ROOT / "tests" / "programs" / "figure4.sl", Diagnostics())
+    program = load(ROOT / "compiler" / "tests" / "figures" / "figure4.sl", Diagnostics())
     assert program is not None
     with pytest.raises(HardwareError, match="channels to or from the host") as refused:
         design("figure4", program, flow_table=True)

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_network
 from itertools import pairwise
-from typing import Any
+
+from elements.hash.five_tuple import WORD, five_tuple_hash
 
 KEY_BITS = 104  # of five_tuple4_t
 BYTES = KEY_BITS // 8
 EXACT_MASK = (1 << KEY_BITS) - 1
-WORD = 0xFFFFFFFF
 BANK_SEED = 0x3C6EF372  # of elements/cuckoohash, times the number of the bank
 MOST_STEPS = 200_000  # entries that an insertion into the cuckoo table may look at
 
@@ -99,31 +99,6 @@ class Sizes:
     mask_entries: int = 1024
     tcam_groups: int = 4
     tcam_entries: int = 512
-
-
-Words = Any  # an int, or an array of them
-
-
-def _rotated(a: Words, bits: int) -> Words:
-    return (a << bits | a >> 32 - bits) & WORD
-
-
-def hash_of(source: Words, destination: Words, protocol: Words, ports: Words, seed: int) -> Words:
-    """As elements/hash/five_tuple.sl has it, 32 bits, of one five-tuple or of arrays of 64-bit words; `ports`: both in one word."""
-    a, b = source + seed & WORD, destination + seed & WORD
-    c = ports + (seed ^ protocol << 8) & WORD
-    c = (c ^ b) - _rotated(b, 14) & WORD
-    a = (a ^ c) - _rotated(c, 11) & WORD
-    b = (b ^ a) - _rotated(a, 25) & WORD
-    c = (c ^ b) - _rotated(b, 16) & WORD
-    a = (a ^ c) - _rotated(c, 4) & WORD
-    b = (b ^ a) - _rotated(a, 14) & WORD
-    return (c ^ b) - _rotated(b, 24) & WORD
-
-
-def five_tuple_hash(key: int, seed: int) -> int:
-    """The hash of a key."""
-    return int(hash_of(key >> 72, key >> 40 & WORD, key >> 32 & 0xFF, key & WORD, seed))
 
 
 def seed_of(bank: int) -> int:

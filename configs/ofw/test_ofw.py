@@ -27,8 +27,9 @@ from compiler.frontend.typed import Program
 from compiler.interpreter.choices import Decide, SignalCall
 from compiler.interpreter.packets import Packet, to_flits
 from compiler.interpreter.program import Graph
-from configs.ofw.manager import EXACT_MASK, KEY_BITS, WORD, Call, Manager, Rule, Sizes, TableFull, rule_of
+from configs.ofw.manager import EXACT_MASK, KEY_BITS, Call, Manager, Rule, Sizes, TableFull, rule_of
 from elements.harness import Bench
+from elements.hash.five_tuple import WORD
 
 SIZES = Sizes(banks=2, bank_entries=16, masks=3, mask_entries=8, tcam_groups=2, tcam_entries=4)
 

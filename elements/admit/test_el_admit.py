@@ -19,10 +19,10 @@ from sluice_layouts import (
     RegisterResponse,
 )
 
+from models.packet import parse
+from models.traffic import malformed, meta_of, mutated, well_formed
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.models.packet import parse
-from testing.models.traffic import malformed, meta_of, mutated, well_formed
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 LANES = 8
 

@@ -42,13 +42,13 @@ from sluice_layouts import (
     Verdict,
 )
 
+from models.actions import execute
+from models.packet import Outcome, deparse, from_flits, parse, to_flits
+from models.template import Template, entropy, template
+from models.traffic import malformed, meta_of, well_formed
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.coverage import Coverage
-from testing.models.actions import execute
-from testing.models.packet import Outcome, deparse, from_flits, parse, to_flits
-from testing.models.template import Template, entropy, template
-from testing.models.traffic import malformed, meta_of, well_formed
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 EVENTS = ("forwarded", "to_host", "drop_rule", "drop_ttl", "drop_no_port", "fault", "not_eligible", "miss", "not_stripped")
 Job = tuple[bytes, Meta, PhvRecord]

@@ -10,7 +10,7 @@ from sluice_layouts import InstructionKind, L3Kind, L4Kind, Opcode, Status
 
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 CONTROL, STATUS, ENTRIES, USED, PUSH, RESPONSE, INSTRUCTION = 0x004, 0x008, 0x010, 0x018, 0x040, 0x044, 0x080
 COUNTER_INDEX, COUNTER_DATA = 0x060, 0x064

@@ -12,10 +12,10 @@ from sluice_layouts import TABLE_HASHED, TABLE_TERNARY, Fault, InstructionKind, 
 
 from host.python.device import CAction, CActionSet
 from host.python.flow_table import DeviceTable, Rules
+from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule, flow_key
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers
-from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule, flow_key
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 SIZE = {"Groups": 4, "GroupEntries": 64, "TernaryEntries": 16, "EditEntries": 16}
 RULES = (SIZE["Groups"] * SIZE["GroupEntries"], SIZE["TernaryEntries"])

@@ -8,13 +8,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from sluice_layouts import Flit, FlowKey, Meta
 
+from models import tunnels
+from models.flow import link_info
+from models.packet import from_flits, parse, to_flits
+from models.traffic import MACS, link_layers, malformed, meta_of, truncated, well_formed
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.models import tunnels
-from testing.models.flow import link_info
-from testing.models.packet import from_flits, parse, to_flits
-from testing.models.traffic import MACS, link_layers, malformed, meta_of, truncated, well_formed
 from testing.ovs.keys import TAGS, be, is_later_ipv6_fragment, keys
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 USABLE = 8 * len(FlowKey().pack())
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hash of `address.sl`, for tests and for who wants to know which addresses meet."""
 
-from configs.ofw.manager import WORD, hash_of
+from elements.hash.five_tuple import WORD, hash_of
 
 
 def address_hash(address: int, secret: int = 0) -> int:

@@ -8,10 +8,10 @@ import sluice_layouts as layouts
 from cocotb.triggers import RisingEdge
 from sluice_layouts import InstructionKind, L3Kind, Opcode, Status
 
+from models.lpm import Rule, TernaryModel, prefix_rule
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers
-from testing.models.lpm import Rule, TernaryModel, prefix_rule
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 CONTROL, STATUS, USED, PUSH, RESPONSE, INSTRUCTION = 0x004, 0x008, 0x018, 0x040, 0x044, 0x080
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE

@@ -7,12 +7,12 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from sluice_layouts import Fault, Flit, L3Kind, L4Kind, PhvRecord, TunnelKind
 
+from models import tunnels
+from models.packet import Own, from_flits, parse, to_flits
+from models.traffic import malformed, meta_of, mutated, truncated, well_formed
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.coverage import Coverage
-from testing.models import tunnels
-from testing.models.packet import Own, from_flits, parse, to_flits
-from testing.models.traffic import malformed, meta_of, mutated, truncated, well_formed
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 L4_OF = {  # what each network header can carry; ICMP is IPv4's, ICMPv6 is IPv6's
     L3Kind.L3_NONE: [L4Kind.L4_NONE],

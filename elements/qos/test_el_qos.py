@@ -21,9 +21,9 @@ from sluice_layouts import (
     RegisterResponse,
 )
 
+from models.packet import from_flits, to_flits
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.models.packet import from_flits, to_flits
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 QUEUES = QOS_REGISTERS_QUANTUM_COUNT
 

@@ -7,9 +7,9 @@ import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import Flit, Meta
 
+from models.packet import from_flits, to_flits
 from testing.cocotb.channel import Source, stalls, start
-from testing.models.packet import from_flits, to_flits
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 PORTS = 4
 

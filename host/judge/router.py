@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What becomes of a packet, by docs/guide/rules.md, "What happens to a packet": a router that writes each header by itself, and a
-learning bridge. Headers are read by the model of the parser (`testing/models/packet.py`)."""
+learning bridge. Headers are read by the model of the parser (`models/packet.py`)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import sluice_layouts as layouts
 from sluice_layouts import Fault, L3Kind, L4Kind, Meta, PhvRecord
 
 from host.judge.rules import Access, Route, Rules, Tunnel
-from testing.models.packet import Own, parse
-from testing.models.template import entropy
+from models.packet import Own, parse
+from models.template import entropy
 
 MIN_BYTES, MAX_BYTES = 14, layouts.MTU_BYTES  # shorter and longer ones stay at the lane
 VERSIONS = {L3Kind.L3_IPV4: 4, L3Kind.L3_IPV6: 6}

@@ -18,8 +18,9 @@ from scapy.packet import Packet
 from host.judge.router import Bridge, Bridged, Routed, Router
 from host.judge.rules import Rules, read_rules
 from host.switch.testing import binding
-from testing.models import traffic, tunnels
-from testing.simulate import GENERATED, ROOT
+from models import traffic, tunnels
+from toolchain import ROOT
+from toolchain.simulate import GENERATED
 
 SEED, LANES = 20261122, 4
 ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}:{GENERATED}"}

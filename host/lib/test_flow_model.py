@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The flow table as software answers and finds what `testing/models/flow.py` does, as the RTL does cycle by cycle."""
+"""The flow table as software answers and finds what `models/flow.py` does, as the RTL does cycle by cycle."""
 
 import ctypes as c
 import random
@@ -9,7 +9,7 @@ import sluice_layouts as L
 
 from host.lib.test_flow_rules import Manager, marked
 from host.python.flow_table import Operation, error_text, key_words
-from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
+from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 
 GROUPS, ENTRIES, TERNARY = 3, 6, 5
 

@@ -22,8 +22,8 @@ from host.lib.testing.devices import Access, Transport
 from host.pmd.build import SWITCH
 from host.python.device import Action, Device, SluiceError, load
 from host.python.flow_table import Flows
+from models.traffic import malformed, truncated, well_formed
 from testing.device import host_packets, lane_packets, noise, run
-from testing.models.traffic import malformed, truncated, well_formed
 
 SEED = 20261122
 SIZE = {"lanes": 3, "flow_groups": 2, "flow_group_entries": 8, "flow_ternary": 4}

@@ -21,12 +21,13 @@ from scapy.layers.vxlan import VXLAN
 from elements.flow_table.test_flow_key import link_layers
 from host.python.device import Action, Device, Received, SluiceError
 from host.python.flow_table import Flows, error_text
+from models.flow import key_of
+from models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, fill
+from models.traffic import mutated, well_formed
+from models.transmit import asked_packet, hostile
+from shell.sim.build import FLOW
 from shell.sim.test_flow import ALWAYS, CAPTURES, ENDS, PORTS, SHAPES, capture, full
-from testing.device import FLOW, run, udp
-from testing.models.flow import key_of
-from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, fill
-from testing.models.traffic import mutated, well_formed
-from testing.models.transmit import asked_packet, hostile
+from testing.device import run, udp
 
 SEED = 20261122
 LANES = FLOW["lanes"]

@@ -24,7 +24,7 @@ from scapy.layers.vxlan import VXLAN
 from host.lib.testing.devices import build_failing
 from host.python.device import Action, CInstruction, CPacket, Device, SluiceError, instruction, load, prefix, set_field
 from host.python.structs import mirror
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 SEED = 20261120
 LPM, EXACT = L.ELEMENT_LPM, L.ELEMENT_EXACT

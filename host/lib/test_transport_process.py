@@ -19,9 +19,8 @@ from host.lib.testing.devices import build_failing
 from host.python.device import Action, Device, SluiceError, load
 from host.python.flow_table import Flows
 from host.python.run import Run, run
-from shell.sim.build import build
-from testing.device import FLOW, SMALL
-from testing.simulate import ROOT
+from shell.sim.build import FLOW, SMALL, build
+from toolchain import ROOT
 
 PATIENCE = 300  # milliseconds without an answer, where a test waits for them to pass
 OWNER = """

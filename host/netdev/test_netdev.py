@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from host.pmd.build import build as build_driver
+from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
-from testing.device import FLOW
 from testing.ovs.spaces import Spaces
 from tools.cli.netdev import command
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from host.build import FLAGS, HOST, INCLUDES, BuildError
 from host.build import build_program as build_device_program
-from testing.simulate import ROOT
-from tools.setup.dpdk import HEADERS
+from toolchain import ROOT
+from toolchain.setup.dpdk import HEADERS
 
 BUILD = ROOT / "build" / "pmd"
 HERE = HOST / "pmd"

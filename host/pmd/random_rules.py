@@ -25,8 +25,8 @@ from host.build import FLAGS, INCLUDES, BuildError
 from host.build import build_program as build_device_program
 from host.pmd.build import BUILD, DEFINES, FOLDERS, HERE, NEEDED, SWITCH, dpdk_flags
 from host.pmd.build import build as build_driver
+from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
-from testing.device import FLOW
 
 TESTING = HERE / "testing"
 SANITIZE = {"none": [], "address": ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]}

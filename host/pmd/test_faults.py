@@ -19,11 +19,11 @@ from host.lib.test_transport_process import wait_for_end
 from host.netdev.test_netdev import ADDRESSES, NAMES, PATIENCE, netdevs
 from host.pmd.build import build, build_program
 from host.pmd.test_pmd import packets
+from host.program.captures import read_capture, write_capture
+from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
-from testing.device import FLOW
 from testing.ovs.spaces import Spaces
 from testing.testpmd import CORES, MEMORY, Testpmd
-from tools.cli.run_program import read_capture, write_capture
 
 PROGRAM = Path(__file__).parent / "testing" / "faults.c"
 

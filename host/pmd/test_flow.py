@@ -16,7 +16,8 @@ from scapy.packet import Raw
 from scapy.utils import wrpcap
 
 from host.pmd.test_pmd import read
-from testing.device import FLOW, HOST, ROUTER, SMALL
+from shell.sim.build import FLOW, SMALL
+from testing.device import HOST, ROUTER
 from testing.testpmd import Testpmd
 
 WHOLE4 = "fragment_offset spec 0 fragment_offset mask 0x3fff"

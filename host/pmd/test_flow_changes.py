@@ -16,9 +16,9 @@ from scapy.utils import wrpcap
 
 from host.pmd.test_flow import VXLAN_SETTINGS, errors_of
 from host.pmd.test_pmd import read
+from models.packet import parse
+from models.template import entropy
 from testing.device import HOST
-from testing.models.packet import parse
-from testing.models.template import entropy
 from testing.testpmd import Testpmd
 
 BODY = Raw(bytes(range(77)))  # odd, for the checksums

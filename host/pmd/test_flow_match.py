@@ -18,9 +18,9 @@ from scapy.utils import wrpcap
 
 from host.pmd.test_flow import errors_of
 from host.pmd.test_pmd import read
-from testing.models.flow import key_of
-from testing.models.packet import parse
-from testing.models.traffic import link_layers, malformed, well_formed
+from models.flow import key_of
+from models.packet import parse
+from models.traffic import link_layers, malformed, well_formed
 from testing.ovs.keys import be, is_later_ipv6_fragment, keys
 from testing.testpmd import Testpmd
 

@@ -18,12 +18,12 @@ from scapy.layers.l2 import Ether
 
 from compiler.interpreter.packets import Packet
 from host.pmd.build import build as build_driver
+from host.program.captures import read_capture, write_capture
+from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
-from testing.device import FLOW
 from testing.telemetry import ask
 from testing.testpmd import CORES, MEMORY, PATIENCE
-from tools.cli.run_program import read_capture, write_capture
-from tools.setup.dpdk import EXAMPLE, EXAMPLES
+from toolchain.setup.dpdk import EXAMPLE, EXAMPLES
 
 MAC, FIRST, SECOND = "02:00:00:00:00:aa", "02:00:00:00:0f:10", "02:00:00:00:0f:11"
 

@@ -19,8 +19,9 @@ from scapy.utils import rdpcap, wrpcap
 
 from host.pmd.build import build, build_program
 from host.pmd.features import differences
+from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
-from testing.device import FLOW, HOST, ROUTER, noise
+from testing.device import HOST, ROUTER, noise
 from testing.testpmd import CORES, MEMORY, Testpmd
 
 JUMBO = ["--max-pkt-len=9000", "--rx-offloads=0x2000", "--tx-offloads=0x8000"]

@@ -19,7 +19,7 @@ from host.judge.rules import read_rules
 from host.python import device as binding
 from host.python import run as runs
 from host.run.test_run import CAPTURES, ROUTES, good, piece, write
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli.main import app
 
 SEED = 20261122

@@ -12,7 +12,8 @@ import sluice_layouts as L
 from host.python.device import Device
 from host.python.run import Result
 from host.python.structs import mirror
-from testing.device import EXACT, SMALL
+from shell.sim.build import SMALL
+from testing.device import EXACT
 
 KNOWN = 1024  # flows known at once, with tables as small as these
 ENTRIES = SMALL["exact4"]

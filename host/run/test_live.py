@@ -23,7 +23,8 @@ from typer.testing import CliRunner
 from host.python.device import SluiceError
 from host.python.run import LiveRun, run
 from shell.sim.build import build
-from testing.simulate import GENERATED, ROOT
+from toolchain import ROOT
+from toolchain.simulate import GENERATED
 from tools.cli.main import app
 
 SEED = 20261120

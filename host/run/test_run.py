@@ -16,8 +16,8 @@ from scapy.packet import Packet, Raw
 
 from host.python.device import SluiceError
 from host.python.run import Result, RulesError, Run, Stopped, run
-from testing.models import tunnels
-from testing.simulate import ROOT
+from models import tunnels
+from toolchain import ROOT
 
 CAPTURES = ROOT / "testing" / "captures"
 SEED = 20261120

@@ -12,7 +12,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from testing.simulate import GENERATED, ROOT, SOURCES
+from toolchain import ROOT
+from toolchain.simulate import GENERATED, SOURCES
 
 HERE = SOURCES / "host" / "switch"
 OUTPUT = ROOT / "build" / "host" / "switch"

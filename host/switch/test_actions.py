@@ -13,10 +13,10 @@ from scapy.layers.l2 import Ether
 from sluice_layouts import Field, L3Kind, Meta, Opcode, PhvRecord, Verdict
 
 from host.switch.testing import binding
-from testing.models import actions as model
-from testing.models import packet as packet_model
-from testing.models import traffic, tunnels
-from testing.models.template import Template, template
+from models import actions as model
+from models import packet as packet_model
+from models import traffic, tunnels
+from models.template import Template, template
 
 SEED = 1
 ENTRIES = 256

@@ -16,10 +16,10 @@ from scapy.packet import Packet, Raw
 from sluice_layouts import L3Kind, Meta, PhvRecord, Verdict
 
 from host.switch.testing.binding import Decision, Rules, Switch, captured
-from testing.models import actions as action_model
-from testing.models import packet as packet_model
-from testing.models import traffic, tunnels
-from testing.simulate import ROOT
+from models import actions as action_model
+from models import packet as packet_model
+from models import traffic, tunnels
+from toolchain import ROOT
 
 SEED = 1
 OWN = [f"02:00:00:00:00:0{n}" for n in range(4)]

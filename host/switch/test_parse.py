@@ -6,8 +6,8 @@ import random
 from sluice_layouts import Fault, Meta
 
 from host.switch.testing import binding
-from testing.models import packet as model
-from testing.models import traffic, tunnels
+from models import packet as model
+from models import traffic, tunnels
 
 SEED = 1
 

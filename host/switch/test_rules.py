@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from host.switch.testing.binding import Rules, RulesError, Switch
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 MINUTES = float(os.environ.get("SLUICE_FUZZ_MINUTES", "0"))
 RELAXED = settings(max_examples=int(100 + 20_000 * MINUTES), deadline=None, suppress_health_check=list(HealthCheck))

@@ -16,8 +16,8 @@ from scapy.layers.l2 import Ether
 
 from host.switch import build
 from host.switch.testing.binding import Rules, Switch, captured
-from testing.models import traffic, tunnels
-from testing.simulate import ROOT
+from models import traffic, tunnels
+from toolchain import ROOT
 
 SEED = 1
 MINUTES = float(os.environ.get("SLUICE_FUZZ_MINUTES", "0"))

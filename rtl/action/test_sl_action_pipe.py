@@ -15,10 +15,10 @@ from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.packet import Raw
 from sluice_layouts import Field, L3Kind, L4Kind, Opcode, Verdict
 
+from models import actions
 from testing.cocotb.channel import start
 from testing.coverage import Coverage
-from testing.models import actions
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 ENTRIES = 256
 LATENCY = 16

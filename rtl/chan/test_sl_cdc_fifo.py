@@ -11,7 +11,8 @@ from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
 
 from testing.cocotb.channel import Sink, Source, stalls
-from testing.simulate import ROOT, simulate
+from toolchain import ROOT
+from toolchain.simulate import simulate
 
 CONSTRAINED = ("chan/sl_cdc_fifo.sv", "sync/sl_cdc_count.sv", "sync/sl_sync.sv", "sync/sl_reset_sync.sv")
 

@@ -8,9 +8,10 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles
 
-from testing.channels import OTHER_CLOCKS, leaving
 from testing.cocotb.channel import start
-from testing.simulate import ROOT, SOURCE_FOLDERS, SimulationError, simulate
+from toolchain import ROOT
+from toolchain.channels import OTHER_CLOCKS, leaving
+from toolchain.simulate import SOURCE_FOLDERS, SimulationError, simulate
 
 FORGETS = """
 module tb_forgets (

@@ -8,8 +8,8 @@ import pytest
 from cocotb.triggers import ReadOnly, RisingEdge
 
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.simulate import simulate
-from testing.synthesis import Memory, expect_memory
+from toolchain.simulate import simulate
+from toolchain.synthesis import Memory, expect_memory
 
 DEPTH = 13
 

@@ -7,9 +7,9 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from sluice_layouts import DATA_BYTES, HOST_PORT, Flit, Meta
 
+from models.packet import from_flits, to_flits
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.models.packet import from_flits, to_flits
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 def test_merge() -> None:

@@ -7,9 +7,9 @@ import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import DATA_BYTES, MTU_BYTES, Flit, Meta
 
+from models.packet import from_flits, to_flits
 from testing.cocotb.channel import Sink, stalls, start
-from testing.models.packet import from_flits, to_flits
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 PORTS = 3
 QUANTUM = MTU_BYTES

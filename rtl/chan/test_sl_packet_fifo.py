@@ -10,9 +10,9 @@ import pytest
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import DATA_BYTES, MTU_BYTES, Flit, Meta
 
+from models.packet import from_flits, to_flits
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.models.packet import from_flits, to_flits
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 FLITS = 320
 PACKETS = 16

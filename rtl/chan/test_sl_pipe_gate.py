@@ -10,7 +10,7 @@ import pytest
 from cocotb.triggers import ReadOnly, RisingEdge
 
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 @pytest.mark.parametrize("latency", [3, 70])

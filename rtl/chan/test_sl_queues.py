@@ -10,7 +10,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import DATA_BYTES, Flit
 
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 QUEUES = 8
 

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 def test_skid() -> None:

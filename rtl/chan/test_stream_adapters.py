@@ -9,7 +9,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import DATA_BYTES, Flit
 
 from testing.cocotb.channel import Sink, Source, start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 # Signals of each protocol's channel: the packed word of a beat is a dictionary of them.
 AXIS = ("tdata", "tkeep", "tlast", "tuser")

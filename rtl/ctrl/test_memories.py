@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memories of rule control are block RAM on both targets. Their contents are tested with sl_ofu."""
 
-from testing.synthesis import Memory, expect_memory
+from toolchain.synthesis import Memory, expect_memory
 
 
 def test_action_sets_are_block_ram() -> None:

@@ -10,7 +10,7 @@ import sluice_layouts as layouts
 from cocotb.triggers import ReadOnly, RisingEdge
 
 from testing.cocotb.channel import start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 ENTRIES = 37
 BOUND = ENTRIES + 16  # cycles from a sum to its record, where the DMA takes a record a cycle and no rule is held

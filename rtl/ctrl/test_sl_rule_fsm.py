@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge, Timer
 from sluice_layouts import InstructionKind, Status
 
 from testing.cocotb.channel import start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 MOST = 0xFFFF
 

@@ -9,7 +9,7 @@ from cocotb.triggers import RisingEdge
 
 from testing.cocotb.channel import start
 from testing.cocotb.registers import Registers
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 INPUTS = ("ready_i", "free_i", "waiting_i", "idle_i", "used0_i", "used1_i", "push_ready_i", "response_data_i", "response_valid_i",
           "counter_done_i", "counter_data_i")  # fmt: skip

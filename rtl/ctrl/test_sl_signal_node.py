@@ -7,7 +7,7 @@ import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
 
 from testing.cocotb.channel import Sink, Source, start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 INSTANCE, SIGNALS, ARGUMENT_BITS, RESULT_BITS = 5, 3, 70, 40
 REPLY, EINVAL = 1 << 15, 22 << 8

@@ -2,7 +2,7 @@
 // Keyed hash of a key to one slot index for each way; one key a cycle. Two rounds, each a seeded quadratic layer (one
 // 4-input LUT a bit, a bijection) and a sparse XOR matrix: KeyBits -> 64 -> the bits of all indices. The matrices are
 // fixed, the seed is not: without it nobody can say which keys share slots, because the difference of two keys is
-// multiplied by seed bits before the first matrix. `testing/models/exact.py` computes the same function.
+// multiplied by seed bits before the first matrix. `models/exact.py` computes the same function.
 // A purely linear hash would lose whole halves of a way for keys that count up; the second layer prevents that.
 module sl_hash_function #(
   parameter int unsigned KeyBits = 104,   // 3 or more

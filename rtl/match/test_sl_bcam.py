@@ -8,7 +8,7 @@ import pytest
 from sluice_layouts import Status
 
 from testing.cocotb.exact import DELETE, FULL, INITIALIZE, POPULATE, UPDATE, TableBench
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 @pytest.mark.parametrize(("key_bits", "entries", "chunk_bits"), [(104, 32, 5), (17, 24, 4)])

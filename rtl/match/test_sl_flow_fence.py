@@ -10,8 +10,8 @@ import cocotb
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 
 from testing.cocotb.channel import start
-from testing.simulate import simulate
-from testing.synthesis import Memory, expect_memory
+from toolchain.simulate import simulate
+from toolchain.synthesis import Memory, expect_memory
 
 RULES, WORDS, LATENCY, BOUND = 64, 4096, 3, 300
 

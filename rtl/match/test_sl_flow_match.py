@@ -8,10 +8,10 @@ import sluice_layouts as layouts
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import TABLE_HASHED, TABLE_TERNARY, Status
 
+from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 from testing.cocotb.channel import start
-from testing.models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
-from testing.simulate import simulate
-from testing.synthesis import Memory, expect_memory
+from toolchain.simulate import simulate
+from toolchain.synthesis import Memory, expect_memory
 
 GROUPS, GROUP_ENTRIES, TERNARY_ENTRIES = 4, 64, 16
 SIZE = {"Groups": GROUPS, "GroupEntries": GROUP_ENTRIES, "TernaryEntries": TERNARY_ENTRIES}

@@ -12,7 +12,7 @@ from cocotb.triggers import FallingEdge
 from compiler.interpreter.tables import Rules
 from compiler.schedule.tables import lookup_latency
 from testing.cocotb.channel import start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 KINDS = ("exact", "lpm", "ternary")
 

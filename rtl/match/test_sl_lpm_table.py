@@ -11,10 +11,10 @@ import pytest
 from cocotb.triggers import FallingEdge, ReadOnly
 from sluice_layouts import Instruction, InstructionKind, Status
 
+from models.lpm import Rule, TernaryModel, prefix_rule
 from testing.cocotb.channel import start
-from testing.models.lpm import Rule, TernaryModel, prefix_rule
-from testing.simulate import simulate
-from testing.synthesis import Memory, expect_memory
+from toolchain.simulate import simulate
+from toolchain.synthesis import Memory, expect_memory
 
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE

@@ -7,8 +7,8 @@ import cocotb
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 from testing.cocotb.channel import start
-from testing.simulate import simulate
-from testing.synthesis import Memory, expect_memory
+from toolchain.simulate import simulate
+from toolchain.synthesis import Memory, expect_memory
 
 
 def test_words_are_in_block_ram() -> None:

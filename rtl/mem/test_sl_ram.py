@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The RAM wrappers become the memory their name says, on both targets. What they read back is tested with the FIFOs."""
 
-from testing.synthesis import Memory, expect_memory
+from toolchain.synthesis import Memory, expect_memory
 
 
 def test_block_ram_is_inferred() -> None:

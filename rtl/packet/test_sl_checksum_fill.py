@@ -9,11 +9,11 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from sluice_layouts import EGRESS_BYTES, Flit, Meta, TransmitChecksum, Verdict
 
+from models.host import fill
+from models.packet import from_flits, to_flits
+from models.transmit import Case, asked_packet, hostile
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.models.host import fill
-from testing.models.packet import from_flits, to_flits
-from testing.models.transmit import Case, asked_packet, hostile
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 def test_sl_checksum_fill() -> None:

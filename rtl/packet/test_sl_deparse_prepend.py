@@ -8,9 +8,9 @@ import cocotb
 from cocotb.triggers import RisingEdge
 from sluice_layouts import TEMPLATE_BYTES, Flit, Meta
 
+from models.packet import Received, from_flits, to_flits
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.models.packet import Received, from_flits, to_flits
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 INSERT = 1 << Flit.BITS
 MISSING = 1 << (8 + 8 * TEMPLATE_BYTES)

@@ -15,11 +15,11 @@ import sluice_layouts as layouts
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import InstructionKind, Opcode, Status, Table, Verdict
 
+from models import actions
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers
 from testing.coverage import Coverage
-from testing.models import actions
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 LOOKUP = 5
 ENTRIES = (64, 32)

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import ReadOnly, RisingEdge, Timer
 
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 def test_cdc_count() -> None:

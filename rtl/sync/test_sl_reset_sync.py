@@ -6,7 +6,7 @@ from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 def test_reset_sync() -> None:

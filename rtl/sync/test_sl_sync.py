@@ -8,7 +8,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge
 
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 WIDTH = 5
 

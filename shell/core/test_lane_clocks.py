@@ -12,7 +12,7 @@ from cocotb.triggers import ClockCycles, RisingEdge, Timer
 from sluice_layouts import DATA_BYTES, EGRESS_BYTES, Flit
 
 from testing.cocotb.channel import Sink, Source, stalls
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 CORE_PERIOD_PS = 4000
 LANE_PERIODS_PS = (3104, 5880, 15200)

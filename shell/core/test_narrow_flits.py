@@ -13,9 +13,10 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 
 from compiler.layouts import main as generate
+from models.packet import from_flits, to_flits
 from testing.cocotb.channel import Sink, Source, start
-from testing.models.packet import from_flits, to_flits
-from testing.simulate import ROOT, simulate
+from toolchain import ROOT
+from toolchain.simulate import simulate
 
 TAG, ANY_MAC = 100, 0x800
 # The tests of a part and its parameters; of the larger ones those cases that see every kind of packet.

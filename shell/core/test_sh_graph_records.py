@@ -8,7 +8,7 @@ import pytest
 from sluice_layouts import DATA_BYTES, Flit
 
 from testing.cocotb.channel import Sink, Source, start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 FLIT_BITS = 8 * DATA_BYTES
 WIDTHS = [32, FLIT_BITS, FLIT_BITS + 1, 3 * FLIT_BITS - 7]

@@ -17,13 +17,13 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from sluice_layouts import Checksum, Flit, FlowKey, HashKind, HostInfo, L3Kind, L4Kind
 
+from models.flow import key_of
+from models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, toeplitz
+from models.packet import from_flits, to_flits
+from models.traffic import link_layers, malformed, meta_of, mutated, truncated, well_formed
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers
-from testing.models.flow import key_of
-from testing.models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, toeplitz
-from testing.models.packet import from_flits, to_flits
-from testing.models.traffic import link_layers, malformed, meta_of, mutated, truncated, well_formed
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 LANES, QUEUES = 3, int(os.environ.get("QUEUES", "5"))
 GOOD = Checksum.CHECKSUM_IP_GOOD | Checksum.CHECKSUM_L4_GOOD

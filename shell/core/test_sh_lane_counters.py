@@ -9,7 +9,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import LaneCounters
 
 from testing.cocotb.channel import start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 DROPS = ("rx_error", "rx_oversize", "rx_overflow", "rx_runt")  # in the order of rx_drop_i
 

@@ -8,7 +8,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import Flit
 
 from testing.cocotb.channel import stalls, start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 def test_lane_guard() -> None:

@@ -6,7 +6,7 @@ from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import WINDOW_SIZE, RegisterRequest, RegisterResponse
 
 from testing.cocotb.channel import start
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 WINDOWS, PATIENCE = 4, 40
 

@@ -10,7 +10,7 @@ from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 
 from testing.cocotb.channel import start
 from testing.cocotb.registers import Registers
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 LANES, CLOCK_KHZ = 2, 322_266  # no whole number of cycles a microsecond
 TICK, TICK_SOURCE = layouts.SHELL_REGISTERS_TICK, layouts.SHELL_REGISTERS_TICK_SOURCE

@@ -3,7 +3,7 @@
 
 import pytest
 
-from tools.synth.flow import ports
+from toolchain.synth.flow import ports
 
 FLOW_TABLE = {"FlowGroups": 2, "FlowGroupEntries": 64, "FlowTernaryEntries": 16}
 

@@ -30,8 +30,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from compiler.layouts import write
-from testing.lock import locked
-from testing.simulate import GENERATED, ROOT, SOURCES, TOOLCHAIN, closure, make_folder, module_folders, packages
+from toolchain import ROOT
+from toolchain.lock import locked
+from toolchain.simulate import GENERATED, SOURCES, TOOLCHAIN, closure, make_folder, module_folders, packages
 
 BUILD = make_folder("sim_device")
 HERE = SOURCES / "shell" / "sim"
@@ -42,6 +43,9 @@ PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "e
 DEFAULTS = {"lanes": 4, "lpm4": 512, "lpm6": 512, "exact4": 4096, "exact6": 1024,
             "flow_groups": 0, "flow_group_entries": 256, "flow_ternary": 64, "lane_clocks": 0, "host_lanes": 0,
             "host_queues": 0, "hostile": 0, "sanitize": 0}  # fmt: skip
+# Tests and benchmarks share two builds: small rule tables, and the flow table with receive queues.
+SMALL = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}
+FLOW = {"lanes": 4, "flow_groups": 8, "flow_group_entries": 256, "flow_ternary": 64, "host_queues": 4}
 SPEED = "-O3 --no-timing --output-split 20000 --output-split-cfuncs 2000"
 FAST = ["--x-assign", "fast", "--x-initial", "fast", "--no-assert"]
 HOSTILE = ["--x-assign", "unique", "--x-initial", "unique", "--assert"]

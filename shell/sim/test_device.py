@@ -17,15 +17,13 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from host.python.device import Action, Device, Received, SluiceError, load, set_field
-from shell.sim.build import build
+from shell.sim.build import FLOW, SMALL, build
 from testing.device import (
     ANY_MAC,
     EXACT,
-    FLOW,
     HOST,
     LPM,
     ROUTER,
-    SMALL,
     enable,
     flow,
     forward,

@@ -14,15 +14,16 @@ from pathlib import Path
 import pytest
 import sluice_layouts as L
 
+from host.program.captures import read_capture
 from host.python.device import Action, CAction, CActionSet, Device, SluiceError, set_field
 from host.python.flow_table import Flows, Model, Rules, error_text
-from testing.device import FLOW, SMALL, forward, host_packets, lane_packets, routed, run, udp
-from testing.models.actions import execute
-from testing.models.flow import flow_key, key_of, link_info
-from testing.models.packet import deparse, parse
-from testing.models.traffic import malformed, truncated
-from testing.simulate import ROOT
-from tools.cli.run_program import read_capture
+from models.actions import execute
+from models.flow import flow_key, key_of, link_info
+from models.packet import deparse, parse
+from models.traffic import malformed, truncated
+from shell.sim.build import FLOW, SMALL
+from testing.device import forward, host_packets, lane_packets, routed, run, udp
+from toolchain import ROOT
 
 CAPTURES = sorted((ROOT / "testing" / "captures").glob("lane*.pcap.xz"))
 SEED = 20261122

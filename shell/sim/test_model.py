@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import sluice_layouts as L
 
-from shell.sim.build import HERE, build
-from testing.device import SMALL
-from testing.simulate import GENERATED
+from shell.sim.build import HERE, SMALL, build
+from toolchain.simulate import GENERATED
 
 RING, FROM_HOST, SEED = 16, 1, 20261120
 HEAD = L.BUFFER_META_SIZE + L.BUFFER_KEY_SIZE

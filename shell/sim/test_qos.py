@@ -11,9 +11,8 @@ import sluice_layouts as L
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from shell.sim.build import build
+from shell.sim.build import SMALL, build
 from shell.sim.test_model import SEED, Model
-from testing.device import SMALL
 
 CONGESTED, FREE, STRICT = 0, 1, 7
 DIFFERENT = 30  # packets that a flow repeats, each time with another number in their last 4 bytes

@@ -10,7 +10,8 @@ import pytest
 import sluice_layouts as L
 
 from host.python.device import Device, LaneInfo
-from testing.device import SMALL, enable, forward, host_packets, noise, route, routed, run, udp
+from shell.sim.build import SMALL
+from testing.device import enable, forward, host_packets, noise, route, routed, run, udp
 
 SEED = 20261121
 # The model's periods over the core's: what a flit of each lane takes, in core cycles (shell/sim/sim_model.cc).

@@ -15,7 +15,7 @@ import sluice_layouts as L
 
 from host.python.device import Device
 from testing.device import host_packets, lane_packets
-from testing.simulate import SOURCES
+from toolchain.simulate import SOURCES
 
 SEED = 20261122
 # SHORT: its last flit has 13 bytes; JOINED: the next packet continues it; COPIED: to the host and back to the lane

@@ -18,9 +18,10 @@ from scapy.packet import Packet, Raw
 
 from host.python.device import Action, Device, prefix, set_field
 from host.python.device import instruction as make
-from testing.device import ANY_MAC, LPM, SMALL, enable, noise, run
-from testing.models.packet import parse
-from testing.models.template import entropy
+from models.packet import parse
+from models.template import entropy
+from shell.sim.build import SMALL
+from testing.device import ANY_MAC, LPM, enable, noise, run
 
 OUTER, NEAR = "02:00:00:00:00:11", "02:00:00:00:00:12"
 FOUR, SIX = ("192.0.2.1", "192.0.2.7"), ("2001:db8::1", "2001:db8::7")

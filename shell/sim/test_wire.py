@@ -11,7 +11,8 @@ import pytest
 import sluice_layouts as L
 
 from host.python.device import Device, SluiceError
-from testing.device import SMALL, enable, flow, forward, noise, route, routed, run, udp
+from shell.sim.build import SMALL
+from testing.device import enable, flow, forward, noise, route, routed, run, udp
 
 SEED = 20261121
 LANES = 2

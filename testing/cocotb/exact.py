@@ -10,8 +10,8 @@ import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import ActionSet, Instruction, InstructionKind, Status
 
+from models.exact import ExactModel
 from testing.cocotb.channel import start
-from testing.models.exact import ExactModel
 
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE

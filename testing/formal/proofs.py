@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from compiler.layouts import main as layouts
-from testing.lock import locked
-from testing.prove import prove_files
-from testing.simulate import GENERATED, ROOT, closure
+from toolchain import ROOT
+from toolchain.lock import locked
+from toolchain.prove import prove_files
+from toolchain.simulate import GENERATED, closure
 
 FOLDER = Path(__file__).resolve().parent
 PAGE = ROOT / "docs" / "reference" / "proofs.md"

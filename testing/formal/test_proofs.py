@@ -6,7 +6,7 @@ import dataclasses
 import pytest
 
 from testing.formal.proofs import FOLDER, HELPERS, PAGE, PROOFS, Broken, Proof, page, run
-from testing.prove import ProofError
+from toolchain.prove import ProofError
 
 ALL = pytest.mark.parametrize("proof", PROOFS, ids=[proof.name for proof in PROOFS])
 BROKEN = [(proof, broken) for proof in PROOFS for broken in proof.broken]

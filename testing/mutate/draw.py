@@ -20,7 +20,8 @@ from pathlib import Path
 from host.build import FLAGS, INCLUDES
 from testing.mutate import c, verilog
 from testing.mutate.mutant import PACKAGE, PACKAGE_TEXT, Mutant, direct, schema
-from testing.simulate import GENERATED, ROOT, closure, module_folders, packages
+from toolchain import ROOT
+from toolchain.simulate import GENERATED, closure, module_folders, packages
 
 FOLDERS = ("rtl", "elements", "shell/core", "host/lib", "host/switch", "host/pmd")
 CHECKS = ("sl_channel_check",)  # observes; nothing depends on it
@@ -179,7 +180,7 @@ def _verilator(file: str, folder: Path, in_schema: bool) -> list[str]:
     search = [arg for path in (folder, *folders) for arg in ("-y", str(path))]
     command = [str(TOOLS / "verilator"), "--lint-only", "--no-timing", *search, "--top-module", top]
     if not in_schema:
-        return [*command, "-Wall", str(ROOT / "testing" / "lint.vlt"), *changed]
+        return [*command, "-Wall", str(ROOT / "toolchain" / "lint.vlt"), *changed]
     (folder / f"{PACKAGE}.sv").write_text(PACKAGE_TEXT)
     return [*command, "-Wno-fatal", str(folder / f"{PACKAGE}.sv"), *changed]
 

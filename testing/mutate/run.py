@@ -30,13 +30,14 @@ from pathlib import Path
 from testing.mutate import equivalent
 from testing.mutate.judges import Judge, effort, of_part
 from testing.mutate.mutant import PACKAGE, PACKAGE_TEXT, VARIABLE, Mutant, direct, schema
-from testing.simulate import GENERATED, ROOT, SOURCE_FOLDERS
+from toolchain import ROOT
+from toolchain.simulate import GENERATED, SOURCE_FOLDERS
 
 FOLDER = ROOT / "build" / "mutate"
 COPIED = (*SOURCE_FOLDERS, "host")
 ENDINGS = (".sv", ".c", ".h", ".cc")
 SELECTOR = Path("rtl") / "_mutant" / f"{PACKAGE}.sv"  # before every other package
-SHARED = (".", "cocotb", "models", "streams")  # of testing/: helpers of every judge
+SHARED = ("testing", "testing/cocotb", "testing/streams", "toolchain", "models")  # helpers of every judge
 HELPING = ("testing", "formal")  # where every file may help: programs that tests drive, harnesses of proofs
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line")
 LARGEST_FILE = 2 << 30  # what a mutant may write
@@ -69,9 +70,9 @@ def digest(*paths: str) -> str:
 
 @cache
 def helpers(judge: str) -> list[str]:
-    """What a judge may be helped by: what stands beside it and is no test of its own, and what all share below `testing`."""
+    """What a judge may be helped by: what stands beside it and is no test of its own, and what all share."""
     own = (ROOT / judge).parent
-    folders = {own, own / "testing", *(ROOT / "testing" / name for name in SHARED)}
+    folders = {own, own / "testing", *(ROOT / name for name in SHARED)}
     return sorted(str(path.relative_to(ROOT)) for folder in folders if folder.is_dir() for path in folder.iterdir() if _helps(path))
 
 

@@ -16,7 +16,7 @@ import pytest
 from testing.mutate import c, draw, equivalent, judges, run, verilog
 from testing.mutate.judges import Judge
 from testing.mutate.mutant import Mutant, direct, schema
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli.mutate import result
 
 HERE = "testing/mutate/example"

@@ -31,7 +31,7 @@ from rich.table import Table
 from testing.ovs import device as devices
 from testing.ovs.spaces import FEATURES, Spaces
 from testing.ovs.switch import OpenVSwitch, clean_up_on_sigterm, run_folder
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 SITE = ROOT / "build" / "certify"  # os-ken and what it imports, by `make certify-env`
 CASES = SITE / "os_ken" / "tests" / "switch" / "of13"

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from testing.ovs import device as devices
 from testing.ovs import flows, spaces, switch
 from testing.ovs.stages import BRIDGE, HOSTS, LANES_ON_BRIDGE, UNDERLAY, Check, Net, Stage, Traffic
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 KEPT = ROOT / "build" / "ovs" / "demo"
 LANES = tuple(f"lane{number}" for number in range(HOSTS))

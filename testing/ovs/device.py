@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from host.pmd.build import build as build_driver
+from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
-from testing.device import FLOW
 from testing.ovs.switch import OpenVSwitch, OvsError
 from testing.telemetry import ask
 

@@ -24,14 +24,14 @@ import typer
 from rich.console import Console
 from scapy.utils import RawPcapReader
 
-from bench.markdown import table
-from testing.models import traffic
-from testing.models.packet import parse
+from models import traffic
+from models.packet import parse
 from testing.ovs import device as devices
 from testing.ovs.pipelines import LANES, NAMES, PIPELINES, Pipeline
 from testing.ovs.replay import Left, Packets, alone, with_device
 from testing.ovs.switch import clean_up_on_sigterm
-from testing.simulate import ROOT
+from toolchain import ROOT
+from toolchain.markdown import table
 
 CAPTURES = ROOT / "testing" / "captures"
 MACS = 12  # bytes of a frame that no damage touches

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from testing.models.flow import key_of
-from testing.models.traffic import link_layers, malformed, mutated, well_formed
+from models.flow import key_of
+from models.traffic import link_layers, malformed, mutated, well_formed
 from testing.ovs.keys import be, is_later_ipv6_fragment, keys
 
 FRAGMENT_HEADER = 44

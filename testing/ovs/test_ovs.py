@@ -26,7 +26,7 @@ from testing.ovs.differential import run as run_pipeline
 from testing.ovs.pipelines import PIPELINES, Pipeline
 from testing.ovs.replay import Left
 from testing.ovs.stages import STAGES
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli.main import app
 
 SHORT = 500  # packets of a comparison; `python -m testing.ovs.differential` has 60,000

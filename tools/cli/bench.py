@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 
 from bench import every, machine, registry
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 BENCHMARKS = {name: one.help for name, one in registry.read().items() if not one.command}
 CHOICES = "one of: " + "; ".join(f"{name} ({text})" for name, text in BENCHMARKS.items())

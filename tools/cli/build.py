@@ -20,11 +20,12 @@ from compiler.frontend.source import Diagnostics
 from compiler.frontend.typed import Program
 from compiler.native import has_native
 from compiler.native import native as native_body
+from host.program.device_run import design
 from shell.sim.build import BuildError
 from shell.sim.build import build as build_device
-from testing.simulate import ROOT, closure, module_folders
+from toolchain import ROOT
+from toolchain.simulate import closure, module_folders
 from tools.cli.programs import fail, hardware, program_of, save
-from tools.cli.run_sim import design
 
 LIST = "files.f"
 

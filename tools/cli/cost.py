@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice cost`: area and clock of the parts of `tools/synth/parts.toml`, against their golden values.
+"""`sluice cost`: area and clock of the parts of `toolchain/synth/parts.toml`, against their golden values.
 
 A part that cannot be built is named with the tool's own words, the others are measured all the same, and the exit
 status is 2; a part that grew beyond its golden value makes it 1.
@@ -21,13 +21,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from testing.simulate import ROOT, closure
+from toolchain import ROOT
+from toolchain.simulate import closure
+from toolchain.synth import ledger
+from toolchain.synth.flow import Area, SynthesisError, area, timing
 from tools.cli import cost_doc
-from tools.synth import ledger
-from tools.synth.flow import Area, SynthesisError, area, timing
 
-PARTS = ROOT / "tools" / "synth" / "parts.toml"
-GOLDEN = ROOT / "tools" / "synth" / "golden.json"
+PARTS = ROOT / "toolchain" / "synth" / "parts.toml"
+GOLDEN = ROOT / "toolchain" / "synth" / "golden.json"
 TOLERANCE = 0.03  # of area; a clock may be 10 % slower, which is what seeds differ by
 CLOCK_TOLERANCE = 0.10
 TARGETS = ("xcup", "ecp5")
@@ -256,7 +257,7 @@ def _all(
 
 
 def cost(
-    part: list[str] = typer.Argument(None, help="parts of tools/synth/parts.toml; all where none is named"),
+    part: list[str] = typer.Argument(None, help="parts of toolchain/synth/parts.toml; all where none is named"),
     param: list[str] = typer.Option([], help="NAME=VALUE: another value of a parameter (then nothing is compared)"),
     clock: bool = typer.Option(True, help="place and route too, where the part asks for it; takes minutes the first time"),
     bless: bool = typer.Option(

@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tools.synth.flow import Area, SynthesisError, area
+from toolchain.synth.flow import Area, SynthesisError, area
 
 mpl.use("svg")
 import matplotlib.pyplot as plt

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 from testing.coverage import Counts, holes, merged
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 TESTS = {
     "parser": "elements/parse/test_el_parse.py::test_el_parse",

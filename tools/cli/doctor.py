@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from testing.simulate import ROOT
-from tools.setup.setup import present
+from toolchain import ROOT
+from toolchain.setup.setup import present
 
 
 @dataclass(frozen=True)

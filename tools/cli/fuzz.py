@@ -18,7 +18,7 @@ from compiler.fuzz import driver, graph_driver
 from compiler.fuzz.graph_targets import GRAPH_TARGETS
 from compiler.fuzz.reduce import reduced, reduced_graph
 from compiler.fuzz.targets import TARGETS
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 KINDS = ("elements", "graphs")
 

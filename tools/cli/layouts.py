@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 
 def layouts(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli import (
     bench,
     build,

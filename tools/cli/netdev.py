@@ -13,10 +13,9 @@ from rich.console import Console
 from host.build import BuildError as HostBuildError
 from host.pmd.build import build as build_driver
 from host.pmd.build import build_program
-from shell.sim.build import BuildError
+from shell.sim.build import FLOW, BuildError
 from shell.sim.build import build as build_device
-from testing.device import FLOW
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 PROGRAM = ROOT / "host" / "netdev" / "netdev.c"
 MEGABYTES = 256  # for DPDK: the buffers are 40

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli.programs import save
 
 ELEMENTS = ROOT / "elements"

@@ -19,7 +19,7 @@ from testing.ovs import device as devices
 from testing.ovs import spaces, switch
 from testing.ovs.demo import KEPT, Outcome, run
 from testing.ovs.stages import NAMES, STAGES
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 WIDTH = 100  # columns, where the output is no terminal
 

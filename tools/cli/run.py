@@ -264,7 +264,8 @@ def run(
     check_outputs(outputs)
     with readable(inputs) as captures:
         if program is not None:
-            from tools.cli.run_program import ProgramRun, run_program
+            from host.program.run import ProgramRun
+            from tools.cli.run_program import run_program
 
             run_program(ProgramRun(program, captures, outputs, signals, seed), target, json_output)
         sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}

@@ -10,10 +10,11 @@ from pathlib import Path
 import typer
 
 from compiler.compile import graph_of
+from host.program import InputError
+from host.program.device_run import answer, message
+from host.program.run import call_of
 from testing.telemetry import ask
 from tools.cli.programs import hardware
-from tools.cli.run_program import call_of
-from tools.cli.run_sim import answer, message
 
 WORD = 0xFFFFFFFF
 
@@ -34,7 +35,10 @@ def signal(
     graph = graph_of(file.stem, program, compiled)
     answers: list[dict[str, str | int]] = []
     for text in signals:
-        call = call_of(program, text)
+        try:
+            call = call_of(program, text)
+        except InputError as error:
+            raise typer.BadParameter(str(error)) from error
         words = ",".join(hex(word & WORD) for word in message(graph, compiled, call))
         try:
             reply = ask(run_folder, prefix, f"/net_sluice/signal,{port},{words}")

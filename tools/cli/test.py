@@ -25,9 +25,10 @@ from compiler.fuzz import trial
 from compiler.interpreter.packets import Packet
 from compiler.native import has_native
 from compiler.native_cpp import has_native_cpp
-from testing.simulate import ROOT
+from host.program import InputError
+from host.program.captures import read_capture
+from toolchain import ROOT
 from tools.cli.programs import program_of
-from tools.cli.run_program import read_capture
 
 LIBRARY = ROOT / "elements"
 TARGETS = ("cpu", "rtl", "native", "native-cpp")
@@ -232,7 +233,10 @@ def test(
         raise typer.BadParameter(f"no {', '.join(unknown)}; there are {', '.join(TARGETS)}")
     console = Console(stderr=True)
     programs = _programs(paths or [LIBRARY])
-    packets = [packet for path in captures for packet in read_capture(path) if packet.data]
+    try:
+        packets = [packet for path in captures for packet in read_capture(path) if packet.data]
+    except InputError as error:
+        raise typer.BadParameter(str(error)) from error
     chosen = [name for name in TARGETS if name in (target or TARGETS)]
 
     def log(text: str) -> None:

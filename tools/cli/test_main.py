@@ -4,7 +4,7 @@
 import re
 import subprocess
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 
 def sluice(*words: str) -> subprocess.CompletedProcess[str]:

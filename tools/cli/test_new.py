@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 from tools.cli.main import app
 
 

@@ -21,7 +21,8 @@ from typer.testing import CliRunner
 
 from host.run.test_run import HEAD, ROUTES, good, write
 from host.run.test_run import read as read_capture
-from testing.simulate import GENERATED, ROOT
+from toolchain import ROOT
+from toolchain.simulate import GENERATED
 from tools.cli.main import app
 
 WIDE = {"COLUMNS": "300"}  # else a long path is broken over lines

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from compiler.interpreter.packets import Packet
+from host.program.captures import read_capture, write_capture
 from tools.cli import run_program
 from tools.cli.main import app
-from tools.cli.run_program import read_capture, write_capture
 
 WIDE = {"COLUMNS": "300"}  # else a long path is broken over lines
 

@@ -15,9 +15,9 @@ from compiler.fuzz import trial
 from compiler.interpreter.choices import Decide
 from compiler.interpreter.element import Outcome, run_element
 from compiler.interpreter.packets import Packet, from_flits
-from testing.simulate import ROOT
+from host.program.captures import write_capture
+from toolchain import ROOT
 from tools.cli.main import app
-from tools.cli.run_program import write_capture
 
 COUNT = ROOT / "elements" / "count"
 MARK = """

@@ -9,7 +9,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 PAGE = ROOT / "docs" / "guide" / "tutorial.md"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -17,7 +17,7 @@ import typer
 from rich.console import Console
 
 from testing.ovs import flows
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 LOGS = ROOT / "build" / "ovs"
 NO_LOG = f"""no log of a switch: `make ovs-demo` leaves one, and --log names another. The switch has to be told to log:

@@ -15,7 +15,7 @@ import sluice_layouts as layouts
 
 from host.python.structs import fields
 from host.switch import build
-from testing.simulate import ROOT
+from toolchain import ROOT
 
 GROWTH = 8 + layouts.TEMPLATE_BYTES
 CAUSES = 9

@@ -5,7 +5,7 @@ import ctypes
 import subprocess
 from pathlib import Path
 
-from testing.simulate import SOURCES
+from toolchain.simulate import SOURCES
 
 
 def test_counts(tmp_path: Path) -> None:

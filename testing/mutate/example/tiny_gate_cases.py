@@ -7,7 +7,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge, Timer
 
-from testing.simulate import SOURCES, simulate
+from toolchain.simulate import SOURCES, simulate
 
 
 def test_tiny_gate() -> None:

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests what memories become in synthesis: a front end can silently turn block RAM into thousands of LUTs.
+
+A test states what each target must infer::
+
+    def test_fifo_is_in_block_ram():
+        expect_memory("sl_fifo", {"Width": 36, "Depth": 512, "Style": 1}, xcup=Memory(bram=0.5), ecp5=Memory(bram=1))
+
+Keep the parameters small: what is inferred does not depend on the size, the run time does. Results are cached by
+content (`toolchain/synth/flow.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from toolchain.synth.flow import Area, area
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a module may take as memory: `bram` in RAMB36 (xcup) or EBR (ecp5), `lutram` in LUTs or DPR16X4 cells."""
+
+    bram: float = 0
+    lutram: int = 0
+
+
+def expect_memory(
+    module: str,
+    parameters: Mapping[str, object],
+    *,
+    xcup: Memory,
+    ecp5: Memory,
+    most_ff: int | None = None,
+) -> dict[str, Area]:
+    """Synthesise for both targets, up to the logic, and compare the memories exactly; `most_ff` bounds the flip-flops of either.
+
+    Returns the areas by target. Raises AssertionError with what was found instead.
+    """
+    areas = {target: area(module, parameters, target, timeout=300, luts=False) for target in ("xcup", "ecp5")}
+    for target, expected in (("xcup", xcup), ("ecp5", ecp5)):
+        found = areas[target]
+        memory = Memory(found.bram, found.lutram)
+        assert memory == expected, f"{module} {dict(parameters)} on {target}: {memory} instead of {expected}"
+        if most_ff is not None:
+            assert found.ff <= most_ff, f"{module} {dict(parameters)} on {target}: {found.ff} flip-flops, not {most_ff}"
+    return areas
