@@ -31,6 +31,7 @@ from xml.etree import ElementTree
 from toolchain import ROOT
 from toolchain.channels import CHECKS, binds
 from toolchain.lock import locked
+from toolchain.verilog import without_comments
 
 
 def make_folder(name: str, root: Path = ROOT) -> Path:
@@ -94,7 +95,7 @@ def closure(module: str, extra_sources: Sequence[Path] = (), generated: Path = G
 
 
 def _words(path: Path) -> set[str]:
-    return set(re.findall(r"\w+", path.read_text()))
+    return set(re.findall(r"\w+", without_comments(path.read_text())))
 
 
 def _digest(files: Sequence[Path], *parts: object) -> str:

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from toolchain.verilog import without_comments
+
 PAGE = "ARCHITECTURE.md"
 EVERYTHING = "everything"
 
@@ -54,12 +56,8 @@ def _python(path: Path, text: str, folders: Iterable[str]) -> Iterator[Use]:
                 yield Use(str(path), node.lineno, module, folder)
 
 
-def _without_comments(text: str) -> str:
-    return re.sub(r"//[^\n]*|/\*.*?\*/", lambda match: "\n" * match[0].count("\n"), text, flags=re.DOTALL)
-
-
 def _verilog(path: Path, text: str, homes: Mapping[str, str]) -> Iterator[Use]:
-    for number, line in enumerate(_without_comments(text).splitlines(), 1):
+    for number, line in enumerate(without_comments(text).splitlines(), 1):
         for name in set(re.findall(r"\w+", line)) & homes.keys():
             yield Use(str(path), number, name, homes[name])
 
