@@ -34,6 +34,8 @@ def copied(target: Path) -> None:
         "shell",
         "compiler",
         "testing",
+        "models",
+        "toolchain",
         "tools",
         "conftest.py",
         "pyproject.toml",
