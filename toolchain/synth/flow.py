@@ -3,8 +3,8 @@
 
 Area "xcup" is UltraScale+ by `synth_xilinx -family xcup`; "ecp5" is by `synth_ecp5`. For timing, a wrapper gives every
 port of the module one flip-flop, so that the paths from and to the ports count. A result is kept (`ledger.py`) under
-a hash of everything that made it (sources without their comments, parameters, tool versions, recipe); it is made again when
-that changes. Comments change nothing but the `src` attributes of the netlist, which no tool decides by.
+a hash of everything that made it (sources, parameters, tool versions, recipe); it is made again when that changes. Comments do not
+count, nor declarations of the layouts that the module does not use: they change nothing but `src` attributes of the netlist.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from toolchain import ROOT
 from toolchain.simulate import TOOLCHAIN, closure
 from toolchain.synth import ledger
-from toolchain.verilog import code
+from toolchain.verilog import synthesised
 
 BUILD = ROOT / "build" / "synth"
 TOOLS = ROOT / "build" / "env" / "bin"
@@ -70,10 +70,8 @@ def recipe(*functions: Callable[..., object]) -> str:
 
 
 def _digest(*parts: object, module: str) -> str:
-    state = hashlib.sha256(repr((parts, recipe())).encode())
-    for path in closure(module):
-        state.update(f"{path.name}\n{code(path.read_text())}\n".encode())
-    return state.hexdigest()[:16]
+    files = {path.name: path.read_text() for path in closure(module)}
+    return hashlib.sha256(repr((parts, recipe(), synthesised(files))).encode()).hexdigest()[:16]
 
 
 def _run(tool: str, *args: str, log: Path, timeout: float) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from toolchain import ROOT
 from toolchain.lock import locked
 from toolchain.synth import flow, ledger
-from toolchain.verilog import code
+from toolchain.verilog import synthesised
 
 Ports = Mapping[str, tuple[str, int]]  # "input" or "output", and bits
 
@@ -70,8 +70,7 @@ def has_fmax(top: str, files: Mapping[str, str], seed: int = 1) -> bool:
 
 
 def _place_of(top: str, files: Mapping[str, str], what: str) -> Path:
-    texts = sorted((name, code(text)) for name, text in files.items())
-    state = hashlib.sha256(repr((top, texts, what, flow.recipe(_read, _wrapper))).encode())
+    state = hashlib.sha256(repr((top, synthesised(files), what, flow.recipe(_read, _wrapper))).encode())
     return flow.BUILD / f"{top}-{what.split()[0]}-{state.hexdigest()[:16]}"
 
 
