@@ -3,10 +3,10 @@
 // changed and forwarded; what a required table misses leaves for the host as it came. Register windows 1: admission,
 // 2: exact, 3: LPM, 4: header templates. One flit a cycle; nothing in it drops a packet but a rule.
 module cfg_rules #(
-  parameter int unsigned LpmEntries4 = 512,
-  parameter int unsigned LpmEntries6 = 512,
-  parameter int unsigned ExactEntries4 = 4096,
-  parameter int unsigned ExactEntries6 = 1024
+  parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
+  parameter int unsigned LpmEntries6 = sluice_pkg::LPM_ENTRIES6,
+  parameter int unsigned ExactEntries4 = sluice_pkg::EXACT_ENTRIES4,
+  parameter int unsigned ExactEntries6 = sluice_pkg::EXACT_ENTRIES6
 ) (
   input  logic                           clk_i,
   input  logic                           rst_i,              // synchronous, active high

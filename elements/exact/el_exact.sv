@@ -4,9 +4,9 @@
 module el_exact
   import sluice_pkg::*;
 #(
-  parameter int unsigned Entries4    = 4096,  // slots and rule ids for IPv4, a multiple of 4 from 8 to 262144
-  parameter int unsigned Entries6    = 1024,  // the same for IPv6; 0: no table, IPv6 never matches
-  parameter int unsigned EditEntries = 256    // entries of the edit-data table, a power of two from 2 to 65536
+  parameter int unsigned Entries4    = EXACT_ENTRIES4,  // slots and rule ids for IPv4, a multiple of 4 from 8 to 262144
+  parameter int unsigned Entries6    = EXACT_ENTRIES6,  // the same for IPv6; 0: no table, IPv6 never matches
+  parameter int unsigned EditEntries = 256              // entries of the edit-data table, a power of two from 2 to 65536
 ) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high

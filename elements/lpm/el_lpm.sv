@@ -5,10 +5,10 @@
 module el_lpm
   import sluice_pkg::*;
 #(
-  parameter int unsigned Entries4    = 512,   // rules and rule ids for IPv4, a multiple of 4 from 8 on
-  parameter int unsigned Entries6    = 512,   // the same for IPv6; 0: no table, IPv6 never matches
-  parameter bit          BlockRam    = 1'b0,  // match in block RAM: fewer LUTs, slower writes
-  parameter int unsigned EditEntries = 256    // entries of the edit-data table, a power of two from 2 to 65536
+  parameter int unsigned Entries4    = LPM_ENTRIES4,   // rules and rule ids for IPv4, a multiple of 4 from 8 on
+  parameter int unsigned Entries6    = LPM_ENTRIES6,   // the same for IPv6; 0: no table, IPv6 never matches
+  parameter bit          BlockRam    = 1'b0,           // match in block RAM: fewer LUTs, slower writes
+  parameter int unsigned EditEntries = 256             // entries of the edit-data table, a power of two from 2 to 65536
 ) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high

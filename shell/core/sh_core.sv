@@ -15,13 +15,13 @@ module sh_core #(
   parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have clocks of their own; 0: all on clk_i
   parameter int unsigned LaneFlits = 512,         // each lane's stores; two packets of the largest size and more
   parameter int unsigned QueueFlits = 16384 / sluice_pkg::DATA_BYTES,  // of a lane's queue; a power of two, more than a packet
-  parameter int unsigned LpmEntries4 = 512,
-  parameter int unsigned LpmEntries6 = 512,
-  parameter int unsigned ExactEntries4 = 4096,
-  parameter int unsigned ExactEntries6 = 1024,
+  parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
+  parameter int unsigned LpmEntries6 = sluice_pkg::LPM_ENTRIES6,
+  parameter int unsigned ExactEntries4 = sluice_pkg::EXACT_ENTRIES4,
+  parameter int unsigned ExactEntries6 = sluice_pkg::EXACT_ENTRIES6,
   parameter int unsigned FlowGroups = 0,          // of sh_graph, as those before
-  parameter int unsigned FlowGroupEntries = 256,
-  parameter int unsigned FlowTernaryEntries = 64,
+  parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
+  parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
   parameter int unsigned HostQueues = 0,          // receive queues of each lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (

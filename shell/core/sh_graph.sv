@@ -3,13 +3,13 @@
 // lanes. `./sluice build FILE.sl` writes another module of this name and these ports, which stands in for it (docs/design/shell.md).
 module sh_graph #(
   parameter int unsigned Lanes = 4,
-  parameter int unsigned LpmEntries4 = 512,
-  parameter int unsigned LpmEntries6 = 512,
-  parameter int unsigned ExactEntries4 = 4096,
-  parameter int unsigned ExactEntries6 = 1024,
+  parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
+  parameter int unsigned LpmEntries6 = sluice_pkg::LPM_ENTRIES6,
+  parameter int unsigned ExactEntries4 = sluice_pkg::EXACT_ENTRIES4,
+  parameter int unsigned ExactEntries6 = sluice_pkg::EXACT_ENTRIES6,
   parameter int unsigned FlowGroups = 0,          // 0: the rule tables; else the flow table, sizes as of el_flow_table
-  parameter int unsigned FlowGroupEntries = 256,
-  parameter int unsigned FlowTernaryEntries = 64
+  parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
+  parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,              // synchronous, active high: of the shell

@@ -5,13 +5,13 @@ module sh_sim #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned HostLanes = 0,       // 0, or Lanes: behind them lanes to a NIC, and no ring (sh_core)
   parameter bit          LaneClocks = 1'b0,   // 1: lane n belongs to lane_clk_i[n]; 0: all to clk_i
-  parameter int unsigned LpmEntries4 = 512,
-  parameter int unsigned LpmEntries6 = 512,
-  parameter int unsigned ExactEntries4 = 4096,
-  parameter int unsigned ExactEntries6 = 1024,
+  parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
+  parameter int unsigned LpmEntries6 = sluice_pkg::LPM_ENTRIES6,
+  parameter int unsigned ExactEntries4 = sluice_pkg::EXACT_ENTRIES4,
+  parameter int unsigned ExactEntries6 = sluice_pkg::EXACT_ENTRIES6,
   parameter int unsigned FlowGroups = 0,      // 0: rule tables; else the flow table (sh_graph)
-  parameter int unsigned FlowGroupEntries = 256,
-  parameter int unsigned FlowTernaryEntries = 64,
+  parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
+  parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
   parameter int unsigned HostQueues = 0,      // receive queues of each lane; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (

@@ -17,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from sluice_layouts import EXACT_ENTRIES4, LPM_ENTRIES4
 
 from host.python.device import SluiceError
 from host.python.run import LiveRun, Result, RulesError, Run, Stopped, check_rules
@@ -225,8 +226,8 @@ def run(
     repeat: int = typer.Option(1, min=1, help="send the captures this often"),
     check: bool = typer.Option(True, help="compare every output packet with a second implementation of the rules (host/judge)"),
     plot: Path = typer.Option(None, help="write hit rate over time and latency by size as SVG into this folder"),
-    lpm: int = typer.Option(512, help="routes of each IP version the device has room for"),
-    exact: int = typer.Option(4096, help="IPv4 flows the device has room for; a quarter of it for IPv6"),
+    lpm: int = typer.Option(LPM_ENTRIES4, help="routes of each IP version the device has room for"),
+    exact: int = typer.Option(EXACT_ENTRIES4, help="IPv4 flows the device has room for; a quarter of it for IPv6"),
     device: str = typer.Option(
         "sim", help="sim: simulated in this process; sim-process: in a process of its own; see docs/guide/devices.md"
     ),
