@@ -187,9 +187,10 @@ def turns_text(turns: dict[str, Any]) -> str:
 
 def text(found: dict[str, Any]) -> str:
     """The figures of an element, for people; what became registers alike is one line."""
-    clock = f"estimated {found['estimated_mhz']:g} MHz (asked: {found['clock_mhz']:g})"
     stages = f"{found['depth']} stage{'s' if found['depth'] != 1 else ''}"
-    lines = [f"{found['element']}: {found['pace']}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock}"]
+    lines = [
+        f"{found['element']}: {found['pace']}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock_text(found)}"
+    ]
     for line in state_rows(found["states"]):
         lines.append(f"  {line.name}: {line.size} bits in {line.place}; {line.update}")
     for table in found["tables"]:
@@ -208,6 +209,12 @@ def text(found: dict[str, Any]) -> str:
     for name, turns, _ in alike(found["turns"], "state"):
         lines += [f"  slowed by {name}: {turns_text(turns)}", f"    try: {turns['suggestion']}"]
     return "\n".join(lines)
+
+
+def clock_text(found: dict[str, Any]) -> str:
+    """The clock of an element, for people. An estimate above the clock that was asked for says nothing: it counts no wires."""
+    asked, estimated = found["clock_mhz"], found["estimated_mhz"]
+    return f"scheduled for {asked:g} MHz" + (f", estimated {estimated:g} MHz" if estimated < asked else "")
 
 
 def table_lines(table: dict[str, Any]) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report as one page of HTML that needs nothing else: the graph as SVG, and the figures of elements and channels as tables.
 
-The graph is drawn in layers, each element one layer behind the last of those before it; a channel that crosses layers bends
-through a place of its own in each of them.
+The graph is drawn in layers from top to bottom, so that it fits the width of a page. Each element is one layer below the last of
+its predecessors; a channel that crosses layers bends through a place of its own in each of them.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from itertools import pairwise
 from typing import Any
 
 from compiler.certificate import verdict
-from compiler.report import alike, state_rows, table_lines, turns_text
+from compiler.report import alike, clock_text, state_rows, table_lines, turns_text
 from compiler.report_graph import loop_text
 
 NODE_WIDTH, NODE_HEIGHT = 170, 58  # all sizes in pixels
-GAP_X, GAP_Y, MARGIN = 130, 26, 16
+BEND_WIDTH = 14
+GAP_X, GAP_Y, MARGIN = 34, 52, 16  # between boxes of a layer, between layers
 ROUNDS = 4  # of sorting layers
 STYLE = """
 :root { --ink: #1c2733; --soft: #5b6b7b; --line: #9fb0c0; --box: #eef3f8; --slow: #fbe3c8; --slow-line: #c9741a; --page: #fff; }
@@ -30,7 +31,8 @@ STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; color: var(--ink); background: var(--page); margin: 2em auto;
   max-width: 72em; padding: 0 1em; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-.graph { overflow-x: auto; }
+.graph svg { max-width: 100%; height: auto; }
+details { margin: .6em 0; } summary { cursor: pointer; }
 table { border-collapse: collapse; } td, th { text-align: left; padding: .25em .9em .25em 0; vertical-align: top; }
 th { color: var(--soft); font-weight: 600; border-bottom: 1px solid var(--line); } td.n { text-align: right; }
 tr.slow td { background: var(--slow); }
@@ -39,6 +41,7 @@ svg .label { paint-order: stroke; stroke: var(--page); stroke-width: 4px; }
 svg rect { fill: var(--box); stroke: var(--line); } svg .slow rect { fill: var(--slow); stroke: var(--slow-line); }
 svg .end rect { fill: none; } svg .host rect { stroke-dasharray: 5 4; }
 svg path { fill: none; stroke: var(--line); stroke-width: 1.6; } svg marker path { fill: var(--line); stroke: none; }
+svg .longest path { stroke-width: 3.2; } svg .longest rect { stroke-width: 2.4; } svg .slow path { stroke: var(--slow-line); }
 """
 
 Row = Sequence[object]
@@ -59,14 +62,14 @@ class _Node:
 
     @property
     def size(self) -> tuple[int, int]:
-        return (NODE_WIDTH, NODE_HEIGHT) if self.text else (NODE_WIDTH, 14)
+        return (NODE_WIDTH if self.text else BEND_WIDTH, NODE_HEIGHT)
 
 
 def page(name: str, elements: Sequence[dict[str, Any]], graph: dict[str, Any] | None) -> str:
     """The whole page; `graph` is that of `report_graph.configuration`."""
     parts = [f"<h1>{escape(name)}</h1>"]
     if graph:
-        parts += [_summary(graph), f'<div class="graph">{_svg(elements, graph)}</div>', _channels(graph)]
+        parts += [_summary(graph), f'<div class="graph">{_svg(elements, graph)}</div>', _legend(graph), _channels(graph)]
     parts.append("<h2>Elements</h2>")
     parts += [_element(found) for found in elements]
     head = f'<meta charset="utf-8"><title>{escape(name)}</title><style>{STYLE}</style>'
@@ -83,17 +86,22 @@ def _table(head: Row, rows: Iterable[tuple[Row, bool]]) -> str:
 
 
 def _summary(graph: dict[str, Any]) -> str:
-    slowest, latency = graph["slowest"], graph["latency"]
+    slowest, latency, is_slow = graph["slowest"], graph["latency"], graph["cycles_per_token"] > 1
     path = " → ".join(latency["path"])
     stored = f", and the length of a packet for each of {latency['packets_stored']} '=>'" if latency["packets_stored"] else ""
     rows: list[Row] = [
-        ("cycles a token, where each visits every element", graph["cycles_per_token"]),
-        ("million tokens a second", graph["mtokens_per_second"]),
-        ("slowest element", f"{slowest['instance']} ({slowest['element']})" if graph["cycles_per_token"] > 1 else "none"),
+        ("cycles a token, where each visits every element", str(graph["cycles_per_token"])),
+        ("million tokens a second", f"{graph['mtokens_per_second']:g}"),
+        ("slowest element", f"{slowest['instance']} ({slowest['element']})" if is_slow else "none: each takes a token a cycle"),
         ("latency", f"{latency['cycles']} cycles ({latency['ns']:g} ns){stored}: {path}"),
     ]
     rows += [("loop", loop_text(loop)) for loop in graph["loops"]]
     return _table(("", "configuration"), ((row, False) for row in rows))
+
+
+def _legend(graph: dict[str, Any]) -> str:
+    slow = "Orange: the most cycles a token. " if graph["cycles_per_token"] > 1 else ""
+    return f"<p>Beside a channel: cycles a token, and the store that holds tokens. {slow}Thick: the longest latency.</p>"
 
 
 def _channels(graph: dict[str, Any]) -> str:
@@ -109,9 +117,10 @@ def _channels(graph: dict[str, Any]) -> str:
 
 
 def _element(found: dict[str, Any]) -> str:
-    clock = f"estimated {found['estimated_mhz']:g} MHz (asked: {found['clock_mhz']:g})"
-    text = f"{found['pace']}, latency {found['depth']} cycles, {found['pipeline_bits']} bits of pipeline registers, {clock}"
-    parts = [f"<h3>{escape(found['element'])}</h3><p>{escape(text)}</p>"]
+    is_slow = bool(found["limits"] or found["turns"])
+    head = f"<b>{escape(found['element'])}</b>: {escape(found['pace'])}, latency {found['depth']} cycles"
+    parts = [f"<details{' open' if is_slow else ''}><summary>{head}</summary>"]
+    parts.append(f"<p>{found['pipeline_bits']} bits of pipeline registers, {escape(clock_text(found))}</p>")
     if "certificate" in found:
         parts.append(f"<p>certified: {escape(verdict(found['certificate'], found['ii']))}</p>")
     states = [((row.name, row.size, row.place, row.update), False) for row in state_rows(found["states"])]
@@ -127,31 +136,40 @@ def _element(found: dict[str, Any]) -> str:
     for name, turns, _ in alike(found["turns"], "state"):
         parts.append(f"<p><b>Slowed by {escape(name)}</b>: {escape(turns_text(turns))}.<br>")
         parts.append(f"Try: {escape(turns['suggestion'])}.</p>")
-    return "\n".join(parts)
+    return "\n".join([*parts, "</details>"])
 
 
 def _svg(elements: Sequence[dict[str, Any]], graph: dict[str, Any]) -> str:
-    """The graph, drawn; channels that close a loop go back below it."""
+    """The graph, drawn; channels that close a loop go back up at its right."""
     nodes = _nodes({found["element"]: found for found in elements}, graph)
     ways = [_bent(nodes[c["source"]], nodes[c["target"]]) for c in graph["channels"]]
     every = [*nodes.values(), *(node for way in ways for node in way[1:-1])]
-    layers = _placed(every)
-    width = 2 * MARGIN + max(node.x + NODE_WIDTH for node in every)
-    bottom = 2 * MARGIN + max(sum(n.size[1] + GAP_Y for n in layer) for layer in layers) + GAP_Y
+    right = _placed(every) + GAP_X
+    height = 2 * MARGIN + max(node.y + NODE_HEIGHT for node in every)
+    longest = set(pairwise(graph["latency"]["path"]))
     lines = []
     for way, channel in zip(ways, graph["channels"], strict=True):
-        (start, end), label = _ends(way, ways), _label(channel)
+        (start, end), kind = _ends(way, ways), _edge_kind(channel, graph, longest)
         if channel["closes_loop"]:
-            lines.append(_edge(_back(start, end, bottom), ((start[0] + end[0]) / 2, bottom - 5), label, channel))
-            bottom += GAP_Y
+            lines.append(_edge(_back(start, end, right), (right + 5, (start[1] + end[1]) / 2), kind, channel))
+            right += 3 * GAP_X
         else:
-            points = [start, *(p for n in way[1:-1] for p in ((n.x, n.y + 7), (n.x + NODE_WIDTH, n.y + 7))), end]
-            middle = ((points[0][0] + points[1][0]) / 2, (points[0][1] + points[1][1]) / 2 - 5)
-            lines.append(_edge(_curve(points), middle, label, channel))
-    size = f'width="{width:g}" height="{bottom:g}" viewBox="0 0 {width:g} {bottom:g}"'
-    marker = '<marker id="tip" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<defs>{marker}<path d="M0 0L8 4L0 8z"/></marker></defs>'
+            bends = [(n.x + BEND_WIDTH / 2, n.y + y) for n in way[1:-1] for y in (0, NODE_HEIGHT)]
+            points = [start, *bends, end]
+            middle = ((points[0][0] + points[1][0]) / 2 + 5, (points[0][1] + points[1][1]) / 2 + 4)
+            lines.append(_edge(_curve(points), middle, kind, channel))
+    width = right + 2 * GAP_X
+    size = f'width="{width:g}" height="{height:g}" viewBox="0 0 {width:g} {height:g}"'
+    tip = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="9" markerHeight="9" markerUnits="userSpaceOnUse" orient="auto"'
+    marker = f'<marker id="tip" {tip}><path d="M0 0L8 4L0 8z"/></marker>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<defs>{marker}</defs>'
     return "\n".join([head, *lines, *(_box(node) for node in nodes.values())]) + "</svg>"
+
+
+def _edge_kind(channel: dict[str, Any], graph: dict[str, Any], longest: set[tuple[str, str]]) -> str:
+    is_slow = channel["cycles_per_token"] == graph["cycles_per_token"] > 1
+    is_longest = (channel["source"], channel["target"]) in longest
+    return " ".join(kind for kind, holds in (("slow", is_slow), ("longest", is_longest)) if holds)
 
 
 def _nodes(elements: dict[str, dict[str, Any]], graph: dict[str, Any]) -> dict[str, _Node]:
@@ -164,10 +182,10 @@ def _nodes(elements: dict[str, dict[str, Any]], graph: dict[str, Any]) -> dict[s
     for instance in graph["instances"]:
         found = elements.get(instance["element"])
         figures = f"II {found['ii']}, latency {found['depth']}" if found else "on the host"
-        slow = found is not None and found["ii"] == graph["cycles_per_token"] > 1
-        nodes[instance["name"]] = _Node(
-            [instance["name"], instance["element"], figures], "slow" if slow else "" if found else "host"
-        )
+        slow = found is not None and graph["cycles_per_token"] > 1 and instance["element"] == graph["slowest"]["element"]
+        kind = "slow" if slow else "" if found else "host"
+        longest = " longest" if instance["name"] in graph["latency"]["path"] else ""
+        nodes[instance["name"]] = _Node([instance["name"], instance["element"], figures], kind + longest)
     for channel in graph["channels"]:
         nodes.setdefault(channel["target"], _Node([channel["target"]], "end"))
     forward = [c for c in graph["channels"] if not c["closes_loop"]]
@@ -188,8 +206,8 @@ def _bent(source: _Node, target: _Node) -> list[_Node]:
     return way
 
 
-def _placed(nodes: Sequence[_Node]) -> list[list[_Node]]:
-    """Layers from left to right, each sorted by the middle of its neighbours; coordinates are set."""
+def _placed(nodes: Sequence[_Node]) -> float:
+    """Set coordinates: layers from top to bottom, each sorted by the middle of its neighbours. Returns the width."""
     layers = [[node for node in nodes if node.layer == layer] for layer in range(1 + max(node.layer for node in nodes))]
     for round_ in range(ROUNDS):
         for layer in layers if round_ % 2 == 0 else layers[::-1]:
@@ -200,13 +218,13 @@ def _placed(nodes: Sequence[_Node]) -> list[list[_Node]]:
             layer.sort(key=lambda node: node.place)
             for index, node in enumerate(layer):
                 node.place = index - (len(layer) - 1) / 2
-    tallest = max(sum(node.size[1] + GAP_Y for node in layer) for layer in layers)
+    widest = max(sum(node.size[0] + GAP_X for node in layer) for layer in layers)
     for number, layer in enumerate(layers):
-        y = MARGIN + GAP_Y + (tallest - sum(node.size[1] + GAP_Y for node in layer)) / 2
+        x = MARGIN + (widest - sum(node.size[0] + GAP_X for node in layer)) / 2
         for node in layer:
-            node.x, node.y = MARGIN + number * (NODE_WIDTH + GAP_X), y
-            y += node.size[1] + GAP_Y
-    return layers
+            node.x, node.y = x, MARGIN + number * (NODE_HEIGHT + GAP_Y)
+            x += node.size[0] + GAP_X
+    return MARGIN + widest
 
 
 def _box(node: _Node) -> str:
@@ -227,35 +245,35 @@ Point = tuple[float, float]
 
 def _ends(way: list[_Node], ways: Sequence[list[_Node]]) -> tuple[Point, Point]:
     """Where a channel leaves its source and enters its target: in the order of where it goes to and comes from."""
-    leaving = sorted((w for w in ways if w[0] is way[0]), key=lambda w: w[1].y)
-    entering = sorted((w for w in ways if w[-1] is way[-1]), key=lambda w: w[-2].y)
-    return (way[0].x + NODE_WIDTH, _port(way[0], leaving, way)), (way[-1].x, _port(way[-1], entering, way))
+    leaving = sorted((w for w in ways if w[0] is way[0]), key=lambda w: w[1].x)
+    entering = sorted((w for w in ways if w[-1] is way[-1]), key=lambda w: w[-2].x)
+    return (_port(way[0], leaving, way), way[0].y + NODE_HEIGHT), (_port(way[-1], entering, way), way[-1].y)
 
 
 def _port(node: _Node, ways: Sequence[list[_Node]], way: list[_Node]) -> float:
-    return node.y + node.size[1] * (next(i for i, other in enumerate(ways) if other is way) + 1) / (len(ways) + 1)
+    return node.x + node.size[0] * (next(i for i, other in enumerate(ways) if other is way) + 1) / (len(ways) + 1)
 
 
 def _curve(points: Sequence[Point]) -> str:
     path = f"M{points[0][0]:g} {points[0][1]:g}"
     for (x0, y0), (x1, y1) in pairwise(points):
-        middle = (x0 + x1) / 2
-        path += f"C{middle:g} {y0:g} {middle:g} {y1:g} {x1:g} {y1:g}"
+        middle = (y0 + y1) / 2
+        path += f"C{x0:g} {middle:g} {x1:g} {middle:g} {x1:g} {y1:g}"
     return path
 
 
-def _back(start: Point, end: Point, bottom: float) -> str:
-    (x0, y0), (x1, y1), reach = start, end, GAP_X / 2
-    down = f"M{x0:g} {y0:g}C{x0 + reach:g} {y0:g} {x0 + reach:g} {bottom:g} {x0:g} {bottom:g}"
-    return f"{down}L{x1:g} {bottom:g}C{x1 - reach:g} {bottom:g} {x1 - reach:g} {y1:g} {x1:g} {y1:g}"
+def _back(start: Point, end: Point, right: float) -> str:
+    (x0, y0), (x1, y1), reach = start, end, GAP_Y / 2
+    down = f"M{x0:g} {y0:g}C{x0:g} {y0 + reach:g} {right:g} {y0 + reach:g} {right:g} {y0:g}"
+    return f"{down}L{right:g} {y1:g}C{right:g} {y1 - reach:g} {x1:g} {y1 - reach:g} {x1:g} {y1:g}"
 
 
 def _label(channel: dict[str, Any]) -> str:
     return f"{channel['cycles_per_token']}" + (f", {channel['store']} {channel['depth']}" if channel["depth"] else "")
 
 
-def _edge(path: str, middle: Point, label: str, channel: dict[str, Any]) -> str:
+def _edge(path: str, middle: Point, kind: str, channel: dict[str, Any]) -> str:
     """A channel, with cycles a token and what it holds beside it."""
     title = f"{channel['from']} → {channel['to']}: {channel['bits']} bits, {channel['cycles_per_token']} cycles a token"
-    text = f'<text class="soft label" x="{middle[0]:g}" y="{middle[1]:g}" text-anchor="middle">{escape(label)}</text>'
-    return f'<g><title>{escape(title)}</title><path marker-end="url(#tip)" d="{path}"/>{text}</g>'
+    text = f'<text class="soft label" x="{middle[0]:g}" y="{middle[1]:g}">{escape(_label(channel))}</text>'
+    return f'<g class="{kind}"><title>{escape(title)}</title><path marker-end="url(#tip)" d="{path}"/>{text}</g>'

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from tools.cli.main import app
 
-PROGRAMS = Path(__file__).parents[2] / "tests" / "programs"
+PROGRAMS = Path(__file__).parent / "figures"
 PROGRAM = """
 .element Slow (packet in -> packet out) {
     .state { uint count[4]; ulong sum; }
@@ -131,6 +131,42 @@ def test_the_page_shows_every_instance_and_channel_and_needs_nothing_else(tmp_pa
     for box in svg.iter("{http://www.w3.org/2000/svg}rect"):
         assert 0 <= float(box.attrib["x"]) <= float(svg.attrib["width"]) - float(box.attrib["width"])
         assert 0 <= float(box.attrib["y"]) <= float(svg.attrib["height"]) - float(box.attrib["height"])
+
+
+def classes(page: str, kind: str) -> list[str]:
+    """The first text, or the title, of what is drawn as `kind`."""
+    return [
+        re.sub(r":.*", "", text) for text in re.findall(rf'<g class="[^"]*\b{kind}\b[^"]*">.*?<(?:text|title)[^>]*>([^<]*)<', page)
+    ]
+
+
+def test_the_page_marks_what_is_slow_and_the_longest_way_and_folds_elements(tmp_path: Path) -> None:
+    report(tmp_path, LOOP, "--html", str(tmp_path / "p.html"))
+    page = (tmp_path / "p.html").read_text()
+    found = json.loads(report(tmp_path, LOOP, "--json"))
+    most = found["configuration"]["cycles_per_token"]
+    assert most > 1
+    slowest = [f"{c['from']} → {c['to']}" for c in found["configuration"]["channels"] if c["cycles_per_token"] == most]
+    assert classes(page, "slow") == [*slowest, "slow"]
+    assert classes(page, "longest") == ["slow.out → join.in_0", "join.out → tee.in", "slow", "join", "tee"]
+    folded = dict(re.findall(r"<details( open)?><summary><b>(\w+)</b>", page))
+    assert len(re.findall("<details", page)) == len(found["elements"]) and folded
+
+
+def test_a_graph_of_many_layers_fits_the_width_of_a_page(tmp_path: Path) -> None:
+    chain = (
+        "".join(f"Pass :: p{n}\n" for n in range(12)) + "from_tor -> " + " -> ".join(f"p{n}" for n in range(12)) + " -> to_tor\n"
+    )
+    text = ".element Pass (packet in -> packet out) { .handler { write(out, read(in)); } }\n" + chain
+    report(tmp_path, text, "--html", str(tmp_path / "p.html"))
+    width = re.search(r'<svg[^>]* width="(\d+)"', (tmp_path / "p.html").read_text())
+    assert width and int(width[1]) < 800
+
+
+def test_no_clock_is_told_above_the_one_asked_for(tmp_path: Path) -> None:
+    text = report(tmp_path, LOOP, "--html", str(tmp_path / "p.html")) + (tmp_path / "p.html").read_text()
+    assert "scheduled for 200 MHz" in text
+    assert all(float(mhz) < 200 for mhz in re.findall(r"estimated ([\d.]+) MHz", text))
 
 
 def test_a_file_without_a_configuration_has_a_page_too(tmp_path: Path) -> None:
