@@ -73,11 +73,11 @@ def test_routes_ipv4_of_every_transport(transport: Packet, tmp_path: Path) -> No
         assert sent.data == routed(frame, 1)
 
 
-OPTIONS = GeneveOptions(classid=0x102, type=3, data=bytes.fromhex("0a0b0c0d"))
+OPTIONS = GeneveOptions(classid=0xF102, type=0x93, data=bytes.fromhex("8a5b6c7d"))
 TUNNELS = {
     "vxlan vni 70000": UDP(dport=4789) / VXLAN(flags=8, vni=70000),
     "geneve vni 42": UDP(dport=6081) / GENEVE(proto=0x6558, vni=42),
-    "geneve vni 42 options 010203010a0b0c0d": UDP(dport=6081) / GENEVE(proto=0x6558, vni=42, options=OPTIONS),
+    "geneve vni 42 options f10293018A5b6C7d": UDP(dport=6081) / GENEVE(proto=0x6558, vni=42, options=OPTIONS),
     "nvgre vni 5": GRE(proto=0x6558, key_present=1, key=5 << 8),
     "gre": GRE(proto=0x6558),
 }
@@ -138,6 +138,15 @@ def test_finds_the_longest_of_many_prefixes(tmp_path: Path) -> None:
         length, lane = max((length, lane) for (value, length), lane in routes.items() if not (value ^ address) >> (32 - length))
         decision = subject.decide(bytes(v4(".".join(map(str, address.to_bytes(4, "big")))) / UDP()))
         assert decision.egress_mask == 1 << lane, f"{address:08x}/{length}"
+
+
+def test_a_route_may_be_to_one_address(tmp_path: Path) -> None:
+    more = f"route 10.2.1.1/32 lane 3 next-hop {HOSTS[3]}\nroute 2001:db8:20::1/128 lane 2 next-hop {HOSTS[2]}\n"
+    subject = switch(tmp_path, more)
+    lanes = [subject.send(bytes(v4(dst) / UDP())).lanes for dst in ("10.2.1.0", "10.2.1.1", "10.2.1.2", "10.2.129.1")]
+    assert lanes == [{1}, {3}, {1}, {1}]
+    lanes = [subject.send(bytes(v6(f"2001:db8:20::{last}") / UDP())).lanes for last in ("0", "1", "2", "8001")]
+    assert lanes == [{1}, {2}, {1}, {1}]
 
 
 def test_a_packet_may_leave_by_the_lane_that_it_came_from(tmp_path: Path) -> None:

@@ -107,6 +107,23 @@ def test_reads_routes_into_tunnels(tmp_path: Path) -> None:
     assert [info.has_id for info, _ in rules.templates] == [1, 1, 1, 0]
 
 
+def test_reads_hexadecimal_digits_of_either_case_and_nothing_else(tmp_path: Path) -> None:
+    tunnel = "local 192.0.2.1 remote 192.0.2.7 inner-mac 02:00:00:00:09:09\n"
+    route = "route 10.1.0.0/16 lane 1 next-hop 02:00:00:00:01:01 via geneve vni 42 options "
+    digits = "0123456789abcdefABCDEFfedcba9876543210FACE" + "00" * 31
+    rules = read(tmp_path, f"{LANES}{route}{digits} {tunnel}lane 4 mac fE:dC:bA:98:76:54\nlane 5 mac 32:10:aB:Cd:eF:09\n")
+    ((_, template),) = rules.templates
+    assert template[-52:].hex() == digits.lower() and template[-60:-52].hex() == "0d00655800000000"
+    assert [rules.lane_mac(lane) for lane in (4, 5)] == [0xFEDCBA987654, 0x3210ABCDEF09]
+    for wrong in "/:@G`g":
+        for options in (f"{wrong}1234567", f"1234567{wrong}"):
+            assert "expected Geneve options" in errors_of(tmp_path, f"{LANES}{route}{options} {tunnel}")
+        for mac in (f"{wrong}2:00:00:00:00:01", f"02:00:00:00:00:1{wrong}"):
+            assert "expected the router's address" in errors_of(tmp_path, f"lane 0 mac {mac}")
+    for options in ("", "12345678" * 14, "123456", "12345678ab"):
+        assert "expected Geneve options" in errors_of(tmp_path, f"{LANES}{route}{options} {tunnel}")
+
+
 def test_more_tunnels_than_the_device_holds_are_an_error(tmp_path: Path) -> None:
     via = "via gre local 192.0.2.1 remote 192.0.{}.{} inner-mac 02:00:00:00:09:09"
     routes = [
@@ -121,7 +138,11 @@ def test_reads_the_addresses_of_its_own_tunnels(tmp_path: Path) -> None:
     own = read(tmp_path, LANES + "tunnel address 10.0.0.1\ntunnel address 2001:db8::1\n").own(2)
     assert (own.mac, own.has_ipv4, own.has_ipv6) == (0x020000000002, 1, 1)
     assert (bytes(own.ipv4), bytes(own.ipv6)) == (bytes((1, 0, 0, 10)), b"\1" + bytes(11) + bytes.fromhex("b80d0120"))
-    assert read(tmp_path, LANES).own(0).has_ipv4 == 0
+    for address, has in (("10.0.0.1", (1, 0)), ("2001:db8::1", (0, 1))):
+        own = read(tmp_path, f"{LANES}tunnel address {address}").own(1)
+        assert ((own.has_ipv4, own.has_ipv6), any(own.ipv4), any(own.ipv6)) == (has, has[0], has[1])
+    own = read(tmp_path, LANES).own(0)
+    assert (own.has_ipv4, own.has_ipv6) == (0, 0)
     assert read(tmp_path, LANES + "tunnel address 10.0.0.1").own(4).mac == 0, "that lane has no address"
 
 
