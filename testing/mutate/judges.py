@@ -32,6 +32,7 @@ OTHER_DEVICES = {  # of parts that begin so: a graph made for them; a program; l
 NATIVE = ("compiler/tests/test_native.py",)
 IN_C = {
     "host/lib": (
+        "host/lib/test_device.py",
         "host/lib/test_hash_index.py",
         "host/lib/test_flow_model.py",
         "host/lib/test_flow_rules.py",

@@ -26,6 +26,7 @@ READ = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.POINTER(c.c_uint32))
 WRITE = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.c_uint32)
 BATCH = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Access), c.c_uint, c.POINTER(c.c_uint))
 SENT = c.CFUNCTYPE(c.c_uint64, c.c_void_p)
+IDLE = c.CFUNCTYPE(c.c_int, c.c_void_p)
 
 
 class Transport(c.Structure):
@@ -42,7 +43,7 @@ class Transport(c.Structure):
         ("close", c.CFUNCTYPE(None, c.c_void_p)),
         ("cycles", c.CFUNCTYPE(c.c_uint64, c.c_void_p)),
         ("advance", c.CFUNCTYPE(None, c.c_void_p, c.c_uint32)),
-        ("idle", c.CFUNCTYPE(c.c_int, c.c_void_p)),
+        ("idle", IDLE),
         ("lane_send", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_char_p, c.c_uint32, c.c_uint)),
         ("lane_receive", c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint, c.c_char_p, c.c_uint32, c.c_void_p)),
         ("reg_batch", BATCH),
