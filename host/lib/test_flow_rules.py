@@ -183,6 +183,74 @@ def test_groups_fill_first_then_the_tcam_and_a_large_mask_takes_the_place_of_a_s
     assert manager.delete(small[-1]) == 0 and manager.add(0, masks[3], 0, 4) >= 0
 
 
+def add_one(manager: Manager, number: int, port: int) -> int:
+    """A rule of the mask with this number, for packets to a port."""
+    mask = L.FlowKey(l4_dst=0xFF, ip_src=1 << number).to_int()
+    return manager.add(L.FlowKey(l4_dst=port).to_int(), mask, 0, 1 + port)
+
+
+@pytest.mark.parametrize(
+    ("groups", "tcam", "displaced"),
+    [
+        ([1], [12], None),
+        ([1], [13], 0),
+        ([3], [13], 0),
+        ([4], [13], None),
+        ([2], [5, 4, 4], 0),
+        ([3], [5, 4, 4], None),
+        ([2], [4, 5, 4], 0),
+        ([3, 2, 2, 3], [13], 1),
+        ([4, 4, 3, 4], [4, 8, 1], 2),
+    ],
+)
+def test_a_group_gives_way_to_twice_as_many_rules_if_its_own_have_room(
+    groups: list[int], tcam: list[int], displaced: int | None
+) -> None:
+    """Rules of each group's mask, then of masks for which no group is left. The TCAM has 16 places; less than 4 are little room."""
+    manager = Manager(len(groups), 16, 12, 16)
+    handles = [[add_one(manager, number, n) for n in range(count)] for number, count in enumerate([*groups, *tcam])]
+    places = [[manager.place(handle) for handle in of_mask] for of_mask in handles]
+    for number, count in enumerate(groups):
+        here = (L.TABLE_TERNARY, 0) if number == displaced else (L.TABLE_HASHED, number)
+        assert places[number] == [here] * count, number
+    largest = len(groups) + tcam.index(max(tcam))
+    for number in range(len(groups), len(handles)):
+        moved = [place for place in places[number] if place[0] == L.TABLE_HASHED]
+        gathers = displaced is not None and number == largest
+        assert moved == ([(L.TABLE_HASHED, displaced)] * min(len(places[number]), 12) if gathers else [])
+    manager.close()
+
+
+def test_a_mask_does_not_take_the_place_of_its_own_group() -> None:
+    manager = Manager(2, 4, 4, 16)
+    mine = [add_one(manager, 0, n) for n in range(4)]
+    other = [add_one(manager, 1, n) for n in range(2)]
+    mine += [add_one(manager, 0, n) for n in range(4, 16)]
+    assert [manager.place(handle)[0] for handle in mine].count(L.TABLE_TERNARY) == 12
+    for _ in range(3):
+        assert manager.delete(mine.pop(0)) == 0
+    assert add_one(manager, 2, 0) >= 0, "leaves little room"
+    assert manager.place(mine[0]) == (L.TABLE_HASHED, 0)
+    assert [manager.place(handle)[0] for handle in other] == [L.TABLE_TERNARY] * 2
+    assert [manager.place(handle) for handle in mine].count((L.TABLE_HASHED, 1)) == 4
+    manager.close()
+
+
+@pytest.mark.parametrize("others", [0, 4])
+def test_rules_come_back_out_of_the_tcam_into_the_group_of_their_mask_that_became_free(others: int) -> None:
+    group = 1 if others else 0
+    manager = Manager(1 + group, 16, 12, 16)
+    assert all(add_one(manager, 1, n) >= 0 for n in range(others))
+    handles = [add_one(manager, 0, n) for n in range(28)]
+    gone, left = handles[:12], handles[12:]
+    assert {manager.place(handle) for handle in gone} == {(L.TABLE_HASHED, group)}
+    assert {manager.place(handle)[0] for handle in left} == {L.TABLE_TERNARY}
+    for handle in gone:
+        assert manager.delete(handle) == 0
+    assert [manager.place(handle) for handle in left].count((L.TABLE_HASHED, group)) == 12
+    manager.close()
+
+
 def test_what_has_no_room_or_cannot_be_enforced_is_refused_with_the_reason(manager: Manager) -> None:
     assert manager.add(0, L.FlowKey(tcp_flags=0x100).to_int(), 0, 1) == -errno.ENOTSUP
     assert "TCP flags" in error_text()
