@@ -205,6 +205,15 @@ def test_edit_data_is_shared_and_given_back(device: Device) -> None:
         device.rule(LPM, route(f"10.8.{n}.0/24", set_field(L.FIELD_ETH_DST, 2000 + n)))
 
 
+def test_a_table_can_be_emptied_whatever_edit_data_its_rules_had(device: Device) -> None:
+    for n in range(8):
+        device.rule(LPM, route(f"10.1.{n}.0/24", set_field(L.FIELD_IP_SRC, (1 << 128) - 1 - n)))
+    for _ in range(2):
+        device.call("sluice_ofu_init", c.c_uint16(LPM))
+        assert used(device, LPM) == 0
+        device.rule(LPM, route("10.1.0.0/24", set_field(L.FIELD_IP_SRC, (1 << 128) - 1)))
+
+
 def test_a_batch_may_empty_the_table_and_fill_it_again(device: Device) -> None:
     device.rule(LPM, route("10.1.0.0/16"))
     batch = (CInstruction * 3)(instruction(L.INSTRUCTION_INITIALIZE, 0), route("10.1.0.0/16"), route("10.2.0.0/16"))
@@ -385,6 +394,16 @@ def test_refuses_what_is_no_device(failing: Path, monkeypatch: pytest.MonkeyPatc
     assert result == -errno.ENODEV and "libm.so.6 has no sim_model_new" in text
     library, handle = load(), c.c_void_p()
     assert library.sluice_device_open(b"usb:0", c.byref(handle)) == -errno.EINVAL
+
+
+@pytest.mark.parametrize("transport", ["sim", "sim-process"])
+@pytest.mark.parametrize("ring", [0, 1])
+def test_a_device_that_does_not_take_a_ring_is_not_opened(
+    failing: Path, monkeypatch: pytest.MonkeyPatch, ring: int, transport: str
+) -> None:
+    monkeypatch.setenv("FAILING_RING", str(ring))
+    result, text, _, _ = open_failing(failing, transport)
+    assert (result, text) == (-errno.ENOMEM, "no memory for the rings")
 
 
 @pytest.mark.parametrize("transport", ["sim", "sim-process"])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 import sluice_layouts as L
 
-from host.lib.testing.devices import READ, SENT, WRITE, Refusing, build_failing, transport_of
+from host.lib.testing.devices import READ, SENT, WRITE, Refusing, Stuck, build_failing, transport_of
 from host.python.device import Action, CInstruction, Device, instruction, load, prefix, set_field
 from host.python.flow_table import Counters, Flows
 
@@ -209,3 +209,51 @@ def test_a_signal_is_sent_word_by_word_and_its_answer_read_to_the_end(
     assert library.sluice_signal(handle, given, 0, reply, 5) == -errno.EINVAL
     assert mailbox.sent == [words[:3], words[:1], []]
     assert refusing.each("signal", lambda: library.sluice_signal(handle, given, 1, reply, 5)) == accesses
+
+
+POLLS = 100_000  # how often the library asks before it gives up
+TAKES, WAITS, IS_LAST = 1, 2, 4  # bits of the mailbox's status
+
+
+@pytest.mark.parametrize(
+    ("status", "says", "statuses", "replies"),
+    [
+        (lambda n: 0, b"does not answer the signal", 1 + POLLS, 0),
+        (lambda n: WAITS, b"answers without end", POLLS, POLLS),
+        (lambda n: TAKES, b"does not answer the signal", 2 + POLLS, 0),
+        (lambda n: TAKES | (WAITS if n > 1 else 0), b"answers without end", 2 + POLLS + 1, POLLS + 1),
+        (lambda n: TAKES | IS_LAST | (WAITS if n > POLLS else 0), b"", 2 + POLLS, 1),
+        (lambda n: 0 if n < POLLS else TAKES | WAITS | IS_LAST, b"", 2 + POLLS, 1),
+    ],
+    ids=[
+        "never takes",
+        "never ends before",
+        "never answers",
+        "never ends",
+        "answers at the last moment",
+        "takes at the last moment",
+    ],
+)
+def test_a_configuration_that_never_answers_a_signal_is_an_error_and_no_hang(
+    failing: tuple[c.CDLL, c.c_void_p], status: Callable[[int], int], says: bytes, statuses: int, replies: int
+) -> None:
+    library, handle = failing
+    base, words = 4 * L.WINDOW_SIZE, (c.c_uint32 * 2)()
+    at, reply = base + L.GRAPH_REGISTERS_STATUS, base + L.GRAPH_REGISTERS_REPLY
+    stuck = Stuck(handle, {at: status, reply: lambda n: 7})
+    result = library.sluice_signal(handle, words, 1, words, 2)
+    assert result == (-errno.ETIMEDOUT if says else 1) and (not says or says in library.sluice_error_text())
+    assert (stuck.reads[at], stuck.reads[reply]) == (statuses, replies)
+
+
+def test_a_table_that_is_never_ready_is_an_error_and_no_hang(failing: tuple[c.CDLL, c.c_void_p]) -> None:
+    library, handle = failing
+    assert library.sluice_ofu_init(handle, LPM) == 0
+    at = L.WINDOW_SIZE + L.OFU_REGISTERS_STATUS
+    stuck = Stuck(handle, {at: lambda n: 0xFFFF_FFFE})
+    assert library.sluice_ofu_init(handle, LPM) == -errno.ENODEV
+    assert library.sluice_error_text() == b"OFU at %#x: its memories are never cleared" % L.WINDOW_SIZE
+    assert (stuck.reads[at], stuck.written) == (POLLS, 0)
+    stuck.values = {at: lambda n: 0x1_0001 if n >= POLLS - 1 else 0}
+    stuck.reads.clear()
+    assert library.sluice_ofu_init(handle, LPM) == 0 and stuck.reads[at] > POLLS and stuck.written > 0

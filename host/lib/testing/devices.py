@@ -7,7 +7,8 @@ from __future__ import annotations
 import ctypes as c
 import errno
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,28 @@ def transport_of(handle: c.c_void_p) -> Transport:
 def _copied(function: Any) -> Any:
     """A function pointer that stays as it is when the field that it was read from is written."""
     return type(function)(c.cast(function, c.c_void_p).value or 0)
+
+
+class Stuck:
+    """An open device of which some registers read what a function of how often they were read says. `reads`: how often."""
+
+    def __init__(self, handle: c.c_void_p, values: Mapping[int, Callable[[int], int]]) -> None:
+        self.values, self.reads, self.written = values, Counter[int](), 0
+        it = transport_of(handle)
+        self._read, self._write = _copied(it.reg_read), _copied(it.reg_write)
+        self._kept = (READ(self._on_read), WRITE(self._on_write))
+        it.reg_read, it.reg_write, it.reg_batch = *self._kept, BATCH()
+
+    def _on_read(self, transport: int, address: int, value: c._Pointer[c.c_uint32]) -> int:
+        if address not in self.values:
+            return int(self._read(transport, address, value))
+        value[0] = self.values[address](self.reads[address])
+        self.reads[address] += 1
+        return 0
+
+    def _on_write(self, transport: int, address: int, value: int) -> int:
+        self.written += 1
+        return int(self._write(transport, address, value))
 
 
 class Refusing:

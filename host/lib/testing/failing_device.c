@@ -6,8 +6,8 @@
 // configuration, without registers. Then FAILING_ONES is the address of a register that reads all ones, and after
 // FAILING_GONE accesses every register does, as of a card that was removed. FAILING_TRACE is a file that gets the
 // address of each register that is read. With FAILING_LEFT a packet that claims this size has left every lane, whatever
-// room there is for it. The 64-bit counters of its lanes count 2^31 after each read of a low word, from lane * 2^40 on:
-// a high word that is not of the same read shows.
+// room there is for it. FAILING_RING is a ring that it does not take, by number. The 64-bit counters of its lanes count
+// 2^31 after each read of a low word, from lane * 2^40 on: a high word that is not of the same read shows.
 #include "sim_model.h"
 
 #include <errno.h>
@@ -187,6 +187,8 @@ int sim_model_lane_recv(struct sim_model *model, unsigned lane, uint8_t *bytes, 
 int sim_model_ring_attach(struct sim_model *model, unsigned ring, uint8_t *memory, uint32_t buffers) {
     struct sluice_buffer_meta meta = {.length = (uint16_t)setting("FAILING_LENGTH", 0), .valid = 1};
     (void)model;
+    if (ring == setting("FAILING_RING", UINT32_MAX))
+        return -EINVAL;
     for (uint32_t i = 0; ring == SIM_RING_TO_HOST && getenv("FAILING_LENGTH") && i < buffers; i++)
         sluice_buffer_meta_pack(&meta, memory + i * SLUICE_BUFFER_SIZE);
     return memory && buffers ? 0 : -EINVAL;
