@@ -253,7 +253,57 @@ def test_a_table_that_is_never_ready_is_an_error_and_no_hang(failing: tuple[c.CD
     stuck = Stuck(handle, {at: lambda n: 0xFFFF_FFFE})
     assert library.sluice_ofu_init(handle, LPM) == -errno.ENODEV
     assert library.sluice_error_text() == b"OFU at %#x: its memories are never cleared" % L.WINDOW_SIZE
-    assert (stuck.reads[at], stuck.written) == (POLLS, 0)
+    assert (stuck.reads[at], stuck.written) == (POLLS, [])
     stuck.values = {at: lambda n: 0x1_0001 if n >= POLLS - 1 else 0}
     stuck.reads.clear()
-    assert library.sluice_ofu_init(handle, LPM) == 0 and stuck.reads[at] > POLLS and stuck.written > 0
+    assert library.sluice_ofu_init(handle, LPM) == 0 and stuck.reads[at] > POLLS and stuck.written
+
+
+class Table:
+    """The LPM table of a device that answers each instruction with `status`, and how the library calls it."""
+
+    def __init__(self, library: c.CDLL, handle: c.c_void_p) -> None:
+        self.library, self.handle, self.status = library, handle, 0
+        assert library.sluice_ofu_init(handle, LPM) == 0
+        self.stuck = Stuck(handle, {L.WINDOW_SIZE + L.OFU_REGISTERS_RESPONSE: lambda n: self.status << 8})
+
+    def change(self, kind: int, rule: int, value: int, status: int = 0, network: int | None = None) -> int:
+        """An instruction for a rule of a network (the rule's number) that sets a field to a value."""
+        self.status = status
+        self.stuck.written.clear()
+        where = prefix((rule if network is None else network) << 24, 8, 32)
+        what = instruction(kind, 0, rule, actions=[set_field(L.FIELD_ETH_DST, value)], **where)
+        return int(self.library.sluice_rule_ops(self.handle, LPM, c.byref(what)))
+
+    def is_held(self, value: int) -> bool:
+        """Whether a rule has the value: another one with it needs no entry of edit data of its own."""
+        assert self.change(L.INSTRUCTION_POPULATE, 15, value) == 0
+        took = L.WINDOW_SIZE + L.OFU_REGISTERS_EDIT_INDEX in dict(self.stuck.written)
+        assert self.change(L.INSTRUCTION_DELETE, 15, 0) == 0
+        return not took
+
+
+def test_what_the_table_refuses_holds_no_edit_data_and_changes_no_rule(failing: tuple[c.CDLL, c.c_void_p]) -> None:
+    table = Table(*failing)
+    populate, update, delete, initialize = (
+        L.INSTRUCTION_POPULATE,
+        L.INSTRUCTION_UPDATE,
+        L.INSTRUCTION_DELETE,
+        L.INSTRUCTION_INITIALIZE,
+    )
+    assert table.change(populate, 1, 100) == 0 and table.is_held(100)
+    assert table.change(populate, 2, 200, errno.ENOSPC) == -errno.ENOSPC and not table.is_held(200)
+    assert table.change(populate, 2, 200) == 0 and table.is_held(200)
+    assert table.change(update, 1, 101) == 0 and [table.is_held(value) for value in (100, 101)] == [False, True]
+    assert table.change(update, 1, 102, errno.EINVAL, network=9) == -errno.EINVAL
+    assert [table.is_held(value) for value in (101, 102)] == [True, False]
+    assert [table.change(populate, 3, 300, network=network) for network in (1, 9)] == [-errno.EEXIST, 0]
+    assert table.change(update, 1, 101, network=8) == 0 and table.is_held(101)
+    assert table.change(delete, 1, 0, errno.EINVAL) == -errno.EINVAL and table.is_held(101)
+    assert table.change(populate, 4, 400, network=8) == -errno.EEXIST
+    assert table.change(delete, 1, 0) == 0 and not table.is_held(101)
+    assert table.change(populate, 4, 400, network=8) == 0
+    assert table.change(initialize, 0, 0, errno.EINVAL) == -errno.EINVAL
+    assert [table.is_held(value) for value in (200, 300, 400)] == [True] * 3
+    assert table.change(initialize, 0, 0) == 0
+    assert not any(table.is_held(value) for value in (200, 300, 400))

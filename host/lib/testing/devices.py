@@ -63,10 +63,12 @@ def _copied(function: Any) -> Any:
 
 
 class Stuck:
-    """An open device of which some registers read what a function of how often they were read says. `reads`: how often."""
+    """An open device of which some registers read what a function of how often they were read says. `reads`: how often;
+    `written`: addresses and values."""
 
     def __init__(self, handle: c.c_void_p, values: Mapping[int, Callable[[int], int]]) -> None:
-        self.values, self.reads, self.written = values, Counter[int](), 0
+        self.values, self.reads = values, Counter[int]()
+        self.written: list[tuple[int, int]] = []
         it = transport_of(handle)
         self._read, self._write = _copied(it.reg_read), _copied(it.reg_write)
         self._kept = (READ(self._on_read), WRITE(self._on_write))
@@ -80,7 +82,7 @@ class Stuck:
         return 0
 
     def _on_write(self, transport: int, address: int, value: int) -> int:
-        self.written += 1
+        self.written.append((address, value))
         return int(self._write(transport, address, value))
 
 
