@@ -136,6 +136,9 @@ static int read_since(struct pmd_port *port, uint64_t values[COUNTER_COUNT]) {
     return result;
 }
 
+_Static_assert((int)SLUICE_HOST_QUEUES <= RTE_ETHDEV_QUEUE_STAT_CNTRS && RTE_ETHDEV_QUEUE_STAT_CNTRS <= PMD_TX_QUEUES,
+               "DPDK counts all receive queues, and no transmit queues that are not there");
+
 int pmd_stats_get(struct rte_eth_dev *ethdev, struct rte_eth_stats *stats) {
     uint64_t values[COUNTER_COUNT];
     int result = read_since(ethdev->data->dev_private, values);
@@ -150,12 +153,12 @@ int pmd_stats_get(struct rte_eth_dev *ethdev, struct rte_eth_stats *stats) {
     stats->oerrors = values[TX_OVERFLOW] + values[TX_ERROR] + values[SENT_ERRORS] + values[LANE_LOST];
     stats->rx_nombuf = values[NO_BUFFER];
     const struct pmd_port *port = ethdev->data->dev_private;
-    for (unsigned i = 0; i < RTE_ETHDEV_QUEUE_STAT_CNTRS && i < SLUICE_HOST_QUEUES; i++) {
+    for (unsigned i = 0; i < SLUICE_HOST_QUEUES; i++) {
         const struct pmd_rx_queue *queue = port->rx[i];
         stats->q_ipackets[i] = queue ? queue->counters.packets - queue->base_packets : 0;
         stats->q_ibytes[i] = queue ? queue->counters.bytes - queue->base_bytes : 0;
     }
-    for (unsigned i = 0; i < RTE_ETHDEV_QUEUE_STAT_CNTRS && i < PMD_TX_QUEUES; i++) {
+    for (unsigned i = 0; i < RTE_ETHDEV_QUEUE_STAT_CNTRS; i++) {
         const struct pmd_tx_queue *queue = port->tx[i];
         stats->q_opackets[i] = queue ? queue->packets - queue->base_packets : 0;
         stats->q_obytes[i] = queue ? queue->bytes - queue->base_bytes : 0;
