@@ -186,7 +186,7 @@ static void bridge(struct sluice_switch *sw, const struct sluice_phv_record *rec
         decision->cause = SLUICE_CAUSE_LINK_LOCAL;
         return;
     }
-    uint8_t known = is_group(dst) ? ANY_LANE : find_station(sw, station_key(dst, record), now_us);
+    uint8_t known = find_station(sw, station_key(dst, record), now_us); // no group has ever been learned
     if (known != ANY_LANE)
         mask = (1U << known) & others;
     decision->egress_mask = (uint8_t)mask;
@@ -270,7 +270,6 @@ static int decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size
     struct sluice_own own;
     sluice_rules_own(sw->rules, lane, &own);
     sluice_parse(packet, size, &own, record);
-    record->ingress_port = lane;
     int is_ip = record->info.l3_kind == SLUICE_L3_IPV4 || record->info.l3_kind == SLUICE_L3_IPV6;
     if (size > SLUICE_MTU_BYTES) {
         decision->cause = SLUICE_CAUSE_OVERSIZE;

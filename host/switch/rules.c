@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define FILE_MIN 4096U       // bytes that are asked for first
 #define FILE_MAX (64U << 20) // bytes of a rules file
 
 static int read_text(struct reader *reader, const char *text, size_t size) {
@@ -58,13 +59,13 @@ static char *read_file(const char *path, size_t *size, int *error) {
     *error = file ? 0 : -errno;
     while (file && !*error && !feof(file)) {
         if (*size == room) {
-            char *larger = room < FILE_MAX ? realloc(text, room ? room * 2 : 4096) : NULL;
+            char *larger = room < FILE_MAX ? realloc(text, room ? 2 * room : FILE_MIN) : NULL;
             if (!larger) {
                 *error = room < FILE_MAX ? -ENOMEM : -EFBIG;
                 break;
             }
             text = larger;
-            room = room ? room * 2 : 4096;
+            room = room ? 2 * room : FILE_MIN;
         }
         errno = 0;
         *size += fread(text + *size, 1, room - *size, file);

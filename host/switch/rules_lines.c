@@ -34,46 +34,48 @@ static int expect(struct reader *reader, const char *word, const char *hint) {
 }
 
 // lane N mac ADDRESS
-static int read_lane(struct reader *reader) {
+static void read_lane(struct reader *reader) {
     struct text *text = &reader->text;
     uint32_t lane, column = sluice_text_column(text);
     uint64_t mac;
     if (sluice_text_number(text, "a lane", 0, SLUICE_SWITCH_LANES - 1, &lane) ||
         expect(reader, "mac", "lane 0 mac 02:00:00:00:00:01") || sluice_text_mac(text, "the router's address", &mac) ||
         sluice_text_end(text))
-        return -1;
-    if (reader->lane_line[lane])
-        return sluice_text_error_at(text, text->line, column, "lane %u has an address already; hint: see line %u", lane,
-                                    reader->lane_line[lane]);
+        return;
+    if (reader->lane_line[lane]) {
+        (void)sluice_text_error_at(text, text->line, column, "lane %u has an address already; hint: see line %u", lane,
+                                   reader->lane_line[lane]);
+        return;
+    }
     reader->lane_line[lane] = text->line.number;
     reader->rules->lane_mac[lane] = mac;
     name_lane(reader, lane);
-    return 0;
 }
 
 // tunnel address ADDRESS
-static int read_own(struct reader *reader) {
+static void read_own(struct reader *reader) {
     struct text *text = &reader->text;
     struct sluice_own *own = &reader->rules->own;
     struct prefix address;
     if (expect(reader, "address", "tunnel address 192.0.2.1"))
-        return -1;
+        return;
     uint32_t column = sluice_text_column(text);
     if (sluice_text_address(text, "the router's own address", &address) || sluice_text_end(text))
-        return -1;
+        return;
     int is_ipv4 = address.version == 4;
     uint32_t *line = &reader->tunnel_line[!is_ipv4];
-    if (*line)
-        return sluice_text_error_at(text, text->line, column,
-                                    "there is a tunnel address of IPv%u already; hint: see line %u", address.version,
-                                    *line);
+    if (*line) {
+        (void)sluice_text_error_at(text, text->line, column,
+                                   "there is a tunnel address of IPv%u already; hint: see line %u", address.version,
+                                   *line);
+        return;
+    }
     *line = text->line.number;
     if (is_ipv4)
         memcpy(own->ipv4, address.value, sizeof own->ipv4);
     else
         memcpy(own->ipv6, address.value, sizeof own->ipv6);
     *(is_ipv4 ? &own->has_ipv4 : &own->has_ipv6) = 1;
-    return 0;
 }
 
 // vxlan|geneve|nvgre|gre [vni ID] [options HEX] local ADDRESS remote ADDRESS inner-mac ADDRESS
@@ -112,30 +114,29 @@ static int read_tunnel(struct reader *reader, struct tunnel_line *tunnel) {
 }
 
 // route PREFIX lane N next-hop ADDRESS [vlan ID] [via TUNNEL]
-static int read_route(struct reader *reader) {
+static void read_route(struct reader *reader) {
     static const char *const hint = "route 10.1.0.0/16 lane 1 next-hop 02:00:00:00:01:01";
     struct text *text = &reader->text;
     struct route_line route = {.line = text->line, .column = sluice_text_column(text)};
     if (sluice_text_prefix(text, "a prefix", &route.prefix) || expect(reader, "lane", hint))
-        return -1;
+        return;
     route.lane_column = sluice_text_column(text);
     if (sluice_text_number(text, "a lane", 0, SLUICE_SWITCH_LANES - 1, &route.lane) ||
         expect(reader, "next-hop", hint) || sluice_text_mac(text, "the next hop's address", &route.next_hop))
-        return -1;
+        return;
     if (sluice_text_take(text, "vlan") && sluice_text_number(text, "a VLAN", 1, 4094, &route.vlan))
-        return -1;
+        return;
     if (sluice_text_take(text, "via") && read_tunnel(reader, &route.tunnel))
-        return -1;
+        return;
     if (sluice_text_end(text))
-        return -1;
+        return;
     struct route_line *room =
         grown(reader, reader->routes, reader->route_count, &reader->route_room, sizeof *reader->routes);
     if (!room)
-        return -1;
+        return;
     reader->routes = room;
     reader->routes[reader->route_count++] = route;
     name_lane(reader, route.lane);
-    return 0;
 }
 
 static int read_protocol(struct reader *reader, uint16_t *protocol) {
@@ -202,34 +203,35 @@ static int read_clauses(struct reader *reader, struct acl_rule *rule) {
 }
 
 // acl NUMBER permit|deny PROTOCOL [from SIDE] [to SIDE] [lane N]
-static int read_acl(struct reader *reader) {
+static void read_acl(struct reader *reader) {
     struct text *text = &reader->text;
     char buffer[48];
     struct acl_line acl = {.line = text->line, .column = sluice_text_column(text), .rule.lane = ANY_LANE};
     if (sluice_text_number(text, "the number of the access rule", 0, UINT32_MAX, &acl.rule.number))
-        return -1;
+        return;
     acl.rule.is_permit = (uint8_t)sluice_text_take(text, "permit");
-    if (!acl.rule.is_permit && !sluice_text_take(text, "deny"))
-        return sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                    "expected permit or deny, found %s; hint: acl 10 deny tcp to any port 22",
-                                    sluice_text_found(text, buffer, sizeof buffer));
+    if (!acl.rule.is_permit && !sluice_text_take(text, "deny")) {
+        (void)sluice_text_error_at(text, text->line, sluice_text_column(text),
+                                   "expected permit or deny, found %s; hint: acl 10 deny tcp to any port 22",
+                                   sluice_text_found(text, buffer, sizeof buffer));
+        return;
+    }
     if (read_protocol(reader, &acl.rule.protocol) || read_clauses(reader, &acl.rule))
-        return -1;
+        return;
     struct acl_line *room = grown(reader, reader->acls, reader->acl_count, &reader->acl_room, sizeof *reader->acls);
     if (!room)
-        return -1;
+        return;
     reader->acls = room;
     reader->acls[reader->acl_count++] = acl;
-    return 0;
 }
 
 // policy [offload-after PACKETS] [idle SECONDS] [mac-idle SECONDS]
-static int read_policy(struct reader *reader) {
+static void read_policy(struct reader *reader) {
     struct text *text = &reader->text;
     struct sluice_policy *policy = &reader->rules->policy;
     char buffer[48];
+    int failed;
     do {
-        int failed;
         if (sluice_text_take(text, "offload-after"))
             failed = sluice_text_number(text, "packets", 1, 1000000, &policy->offload_after);
         else if (sluice_text_take(text, "idle"))
@@ -237,13 +239,10 @@ static int read_policy(struct reader *reader) {
         else if (sluice_text_take(text, "mac-idle"))
             failed = sluice_text_number(text, "seconds", 1, 2000, &policy->mac_idle);
         else
-            return sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                        "expected a setting, found %s; hint: offload-after, idle or mac-idle",
-                                        sluice_text_found(text, buffer, sizeof buffer));
-        if (failed)
-            return -1;
-    } while (text->next < text->word_count);
-    return 0;
+            failed = sluice_text_error_at(text, text->line, sluice_text_column(text),
+                                          "expected a setting, found %s; hint: offload-after, idle or mac-idle",
+                                          sluice_text_found(text, buffer, sizeof buffer));
+    } while (!failed && text->next < text->word_count);
 }
 
 void sluice_rules_read_line(struct reader *reader, struct line line) {
@@ -252,15 +251,15 @@ void sluice_rules_read_line(struct reader *reader, struct line line) {
     if (sluice_text_split(text, line) || text->word_count == 0)
         return;
     if (sluice_text_take(text, "lane"))
-        (void)read_lane(reader);
+        read_lane(reader);
     else if (sluice_text_take(text, "route"))
-        (void)read_route(reader);
+        read_route(reader);
     else if (sluice_text_take(text, "acl"))
-        (void)read_acl(reader);
+        read_acl(reader);
     else if (sluice_text_take(text, "tunnel"))
-        (void)read_own(reader);
+        read_own(reader);
     else if (sluice_text_take(text, "policy"))
-        (void)read_policy(reader);
+        read_policy(reader);
     else
         (void)sluice_text_error_at(text, line, sluice_text_column(text),
                                    "%s is no rule; hint: lane, route, acl, tunnel or policy",

@@ -68,8 +68,6 @@ int sluice_text_take(struct text *text, const char *word) {
 uint32_t sluice_text_column(const struct text *text) {
     if (text->next < text->word_count)
         return text->words[text->next].column;
-    if (text->word_count == 0)
-        return 1;
     const struct word *last = &text->words[text->word_count - 1];
     return last->column + (uint32_t)last->size;
 }
@@ -161,12 +159,10 @@ int sluice_text_mac(struct text *text, const char *what, uint64_t *mac) {
     return 0;
 }
 
-// `bytes` as on the wire; the mask and the value without the bits behind the prefix, little-endian. 1 where such bits
-// were set.
+// `bytes` as on the wire; the mask and the value without the bits behind the prefix, little-endian, into what is 0. 1
+// where such bits were set.
 static int set_prefix(struct prefix *prefix, uint8_t *bytes, unsigned size) {
     int stray = 0;
-    memset(prefix->value, 0, 16);
-    memset(prefix->mask, 0, 16);
     for (unsigned n = 0; n < size; n++) {
         unsigned bits = prefix->length <= 8 * n ? 0 : prefix->length - 8 * n;
         uint8_t mask = (uint8_t)(bits >= 8 ? 0xff : 0xff00U >> bits);
@@ -197,8 +193,7 @@ int sluice_text_prefix(struct text *text, const char *what, struct prefix *prefi
     if (length < 0 || length > 8 * size)
         return sluice_text_error_at(text, text->line, column + (uint32_t)(slash - word) + 1,
                                     "'%s' is no prefix length; hint: a number from 0 to %u", slash + 1, 8 * size);
-    prefix->version = is_ipv4 ? 4 : 6;
-    prefix->length = (uint8_t)length;
+    *prefix = (struct prefix){.version = is_ipv4 ? 4 : 6, .length = (uint8_t)length};
     if (set_prefix(prefix, bytes, size)) {
         (void)inet_ntop(is_ipv4 ? AF_INET : AF_INET6, bytes, clean, sizeof clean);
         return sluice_text_error_at(text, text->line, column, "%s has bits behind its prefix; hint: %s/%u",
@@ -277,7 +272,7 @@ static void report_one(const char *name, const struct text_error *error, FILE *e
         (void)fputc((unsigned char)line->text[n] < 0x20 && line->text[n] != '\t' ? '?' : line->text[n], errors);
     (void)fputs("\n      | ", errors);
     for (uint32_t n = 1; n < error->column; n++)
-        (void)fputc(n <= size && line->text[n - 1] == '\t' ? '\t' : ' ', errors);
+        (void)fputc(line->text[n - 1] == '\t' ? '\t' : ' ', errors);
     (void)fputs("^\n", errors);
 }
 

@@ -54,14 +54,14 @@ struct prefix {
 // words.
 int sluice_text_split(struct text *text, struct line line);
 
-// Notes an error at a column of a line; `-1` so that a caller can return it.
+// Notes an error at a column of a line, at most one behind its end; `-1` so that a caller can return it.
 __attribute__((format(printf, 4, 5))) int sluice_text_error_at(struct text *text, struct line line, uint32_t column,
                                                                const char *format, ...);
 
 // The next word is this one: takes it and answers 1, else 0.
 int sluice_text_take(struct text *text, const char *word);
 
-// The column of the word that is read next, or behind the last one.
+// The column of the word that is read next, or behind the last one; the line has a word.
 uint32_t sluice_text_column(const struct text *text);
 
 // The next word for a message: "'word'" or "the end of the line". `buffer`: at least 48 bytes.

@@ -35,7 +35,7 @@ def errors_of(tmp_path: Path, text: str | bytes) -> str:
     return str(error.value).replace(f"{tmp_path}/", "")
 
 
-@pytest.mark.parametrize("name", ["words", "values"])
+@pytest.mark.parametrize("name", ["words", "values", "limits", "edges", "order"])
 def test_says_every_error_of_a_file_with_its_place(name: str, tmp_path: Path) -> None:
     said = errors_of(tmp_path, (FOLDER / f"{name}.rules").read_bytes()).replace("some.rules", f"{name}.rules")
     expected = FOLDER / f"{name}.expected"

@@ -66,6 +66,8 @@ def test_reads_and_frees_broken_rules_without_a_leak(tmp_path: Path) -> None:
     texts = [path.read_bytes() for path in (Path(__file__).parent / "testing" / "rules").glob("*.rules")]
     texts += [RULES.read_bytes()[: random.randrange(1500)] for _ in range(20)]
     texts += [bytes(random.choices(b"route 10./:lanemcxtho-\n#\0\xff", k=400)) for _ in range(20)]
+    many = range(150)
+    texts += ["".join(f"route 10.{n}.0.0/16 lane 0 next-hop 02:00:00:00:01:01\nacl {n} permit any\n" for n in many).encode()]
     (tmp_path / "packets").write_bytes(b"")
     texts += [f"lane 0 mac {mac}\n".encode() for mac in ("0g:00:00:00:00:01", "z0:00:00:00:00:01", "02:00:00:00:00: 1")]
     for text in texts:

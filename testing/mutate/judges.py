@@ -46,7 +46,9 @@ IN_C = {
         "host/switch/test_parse.py",
         "host/switch/test_actions.py",
         "host/switch/test_rules.py",
+        "host/switch/test_rules_model.py",
         "host/switch/test_forwarder.py",
+        "host/switch/test_forwarder_model.py",
         "host/switch/test_sanitized.py",
     ),
     "host/pmd": (
