@@ -18,15 +18,15 @@ def without_comments(text: str) -> str:
     return _COMMENT.sub(lambda match: match[0] if match[0][0] == '"' else " " + "\n" * match[0].count("\n"), text)
 
 
-LAYOUTS = "sluice_pkg.sv"  # generated from layouts/: every change of a layout changes it
-
-
 def code(text: str) -> str:
     """What synthesis depends on: the text without comments, blank lines and space at the ends of lines."""
     return "\n".join(line.strip() for line in without_comments(text).splitlines() if line.strip())
 
 
-_DECLARATION = re.compile(r"localparam\b[^;]*;|typedef\s+(?:enum|struct)\b[^{]*\{[^}]*\}\s*\w+;|typedef\b[^;{]*;")
+_DECLARATION = re.compile(
+    r"localparam\b[^;]*;|typedef\s+(?:enum|struct)\b[^{]*\{[^}]*\}\s*\w+;|typedef\b[^;{]*;|function\b.*?\bendfunction\b",
+    re.DOTALL,
+)
 
 
 def words(text: str) -> set[str]:
@@ -34,28 +34,34 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
+def declarations(package: str) -> dict[str, set[str]]:
+    """The parameters, types and functions of a package, as code, each with the names that it declares."""
+    return {text: _defined(text) for text in _DECLARATION.findall(code(package))}
+
+
 def _defined(declaration: str) -> set[str]:
-    """A parameter's name; a type's, with the members of an enumeration."""
     if declaration.startswith("localparam"):
         return set(re.findall(r"(\w+)\s*=", declaration)[:1])
+    if declaration.startswith("function"):
+        return set(re.findall(r"(\w+)\s*[(;]", declaration)[:1])
     members = re.findall(r"(\w+)\s*=", declaration) if re.match(r"typedef\s+enum", declaration) else []
     return {*members, *re.findall(r"(\w+)\s*;$", declaration)}
 
 
-def used_declarations(package: str, wanted: Iterable[str]) -> str:
-    """What a package of parameters and types declares of the names `wanted`, and what these declarations need in turn."""
-    declarations = {text: _defined(text) for text in _DECLARATION.findall(code(package))}
-    known, kept = set(wanted), set[str]()
-    while new := {text for text, names in declarations.items() if text not in kept and names & known}:
+def used(declared: Mapping[str, set[str]], names: Iterable[str]) -> list[str]:
+    """The declarations of these names, and those that they need in turn."""
+    known, kept = set(names), set[str]()
+    while new := {text for text, defined in declared.items() if text not in kept and defined & known}:
         kept |= new
         known |= set().union(*map(words, new))
-    return "\n".join(text for text in declarations if text in kept)
+    return [text for text in declared if text in kept]
 
 
-def synthesised(files: Mapping[str, str]) -> list[tuple[str, str]]:
-    """What synthesis depends on in texts by file name: code, and of the layouts' package the declarations that the others use."""
-    texts = {name: code(text) for name, text in files.items()}
-    if LAYOUTS in texts:
-        others = (words(text) for name, text in texts.items() if name != LAYOUTS)
-        texts[LAYOUTS] = used_declarations(texts[LAYOUTS], set().union(*others))
-    return sorted(texts.items())
+def synthesised(files: Mapping[str, str]) -> list[tuple[str, object]]:
+    """What synthesis depends on in texts by file name: code; of packages the declarations that modules use, so that a new register
+    or constant does not count for a module that does not name it."""
+    packages = {name: text for name, text in files.items() if name.endswith("_pkg.sv")}
+    modules = sorted((name, code(text)) for name, text in files.items() if name not in packages)
+    declared = {text: defined for name in sorted(packages) for text, defined in declarations(packages[name]).items()}
+    named = set().union(*(words(text) for _, text in modules))
+    return [*modules, ("packages", used(declared, named))]

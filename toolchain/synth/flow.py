@@ -4,7 +4,7 @@
 Area "xcup" is UltraScale+ by `synth_xilinx -family xcup`; "ecp5" is by `synth_ecp5`. For timing, a wrapper gives every
 port of the module one flip-flop, so that the paths from and to the ports count. A result is kept (`ledger.py`) under
 a hash of everything that made it (sources, parameters, tool versions, recipe); it is made again when that changes. Comments do not
-count, nor declarations of the layouts that the module does not use: they change nothing but `src` attributes of the netlist.
+count, nor declarations of packages that the module does not use: they change nothing but `src` attributes of the netlist.
 """
 
 from __future__ import annotations
