@@ -30,9 +30,4 @@ package sl_match_pkg;
     int unsigned slots = Entries / Ways;
     return KeyBits == 0 ? 0 : 8 + int'(slots != 2 ** $clog2(slots));
   endfunction
-
-  // Cycles from key_valid_i to result_valid_o of sl_bcam.
-  function automatic int unsigned bcam_latency(int unsigned KeyBits, int unsigned Entries);
-    return (KeyBits == 0 || Entries == 0) ? 0 : 3;
-  endfunction
 endpackage
