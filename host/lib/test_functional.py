@@ -23,6 +23,7 @@ from host.pmd.build import SWITCH
 from host.python.device import Action, Device, SluiceError, load
 from host.python.flow_table import Flows
 from models.traffic import malformed, truncated, well_formed
+from host.python.structs import fields
 from testing.device import host_packets, lane_packets, noise, run
 
 SEED = 20261122
@@ -325,6 +326,39 @@ def test_a_buffer_that_is_not_what_the_ring_says_is_counted_and_not_sent() -> No
     assert it.reg_read(handle, L.SHELL_REGISTERS_HOST_COUNTERS + place, c.byref(value)) == 0 and value.value == len(WRONG)
     assert it.lane_receive(handle, 1, out, len(out), None) == 60
     assert it.lane_receive(handle, 1, out, len(out), None) == -errno.EAGAIN
+    it.close(handle)
+
+
+class Functional(c.Structure):
+    """struct functional, up to the buffer at its end."""
+
+    _fields_ = fields("functional", {"out": c.c_uint8 * 0})
+
+
+@pytest.mark.parametrize(("turn", "valid", "behind"), [(0, 1, 2), (2**32 - 2, 2**32 - 1, 1), (2**32 - 1, 1, 1), (2**32, 1, 2)])
+def test_buffers_have_the_number_of_the_rings_turn_which_is_never_0(turn: int, valid: int, behind: int) -> None:
+    """A packet of one buffer and one of three, of which the last is in the next turn; and one from the host."""
+    library, first = load(), turn * BUFFERS + BUFFERS - 3
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(b"lanes=2,groups=1,entries=8,ternary=4")
+    it, out = handle.contents, c.create_string_buffer(9999)
+    rings = [it.ring_attach(handle, which, BUFFERS) for which in (0, 1)]
+    for ring in c.cast(handle, c.POINTER(Functional)).contents.ring[:2]:
+        ring.filled = ring.freed = first
+    for data in (b"good" * 15, b"long" * 1000):
+        assert it.lane_send(handle, 0, data, len(data), 0) == 0
+        it.advance(handle, 1)
+    heads = [L.BufferMeta.unpack(c.string_at(rings[0] + n * L.BUFFER_SIZE, L.BUFFER_META_SIZE)) for n in range(BUFFERS)]
+    assert [head.valid for head in heads] == [behind, 0, 0, 0, 0, valid, valid, valid]
+    assert [head.length for head in heads] == [4000, 0, 0, 0, 0, 60, 4000, 4000]
+    assert [head.buffer_length for head in heads] == [4000 - 2 * L.BUFFER_DATA_SIZE, 0, 0, 0, 0, 60, *[L.BUFFER_DATA_SIZE] * 2]
+    assert [head.next for head in heads] == [0, 0, 0, 0, 0, 0, 7 * L.BUFFER_SIZE, 0]
+    assert [head.address for head in heads] == [0, 0, 0, 0, 0, *(n * L.BUFFER_SIZE for n in (5, 6, 7))]
+    whole = buffer(first, b"good" * 15, egress_mask=2, valid=valid)
+    c.memmove(rings[1] + (BUFFERS - 3) * L.BUFFER_SIZE, whole, len(whole))
+    assert it.ring_submit(handle, 1) == 0
+    it.advance(handle, 1)
+    assert it.lane_receive(handle, 1, out, len(out), None) == 60 and out.raw[:60] == b"good" * 15
     it.close(handle)
 
 
