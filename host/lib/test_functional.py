@@ -266,7 +266,7 @@ BUFFERS = 8
 def buffer(index: int, data: bytes, **fields: int) -> bytes:
     """A self-described buffer as the host writes it."""
     right = {"address": index % BUFFERS * L.BUFFER_SIZE, "valid": index // BUFFERS + 1, "buffer_length": len(data)}
-    meta = L.BufferMeta(length=len(data), is_soft=1, **{**right, **fields})
+    meta = L.BufferMeta(is_soft=1, **{"length": len(data), **right, **fields})
     return meta.pack() + bytes(L.BUFFER_KEY_SIZE) + data
 
 
@@ -360,6 +360,40 @@ def test_buffers_have_the_number_of_the_rings_turn_which_is_never_0(turn: int, v
     it.advance(handle, 1)
     assert it.lane_receive(handle, 1, out, len(out), None) == 60 and out.raw[:60] == b"good" * 15
     it.close(handle)
+
+
+def test_a_packet_from_the_host_has_a_size_and_a_lane_and_all_of_its_buffers() -> None:
+    """A packet of three buffers with one thing wrong, or with nothing; and behind it one that is too short and one that is not."""
+    data = bytes(range(250)) * 16
+    parts = [data[at : at + L.BUFFER_DATA_SIZE] for at in range(0, len(data), L.BUFFER_DATA_SIZE)]
+    chain = [{"next": L.BUFFER_SIZE}, {"next": 2 * L.BUFFER_SIZE}, {}]
+    wrong = [(at, change) for at in (0, 1, 2) for change in ({"valid": 9}, {"next": 5 * L.BUFFER_SIZE}, {"address": 64})]
+    wrong += [(0, {"buffer_length": 1919}), (1, {"buffer_length": 1919}), (2, {"buffer_length": 161}), (0, {"length": 3841 - 1920})]
+    wrong += [(0, {"egress_mask": 0}), (0, {"egress_mask": 0b11111100}), (0, {"length": 0}), (0, {"length": 5761})]
+    library = load()
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    for at, change in [*wrong, (0, {}), (0, {"egress_mask": 0b11111101})]:
+        handle = library.sluice_transport_functional(b"lanes=2,groups=1,entries=8,ternary=4")
+        it, out = handle.contents, c.create_string_buffer(9999)
+        ring = it.ring_attach(handle, 1, BUFFERS)
+        for n, part in enumerate(parts):
+            fields = {"egress_mask": 1, "length": len(data), **chain[n], **(change if n == at else {})}
+            whole = buffer(n, part, **fields)
+            c.memmove(ring + n * L.BUFFER_SIZE, whole, len(whole))
+        assert it.ring_submit(handle, 3) == 0
+        it.advance(handle, 10)
+        is_right = (at, change) not in wrong
+        assert it.lane_receive(handle, 0, out, len(out), None) == (len(data) if is_right else -errno.EAGAIN), change
+        assert out.raw[: len(data)] == data or not is_right
+        assert it.lane_receive(handle, 1, out, len(out), None) == -errno.EAGAIN
+        for n, size in enumerate((13, 14), it.ring_sent(handle)):
+            whole = buffer(n, data[:size], egress_mask=1)
+            c.memmove(ring + n % BUFFERS * L.BUFFER_SIZE, whole, len(whole))
+        assert it.ring_submit(handle, 2) == 0
+        it.advance(handle, 10)
+        sizes = [it.lane_receive(handle, 0, out, len(out), None) for _ in range(2)]
+        assert sizes == [14, -errno.EAGAIN] and out.raw[:14] == data[:14]
+        it.close(handle)
 
 
 def test_lanes_and_sizes_that_cannot_be_are_refused() -> None:

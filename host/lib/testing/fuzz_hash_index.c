@@ -8,7 +8,7 @@
 
 #include "hash_index.h"
 
-enum { HIGH_BITS = 3 }; // a tag and a home have some hashes
+enum { HIGH_BITS = 3, TIDY_SLOTS = 8 }; // a tag and a home have some hashes; how far a removal looks for gaps
 
 static uint64_t state;
 static struct sluice_hash_index table;
@@ -78,8 +78,14 @@ static void add(uint32_t id, uint32_t hash) {
 }
 
 static void take_out(uint32_t id) {
+    uint32_t sweep = table.sweep;
     sluice_hash_index_fetch_record(&table, (int32_t)id);
     sluice_hash_index_remove(&table, (int32_t)id);
+    sweep = table.sweep - sweep;
+    if (sweep > TIDY_SLOTS)
+        fail("a removal looked for gaps too long", sweep);
+    if (sweep < TIDY_SLOTS && table.gaps > table.most_gaps)
+        fail("a removal left gaps that it had to close", sweep);
     is_there[id] = false;
     count--;
     removed++;
