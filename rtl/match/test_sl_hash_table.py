@@ -14,11 +14,16 @@ from models.exact import Hash
 from testing.cocotb.exact import DELETE, FULL, INITIALIZE, POPULATE, UPDATE, TableBench
 from toolchain.simulate import simulate
 from toolchain.synthesis import Memory, expect_memory
+from testing.cocotb.lookups import answer_only_what_no_reset_ended
+from models.exact import Hash
+from testing.simulate import simulate
+from testing.synthesis import Memory, expect_memory
 
 CASES = (
     "agrees_with_the_model_up_to_full_and_after_refilling,"
     "keeps_every_rule_right_under_random_operations_at_high_fill,"
-    "misses_everything_from_the_commit_of_initialize_on"
+    "misses_everything_from_the_commit_of_initialize_on,"
+    "a_reset_ends_all_lookups_under_way"
 )
 # Of 24,000 tables of 192 or 256 slots, filled in a model with random slots and MaxNodes = 512, none refused a key before
 # 90 % and one before 92 %. With MaxNodes = 32 half of them did before 90 %: a test of the fill must not shorten the search.
@@ -119,3 +124,8 @@ async def misses_everything_from_the_commit_of_initialize_on(dut):
     assert await bench.operate(INITIALIZE, 0, random.getrandbits(64)) == Status.STATUS_OK
     assert dut.ready_o.value == 1 and int(dut.used_o.value) == 0
     assert await bench.fill(bench.entries * 9 // 10) == 0, SAFE_FILL
+
+
+@cocotb.test()
+async def a_reset_ends_all_lookups_under_way(dut):
+    await answer_only_what_no_reset_ended(dut)

@@ -15,6 +15,10 @@ from models.lpm import Rule, TernaryModel, prefix_rule
 from testing.cocotb.channel import start
 from toolchain.simulate import simulate
 from toolchain.synthesis import Memory, expect_memory
+from testing.cocotb.lookups import answer_only_what_no_reset_ended
+from models.lpm import Rule, TernaryModel, prefix_rule
+from testing.simulate import simulate
+from testing.synthesis import Memory, expect_memory
 
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
@@ -49,7 +53,8 @@ class Bench:
     def __init__(self, dut, gaps: float = 0.1) -> None:
         self.dut, self.gaps = dut, gaps
         self.key_bits, self.entries = int(dut.KeyBits.value), int(dut.Entries.value)
-        self.prefix_only, self.priority_bits = bool(dut.PrefixOnly.value), int(dut.PriorityBits.value)
+        self.prefix_only = hasattr(dut, "PrefixOnly") and bool(dut.PrefixOnly.value)
+        self.priority_bits = int(dut.PriorityBits.value)
         self.write_limit = 2 ** int(dut.ChunkBits.value) + 16
         self.model = TernaryModel(self.key_bits, self.entries, self.priority_bits, self.prefix_only)
         self.op: Instruction | None = None
@@ -88,9 +93,12 @@ class Bench:
             dut.key_i.value = key
             dut.op_valid_i.value = int(self.op is not None)
             if self.op is not None:
-                dut.op_i.value = self.op.to_int()
+                self._offer(self.op)
             await ReadOnly()
             self._sample(valid, key)
+
+    def _offer(self, op: Instruction) -> None:
+        self.dut.op_i.value = op.to_int()
 
     def _sample(self, valid: bool, key: int) -> None:
         dut = self.dut
@@ -254,3 +262,8 @@ async def misses_after_reset_and_takes_rules_again(dut):
     assert bench.hits < bench.lookups
     await fill(bench)
     await bench.drain()
+
+
+@cocotb.test()
+async def a_reset_ends_all_lookups_under_way(dut):
+    await answer_only_what_no_reset_ended(dut)
