@@ -153,6 +153,21 @@ def test_a_queue_holds_as_many_packets_as_were_asked_for(asked: int, buffers: in
         assert caught.value.errno == (errno.EINVAL if buffers == 2048 else errno.EBUSY)
 
 
+@pytest.mark.parametrize(("lanes", "queues"), [(2, 3), (3, 8), (7, 1)])
+def test_each_queue_that_is_there_has_one_ring(lanes: int, queues: int) -> None:
+    library, first = load(), 2  # SLUICE_RING_QUEUE
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(f"lanes={lanes},groups=1,entries=8,ternary=4,queues={queues}".encode())
+    it, numbers = handle.contents, range(first, first + 8 * L.HOST_QUEUES)
+    there = {first + lane * L.HOST_QUEUES + queue for lane in range(lanes) for queue in range(queues)}
+    assert not any(it.ring_attach(handle, which, 4) for which in numbers), "too small for the largest packet"
+    assert {which for which in numbers if it.ring_attach(handle, which, BUFFERS)} == there
+    assert not any(it.ring_attach(handle, which, BUFFERS) for which in numbers)
+    for which, count, result in ((0, 0, 0), (0, 1, -errno.EINVAL), (1, 0, -errno.EINVAL), (57, 0, 0), (58, 0, -errno.EINVAL)):
+        assert it.ring_release(handle, which, count) == result, "nothing is given back that was not given over"
+    it.close(handle)
+
+
 def test_as_many_packets_can_be_sent_at_once_as_a_transmit_queue_says(device: Device) -> None:
     sent = [number.to_bytes(60, "big") for number in range(2049)]
     for _ in range(3):
