@@ -62,21 +62,22 @@ class Element(Registers):
         for n in range(30):
             await self.request(R["OFU_REGISTERS_INSTRUCTION"] + 4 * n, 0)
 
-    async def push(self, table: int, kind: InstructionKind, rule: FlowRule, mark: int, operand: int) -> None:
+    async def push(self, table: int, kind: InstructionKind, rule: FlowRule, mark: int, operand: int, slot: int = 0) -> None:
+        """`mark`: that a packet gets, or a whole action, in this slot of the rule's actions."""
         if kind in (POPULATE, UPDATE):
             word = layouts.FlowOperand(mask=rule.mask, value=rule.value).to_int()
             await self.request(R["FLOW_REGISTERS_OPERAND_INDEX"], operand)
             for n in range(32):
                 await self.request(R["FLOW_REGISTERS_OPERAND"] + 4 * n, word >> 32 * n & 0xFFFFFFFF)
         instruction = layouts.Instruction(
-            actions=layouts.ActionSet.from_int(Opcode.ACTION_MARK << 24 | mark),
+            actions=layouts.ActionSet.from_int((mark if mark >> 24 else Opcode.ACTION_MARK << 24 | mark) << 32 * slot),
             value=layouts.FlowTarget(rule.group, operand).to_int(),
             rule_id=rule.rule_id,
             rule_priority=rule.rule_priority,
             table_id=table,
             kind=kind,
         ).to_int()
-        for n in (0, 1, 2, 22):  # the rest is 0 since the start
+        for n in range(30) if slot else (0, 1, 2, 22):  # the rest is 0 since the start
             await self.request(R["OFU_REGISTERS_INSTRUCTION"] + 4 * n, instruction >> 32 * n & 0xFFFFFFFF)
         await self.request(R["OFU_REGISTERS_PUSH"], 0)
 
@@ -353,3 +354,79 @@ async def the_rule_manager_moves_rules_under_traffic_and_no_packet_misses(dut):
     assert [await element.read(R["OFU_REGISTERS_USED"] + 4 * n) for n in range(2)] == [0, 0]
     rules.close()
     device.close()
+
+
+KNOWN_OF_A_FLOW = layouts.FlowKey(
+    **{name: (1 << bits) - 1 for name, bits in (("eth_dst", 48), ("eth_src", 48), ("ip_src", 128), ("ip_dst", 128))},
+    **{"eth_type": 0xFFFF, "vlan_tci": 0xFFF, "ip_protocol": 0xFF, "l4_src": 0xFFFF, "l4_dst": 0xFFFF},
+).to_int()
+
+
+def fence_word(packet: tuple[layouts.PhvRecord, layouts.LinkInfo]) -> tuple[int, int]:
+    """Which word of the fence a packet's flow has (docs/design/fence.md): its lane and nine bits of hash."""
+    key = flow_key(*packet)
+    assert key is not None
+    bits, turned, folded = key.to_int() & KNOWN_OF_A_FLOW, 0, 0
+    for n in range(8):
+        word = bits >> 64 * n & (1 << 64) - 1
+        turned ^= (word << 11 * n % 64 | word >> (64 - 11 * n % 64)) & (1 << 64) - 1
+    for at in range(0, 64, 9):
+        folded ^= turned >> at & 0x1FF
+    return key.ingress_port, folded
+
+
+def changed(packet: tuple[layouts.PhvRecord, layouts.LinkInfo], name: str, flip: int) -> tuple[layouts.PhvRecord, layouts.LinkInfo]:
+    record = layouts.PhvRecord.from_int(packet[0].to_int())
+    at = record if name == "ingress_port" else record.phv
+    setattr(at, name, getattr(at, name) ^ flip)
+    return record, packet[1]
+
+
+@cocotb.test()
+async def the_fence_knows_a_flow_by_its_lane_and_a_hash_of_what_its_packets_have_in_common(dut):
+    element = Element(dut, stall=0)
+    await element.begin()
+    await element.request(R["FLOW_REGISTERS_FENCE_BOUND"], (1 << 31) - 1)
+    await element.request(R["FLOW_REGISTERS_FENCE_CONTROL"], 1)
+    base = some_packet(tags=1, ip_fragment=0)
+    base[1].received = 1000
+    element.send(*base)  # to the host, as there is no rule yet
+    await element.sink.wait_for(1)
+    await element.execute(TABLE_TERNARY, POPULATE, FlowRule(0, 0, 0), 1)
+    widths = {"eth_dst": 48, "eth_src": 48, "ip_src": 128, "ip_dst": 128, "ip_protocol": 8, "l4_src": 16, "l4_dst": 16}
+    widths |= {"vlan0_tci": 16, "eth_type": 16, "ip_tos": 8, "ip_ttl": 8, "ingress_port": 2, "tcp_flags": 8}
+    sent = [changed(base, name, 1 << bit) for name, bits in widths.items() for bit in range(bits)]
+    while len(sent) < 1200:
+        flips = sum(1 << random.randrange(64) for _ in range(2))
+        sent.append(changed(changed(base, "ip_src", flips), "ip_dst", 1 << random.randrange(128) if len(sent) % 2 else 0))
+    for packet in sent:
+        element.send(*packet)
+    out = [layouts.PhvRecord.from_int(word) for word in (await element.sink.wait_for(1 + len(sent)))[1:]]
+    same = [fence_word(packet) == fence_word(base) for packet in sent]
+    assert [record.hits for record in out] == [0 if held else HIT for held in same]
+    assert sum(same) > 30 and await element.read(R["FLOW_REGISTERS_FENCE_HELD"]) == sum(same)
+
+
+@cocotb.test()
+async def the_fence_knows_which_rules_send_to_the_host(dut):
+    element = Element(dut, stall=0)
+    await element.begin()
+    await element.request(R["FLOW_REGISTERS_FENCE_BOUND"], (1 << 31) - 1)
+    await element.request(R["FLOW_REGISTERS_FENCE_CONTROL"], 1)
+    rule, host = FlowRule(0, 0, 0), layouts.HOST_PORT
+    await element.execute(TABLE_TERNARY, POPULATE, rule, 1)
+    cases = [(Opcode.ACTION_TO_HOST, 0, True), (Opcode.ACTION_TO_CONTROLLER, 0, True), (Opcode.ACTION_OUTPUT, host, True)]
+    cases += [(Opcode.ACTION_REPLICATE, 1 << host, True), (Opcode.ACTION_REPLICATE, 0xFF, True)]
+    cases += [(Opcode.ACTION_OUTPUT, n, False) for n in (0, 6, 1 << host)] + [(Opcode.ACTION_REPLICATE, 0x7F, False)]
+    cases += [(kind, n, False) for kind in (Opcode.ACTION_MARK, Opcode.ACTION_QUEUE) for n in (host, 1 << host)]
+    base = some_packet(tags=0, ip_fragment=0)
+    base[1].received = 1000
+    assert len({fence_word(changed(base, "l4_dst", number << 4)) for number in range(len(cases))}) == len(cases)
+    for number, (opcode, operand, to_host) in enumerate(cases):
+        packet = changed(base, "l4_dst", number << 4)  # flows with different words
+        for action, slot, hits in ((opcode << 24 | operand, number % 8, HIT), (Opcode.ACTION_MARK << 24, 7, 0 if to_host else HIT)):
+            await element.push(TABLE_TERNARY, UPDATE, rule, action, 3, slot)
+            assert (await element.answer()).status == Status.STATUS_OK
+            element.send(*packet)
+            seen = layouts.PhvRecord.from_int((await element.sink.wait_for(len(element.sink.received) + 1))[-1])
+            assert seen.hits == hits, (opcode, operand, slot)
