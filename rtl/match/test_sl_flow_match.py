@@ -12,6 +12,10 @@ from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowMode
 from testing.cocotb.channel import start
 from toolchain.simulate import simulate
 from toolchain.synthesis import Memory, expect_memory
+from testing.cocotb.lookups import answer_only_what_no_reset_ended
+from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
+from testing.simulate import simulate
+from testing.synthesis import Memory, expect_memory
 
 GROUPS, GROUP_ENTRIES, TERNARY_ENTRIES = 4, 64, 16
 SIZE = {"Groups": GROUPS, "GroupEntries": GROUP_ENTRIES, "TernaryEntries": TERNARY_ENTRIES}
@@ -223,3 +227,20 @@ async def fills_a_group_moving_rules_under_lookups_and_answers_when_it_is_full(d
     assert await bench.operate(TABLE_HASHED, POPULATE, other) == Status.STATUS_OK, "an empty group takes any mask"
     assert bench.hits > 1000
     dut._log.info(f"longest operations: { {status.name: cycles for status, cycles in bench.longest.items()} } cycles")
+
+
+@cocotb.test()
+async def a_reset_ends_all_lookups_under_way(dut):
+    Bench(dut)
+    await answer_only_what_no_reset_ended(dut)
+
+
+@cocotb.test()
+async def groups_are_ready_as_soon_as_their_slots_are_clear(dut):
+    Bench(dut)
+    await start(dut)
+    cycles = 0
+    while int(dut.ready_o.value) & 1 == 0:
+        await RisingEdge(dut.clk_i)
+        cycles += 1
+    assert GROUP_ENTRIES // 4 <= cycles <= GROUP_ENTRIES // 4 + 4, "a word of each way in every cycle"
