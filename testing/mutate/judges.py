@@ -41,6 +41,8 @@ IN_C = {
         "host/lib/test_refused_accesses.py",
         "host/lib/test_transport_process.py",
         "host/lib/test_functional_rtl.py",
+        "host/lib/test_rules.py",
+        "host/lib/test_functional_registers.py",
     ),
     "host/switch": (
         "host/switch/test_parse.py",

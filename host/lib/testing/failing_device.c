@@ -3,11 +3,13 @@
 // accesses (environment) it answers no more. FAILING_MAGIC and FAILING_HASH replace what page 0 says. With
 // FAILING_LENGTH every buffer of the to-host ring is a packet that claims this length. With FAILING_WINDOWS=4 it has a
 // flow table and receive queues too, and its tables answer that all went well; with 5 also the window of a compiled
-// configuration, without registers. Then FAILING_ONES is the address of a register that reads all ones, and after
-// FAILING_GONE accesses every register does, as of a card that was removed. FAILING_TRACE is a file that gets the
-// address of each register that is read. With FAILING_LEFT a packet that claims this size has left every lane, whatever
-// room there is for it. FAILING_RING is a ring that it does not take, by number. The 64-bit counters of its lanes count
-// 2^31 after each read of a low word, from lane * 2^40 on: a high word that is not of the same read shows.
+// configuration, without registers. FAILING_KIND_0 to FAILING_KIND_4 replace what the windows say that they are, and
+// FAILING_VERSION, FAILING_LANES and FAILING_CLOCK those words of page 0. FAILING_ONES is the address of a register
+// that reads all ones, and after FAILING_GONE accesses every register does, as of a card that was removed.
+// FAILING_TRACE is a file that gets the address of each register that is read. With FAILING_LEFT a packet that claims
+// this size has left every lane, whatever room there is for it. FAILING_RING is a ring that it does not take, by number.
+// The 64-bit counters of its lanes count 2^31 after each read of a low word, from lane * 2^40 on: a high word that is
+// not of the same read shows.
 #include "sim_model.h"
 
 #include <errno.h>
@@ -81,23 +83,27 @@ static uint32_t shell_register(struct sim_model *model, uint32_t address) {
     case SLUICE_SHELL_REGISTERS_MAGIC:
         return setting("FAILING_MAGIC", SLUICE_DEVICE_MAGIC);
     case SLUICE_SHELL_REGISTERS_VERSION:
-        return SLUICE_DEVICE_VERSION;
+        return setting("FAILING_VERSION", SLUICE_DEVICE_VERSION);
     case SLUICE_SHELL_REGISTERS_LAYOUT_HASH:
         return setting("FAILING_HASH", SLUICE_LAYOUT_HASH);
     case SLUICE_SHELL_REGISTERS_LANES:
-        return LANES;
+        return setting("FAILING_LANES", LANES);
+    case SLUICE_SHELL_REGISTERS_CLOCK_KHZ:
+        return setting("FAILING_CLOCK", 0);
     case SLUICE_SHELL_REGISTERS_WINDOWS:
         return setting("FAILING_WINDOWS", 2);
     case SLUICE_SHELL_REGISTERS_TIME_LOW:
         return (uint32_t)(16 * model->accesses);
+    case SLUICE_SHELL_REGISTERS_CAPABILITY:
+        return setting("FAILING_KIND_0", 0);
     case SLUICE_SHELL_REGISTERS_CAPABILITY + 4:
-        return SLUICE_ELEMENT_LPM;
+        return setting("FAILING_KIND_1", SLUICE_ELEMENT_LPM);
     case SLUICE_SHELL_REGISTERS_CAPABILITY + 8:
-        return SLUICE_ELEMENT_FLOW_TABLE;
+        return setting("FAILING_KIND_2", SLUICE_ELEMENT_FLOW_TABLE);
     case SLUICE_SHELL_REGISTERS_CAPABILITY + 12:
-        return SLUICE_ELEMENT_HOST | 1 << 16;
+        return setting("FAILING_KIND_3", SLUICE_ELEMENT_HOST | 1 << 16);
     case SLUICE_SHELL_REGISTERS_CAPABILITY + 16:
-        return SLUICE_ELEMENT_GRAPH;
+        return setting("FAILING_KIND_4", SLUICE_ELEMENT_GRAPH);
     default:
         if (address >= SLUICE_SHELL_REGISTERS_LANE_COUNTERS)
             return lane_counter(model, (address - SLUICE_SHELL_REGISTERS_LANE_COUNTERS) / 4);

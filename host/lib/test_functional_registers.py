@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every register of the functional device against a model of its windows: what each word of every window answers, which writes are
+taken, what they change, and what a reset leaves. Accesses are made at the transport, one a cycle."""
+
+from __future__ import annotations
+
+import ctypes as c
+import errno
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+import sluice_layouts as L
+
+from host.lib.testing.devices import Transport
+from host.python.device import load
+
+LANES, GROUPS, ENTRIES, TERNARY, QUEUES = 3, 2, 8, 4, 2
+OPTIONS = f"lanes={LANES},groups={GROUPS},entries={ENTRIES},ternary={TERNARY},queues={QUEUES}"
+FLOW, DEPARSE, HOST = (L.WINDOW_SIZE * window for window in (1, 4, 5))
+CLOCK = 200_000  # kHz
+CYCLES_OF_TICK = CLOCK // 1000
+ALL = range(0, 8 * L.WINDOW_SIZE, 4)
+U32 = 0xFFFFFFFF
+
+
+class Model:
+    """The registers by address: how each is read, and written; a write returns whether it is taken."""
+
+    def __init__(self, queues: int = QUEUES, push: bool = True) -> None:
+        self.cycles, self.time_high, self.tick, self.tick_from, self.by_clock = 0, 0, 0, 0, 1
+        self.queues, self.push = queues, push
+        self.words: dict[int, int] = {}  # of plain registers; 0 where nothing was written
+        self.words[L.SHELL_REGISTERS_HOST_SHARE] = 32
+        self.kinds, self.done, self.done_low = [0] * LANES, [0] * 8, 0
+        self.reads: dict[int, Callable[[], int]] = {}
+        self.writes: dict[int, Callable[[int], bool]] = {}
+        self._shell()
+        self._flow()
+        self._deparse()
+        if queues:
+            self._host()
+
+    def _constants(self, values: dict[int, int]) -> None:
+        self.reads |= {at: lambda value=value: value for at, value in values.items()}
+
+    def _plain(self, at: int, mask: int = U32, limit: int = 1 << 32, readable: bool = True) -> None:
+        def write(value: int) -> bool:
+            if value < limit:
+                self.words[at] = value & mask
+            return value < limit
+
+        self.writes[at] = write
+        if readable:
+            self.reads[at] = lambda: self.words.get(at, 0)
+
+    def now(self) -> int:
+        passed = (self.cycles - self.tick_from) // CYCLES_OF_TICK if self.by_clock else 0
+        return (self.tick + passed) & U32
+
+    def _set_tick(self, tick: int, by_clock: int) -> bool:
+        self.tick, self.by_clock, self.tick_from = tick, by_clock, self.cycles
+        return True
+
+    def _time(self) -> int:
+        self.time_high = self.cycles >> 32
+        return self.cycles & U32
+
+    def _shell(self) -> None:
+        capability = {
+            0: LANES << 16 | L.ELEMENT_SHELL,
+            1: 4 << 16 | L.ELEMENT_FLOW_TABLE,  # 16 rules
+            4: 8 << 16 | L.ELEMENT_DEPARSE,  # 256 templates
+            5: self.queues << 16 | L.ELEMENT_HOST if self.queues else 0,
+        }
+        self._constants({L.SHELL_REGISTERS_CAPABILITY + 4 * window: capability.get(window, 0) for window in range(16)})
+        self._constants(
+            {
+                L.SHELL_REGISTERS_MAGIC: L.DEVICE_MAGIC,
+                L.SHELL_REGISTERS_VERSION: L.DEVICE_VERSION,
+                L.SHELL_REGISTERS_LAYOUT_HASH: L.LAYOUT_HASH,
+                L.SHELL_REGISTERS_LANES: LANES,
+                L.SHELL_REGISTERS_CLOCK_KHZ: CLOCK,
+                L.SHELL_REGISTERS_WINDOWS: 6 if self.queues else 5,
+                L.SHELL_REGISTERS_STATUS: 3,
+            }
+        )
+        counters = [L.SHELL_REGISTERS_LANE_COUNTERS + 64 * lane for lane in range(LANES)]
+        counters += [L.SHELL_REGISTERS_HOST_COUNTERS, L.SHELL_REGISTERS_GRAPH_COUNTERS]
+        self._constants({base + at: 0 for base in counters for at in range(0, 64, 4)})
+        self._plain(L.SHELL_REGISTERS_HOST_SHARE, 0xFF)
+        self._plain(L.SHELL_REGISTERS_CONTROL, 6)
+        self.reads[L.SHELL_REGISTERS_TIME_LOW] = self._time
+        self.reads[L.SHELL_REGISTERS_TIME_HIGH] = lambda: self.time_high
+        self.reads[L.SHELL_REGISTERS_TICK] = self.now
+        self.reads[L.SHELL_REGISTERS_TICK_SOURCE] = lambda: self.by_clock
+        self.writes[L.SHELL_REGISTERS_TICK] = lambda value: self._set_tick(value, self.by_clock)
+        self.writes[L.SHELL_REGISTERS_TICK_SOURCE] = lambda value: self._set_tick(self.now(), value & 1)
+        control = self.writes[L.SHELL_REGISTERS_CONTROL]
+        self.writes[L.SHELL_REGISTERS_CONTROL] = lambda value: control(value) and (not value & 1 or self._reset())
+
+    def _reset(self) -> bool:
+        own = ("CONTROL", "PUSH_PERIOD", "PUSH_CONTROL", "OPERAND_INDEX", "GROUP_INDEX", "FENCE_CONTROL", "FENCE_BOUND")
+        for name in own:
+            self.words[FLOW + (L.OFU_REGISTERS_CONTROL if name == "CONTROL" else getattr(L, f"FLOW_REGISTERS_{name}"))] = 0
+        self.done, self.done_low = [0] * 8, 0
+        for at in (0, 4):
+            self.words[DEPARSE + L.DEPARSE_REGISTERS_TEMPLATE_INFO + at] = 0
+        return True
+
+    def _set_done(self, place: int, value: int) -> bool:
+        if place % 2:
+            self.done[place // 2] = value << 32 | self.done_low
+        else:
+            self.done_low = value
+        return True
+
+    def _flow(self) -> None:
+        constants = {
+            L.OFU_REGISTERS_KIND: L.ELEMENT_FLOW_TABLE,
+            L.OFU_REGISTERS_STATUS: 1 | 16 << 8,
+            L.OFU_REGISTERS_ENTRIES: GROUPS * ENTRIES,
+            L.OFU_REGISTERS_ENTRIES + 4: TERNARY,
+            L.OFU_REGISTERS_USED: 0,
+            L.OFU_REGISTERS_USED + 4: 0,
+            L.OFU_REGISTERS_KEY_BITS: L.FlowKey.BITS,
+            L.OFU_REGISTERS_KEY_BITS + 4: L.FlowKey.BITS,
+            L.OFU_REGISTERS_LATENCY: 0,
+            L.OFU_REGISTERS_RESPONSE: 0,
+            L.OFU_REGISTERS_RESPONSE + 4: 0,
+            **{L.OFU_REGISTERS_COUNTER_DATA + 4 * n: 0 for n in range(4)},
+            L.FLOW_REGISTERS_GROUPS: GROUPS,
+            L.FLOW_REGISTERS_GROUP_ENTRIES: ENTRIES,
+            L.FLOW_REGISTERS_OPERANDS: L.FLOW_OPERANDS,
+            L.FLOW_REGISTERS_GROUP_USED: 0,
+            L.FLOW_REGISTERS_FENCE_HELD: 0,
+            L.FLOW_REGISTERS_FENCE_FORCED: 0,
+            L.FLOW_REGISTERS_PUSH_RECORDS: 20 if self.push else 0,
+            L.FLOW_REGISTERS_PUSH_TERNARY: 16,
+            L.FLOW_REGISTERS_PUSH_CYCLES: 0,
+            L.FLOW_REGISTERS_PUSH_SWEEPS: 0,
+        }
+        self._constants({FLOW + at: value for at, value in constants.items()})
+        self._plain(FLOW + L.OFU_REGISTERS_CONTROL, 1)
+        self._plain(FLOW + L.OFU_REGISTERS_EDIT_INDEX, limit=256)
+        for n in range(4):
+            self._plain(FLOW + L.OFU_REGISTERS_EDIT_DATA + 4 * n)
+        for n in range(L.Instruction.BITS // 32):
+            self._plain(FLOW + L.OFU_REGISTERS_INSTRUCTION + 4 * n)
+        self._plain(FLOW + L.FLOW_REGISTERS_OPERAND_INDEX, limit=L.FLOW_OPERANDS)
+        self._plain(FLOW + L.FLOW_REGISTERS_GROUP_INDEX, limit=GROUPS)
+        self._plain(FLOW + L.FLOW_REGISTERS_FENCE_CONTROL, 1)
+        self._plain(FLOW + L.FLOW_REGISTERS_FENCE_BOUND, limit=1 << 31)
+        for at in range(0, L.FlowOperand.BITS // 8, 4):
+            self._plain(FLOW + L.FLOW_REGISTERS_OPERAND + at, readable=False)
+        for at, mask in ((L.FLOW_REGISTERS_PUSH_CONTROL, 1), (L.FLOW_REGISTERS_PUSH_PERIOD, U32)):
+            self._plain(FLOW + at, mask, limit=1 << 32 if self.push else 0)
+        for place in range(16):
+            at = FLOW + L.FLOW_REGISTERS_FENCE_DONE + 4 * place
+            self.reads[at] = lambda place=place: self.done[place // 2] >> 32 * (place % 2) & U32
+            self.writes[at] = lambda value, place=place: self._set_done(place, value)
+        counter = FLOW + L.OFU_REGISTERS_COUNTER_INDEX
+        self._plain(counter)
+        select = self.writes[counter]
+        limits = (GROUPS * ENTRIES, TERNARY, 0, 0)
+        self.writes[counter] = lambda value: value & 0x3FFFFFFF < limits[value >> 30] and select(value)
+
+    def _is_template(self, value: int) -> bool:
+        words = [self.words.get(DEPARSE + L.DEPARSE_REGISTERS_TEMPLATE_INFO + 4 * n, 0) for n in range(2)]
+        info = L.TemplateInfo.from_int(words[0] | words[1] << 32)
+        return value < L.TEMPLATES and info.size % 2 == 0 and info.size <= L.TEMPLATE_BYTES
+
+    def _deparse(self) -> None:
+        self._constants(
+            {DEPARSE + L.DEPARSE_REGISTERS_KIND: L.ELEMENT_DEPARSE, DEPARSE + L.DEPARSE_REGISTERS_TEMPLATES: L.TEMPLATES}
+        )
+        for base, size in ((L.DEPARSE_REGISTERS_TEMPLATE_INFO, 8), (L.DEPARSE_REGISTERS_TEMPLATE_BYTES, L.TEMPLATE_BYTES)):
+            for at in range(0, size, 4):
+                self._plain(DEPARSE + base + at)
+        self.writes[DEPARSE + L.DEPARSE_REGISTERS_TEMPLATE_INDEX] = self._is_template
+
+    def _set_kinds(self, value: int) -> bool:
+        self.kinds[self.words.get(HOST + L.HOST_REGISTERS_LANE, 0)] = value & 0xFF
+        return True
+
+    def _host(self) -> None:
+        self._constants({HOST + L.HOST_REGISTERS_KIND: L.ELEMENT_HOST, HOST + L.HOST_REGISTERS_QUEUES: self.queues})
+        self._plain(HOST + L.HOST_REGISTERS_LANE, limit=LANES)
+        self._plain(HOST + L.HOST_REGISTERS_TABLE_INDEX, limit=L.RSS_TABLES)
+        self.reads[HOST + L.HOST_REGISTERS_HASH_KINDS] = lambda: self.kinds[self.words.get(HOST + L.HOST_REGISTERS_LANE, 0)]
+        self.writes[HOST + L.HOST_REGISTERS_HASH_KINDS] = self._set_kinds
+        for n in range(L.HOST_REGISTERS_KEY_COUNT):
+            self._plain(HOST + L.HOST_REGISTERS_KEY + 4 * n, readable=False)
+        for n in range(L.RSS_ENTRIES):
+            self._plain(HOST + L.HOST_REGISTERS_TABLE + 4 * n, limit=self.queues, readable=False)
+
+
+class Both:
+    """A device and the model; every access is compared."""
+
+    def __init__(self, options: str, model: Model) -> None:
+        library = load()
+        library.sluice_transport_functional.restype = c.POINTER(Transport)
+        self.handle, self.model = library.sluice_transport_functional(options.encode()), model
+        self.it, self.value = self.handle.contents, c.c_uint32()
+
+    def read(self, at: int) -> None:
+        self.model.cycles += 1
+        self.value.value = 0xDEADBEEF
+        result = self.it.reg_read(self.handle, at, c.byref(self.value))
+        expected = self.model.reads.get(at)
+        assert (result, self.value.value) == ((0, expected()) if expected else (-errno.EFAULT, 0xDEADBEEF)), hex(at)
+
+    def write(self, at: int, value: int) -> None:
+        self.model.cycles += 1
+        result = self.it.reg_write(self.handle, at, value)
+        taken = self.model.writes.get(at)
+        assert result == (0 if taken and taken(value) else -errno.EFAULT), (hex(at), value)
+
+    def read_all(self) -> None:
+        for at in self.model.reads:
+            self.read(at)
+
+    def advance(self, cycles: int) -> None:
+        self.it.advance(self.handle, cycles)
+        self.model.cycles += cycles
+        assert self.it.cycles(self.handle) == self.model.cycles
+
+    def close(self) -> None:
+        self.it.close(self.handle)
+
+
+@pytest.fixture(params=["", "queues=0", "nopush"])
+def both(request: pytest.FixtureRequest) -> Iterator[Both]:
+    options = f"{OPTIONS},{request.param}" if request.param else OPTIONS
+    made = Both(options, Model(0 if request.param == "queues=0" else QUEUES, request.param != "nopush"))
+    yield made
+    made.close()
+
+
+def test_each_word_of_every_window_is_a_register_or_an_error(both: Both) -> None:
+    for at in ALL:
+        both.read(at)
+    for at in (*ALL[:200], *ALL[1024:1300], *ALL[4096:4120], *ALL[5120:5300]):
+        for odd in (1, 2, 3):
+            both.read(at + odd)
+            both.write(at + odd, 1)
+    for at in ALL:
+        if at not in both.model.writes and at != FLOW + L.OFU_REGISTERS_PUSH:
+            both.write(at, 0)
+    both.read_all()
+
+
+def test_each_register_takes_what_it_can_hold_and_changes_no_other(both: Both) -> None:
+    for at in list(both.model.writes):
+        for value in (0, 1, 2, 3, 7, 8, 15, 16, 31, 127, 128, 129, 130, 254, 255, 256, 0x7FFFFFFF, 1 << 31, 0xFFFFFFFE):
+            both.write(at, value)
+            if at in both.model.reads:
+                both.read(at)
+        both.read_all()
+
+
+def test_random_writes_leave_what_the_model_holds(both: Both) -> None:
+    draw = random.Random(13)
+    known = list(both.model.writes)
+    rare = [at for at in known if at >> 12 in (0, 4) or at & 0xF80 == 0 or FLOW + 0x100 <= at < FLOW + 0x180]
+    for step in range(3000):
+        at = draw.choice(rare if draw.random() < 0.7 else known)
+        value = draw.choice([0, 1, 2, 3, 15, 16, 126, 128, 255, 1 << 30, 1 << 30 | 3, 1 << 30 | 4, 1 << 31, draw.getrandbits(32)])
+        if at == L.SHELL_REGISTERS_CONTROL and draw.random() < 0.8:
+            value &= ~1
+        both.write(at, value)
+        both.read(draw.choice(list(both.model.reads)))
+        if step % 100 == 0:
+            both.advance(draw.choice([0, 1, 199, 200, 201, 123456, U32]))
+            both.read_all()
+
+
+@pytest.mark.parametrize(
+    ("ternary", "entries", "first"), [(4, 8, 16), (3, 8, 16), (5, 8, 16), (16, 8, 16), (17, 8, 32), (1, 7, 14), (2, 7, 14)]
+)
+def test_records_of_the_tcam_begin_at_a_multiple_of_its_power_of_two(ternary: int, entries: int, first: int) -> None:
+    library, value = load(), c.c_uint32()
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(f"lanes=1,groups=2,entries={entries},ternary={ternary}".encode())
+    it = handle.contents
+    for at, expected in ((L.FLOW_REGISTERS_PUSH_TERNARY, first), (L.FLOW_REGISTERS_PUSH_RECORDS, first + ternary)):
+        assert it.reg_read(handle, FLOW + at, c.byref(value)) == 0 and value.value == expected
+    assert not it.mirror_attach(handle, first + ternary - 1), "too small"
+    memory = it.mirror_attach(handle, first + ternary)
+    assert memory and it.mirror_attach(handle, first + ternary) == memory
+    assert not it.mirror_attach(handle, first + ternary + 1), "there with another size"
+    it.close(handle)
+
+
+@pytest.mark.parametrize(
+    ("entries", "groups", "bits"), [(1, 1, 0), (2, 1, 1), (3, 1, 2), (4, 1, 2), (8, 2, 4), (9, 2, 5), (4096, 16, 16)]
+)
+def test_the_capability_of_the_table_is_the_bits_of_a_rule_id(entries: int, groups: int, bits: int) -> None:
+    library, value = load(), c.c_uint32()
+    library.sluice_transport_functional.restype = c.POINTER(Transport)
+    handle = library.sluice_transport_functional(f"groups={groups},entries={entries}".encode())
+    assert handle.contents.reg_read(handle, L.SHELL_REGISTERS_CAPABILITY + 4, c.byref(value)) == 0
+    assert value.value == bits << 16 | L.ELEMENT_FLOW_TABLE
+    handle.contents.close(handle)
