@@ -43,6 +43,7 @@ IN_C = {
         "host/lib/test_functional_rtl.py",
         "host/lib/test_rules.py",
         "host/lib/test_functional_registers.py",
+        "host/lib/test_functional_parts.py",
     ),
     "host/switch": (
         "host/switch/test_parse.py",
