@@ -45,6 +45,7 @@ IN_C = {
         "host/lib/test_functional_registers.py",
         "host/lib/test_functional_parts.py",
         "host/lib/test_rings.py",
+        "host/lib/test_flow_device.py",
     ),
     "host/switch": (
         "host/switch/test_parse.py",
