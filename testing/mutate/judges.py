@@ -46,6 +46,7 @@ IN_C = {
         "host/lib/test_functional_parts.py",
         "host/lib/test_rings.py",
         "host/lib/test_flow_device.py",
+        "host/lib/test_transports.py",
     ),
     "host/switch": (
         "host/switch/test_parse.py",

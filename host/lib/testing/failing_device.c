@@ -10,6 +10,10 @@
 // this size has left every lane, whatever room there is for it. FAILING_RING is a ring that it does not take, by number.
 // The 64-bit counters of its lanes count 2^31 after each read of a low word, from lane * 2^40 on: a high word that is
 // not of the same read shows.
+// this size has left every lane, whatever room there is for it. FAILING_CALLS is a file that gets a line for each call
+// but those of registers, which then returns FAILING_RESULT. With FAILING_START it does not start. The 64-bit counters
+// of its lanes count 2^31 after each read of a low word, from lane * 2^40 on: a high word that is not of the same read
+// shows.
 #include "sim_model.h"
 
 #include <errno.h>
@@ -33,7 +37,20 @@ static uint32_t setting(const char *name, uint32_t otherwise) {
 }
 
 struct sim_model *sim_model_new(void) {
+    if (getenv("FAILING_START"))
+        return NULL;
     return calloc(1, sizeof(struct sim_model));
+}
+
+// A line of FAILING_CALLS; what the call returns then, and else `otherwise`.
+static int recorded(const char *name, uint32_t first, uint32_t second, uint32_t third, int otherwise) {
+    const char *path = getenv("FAILING_CALLS");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (!file)
+        return otherwise;
+    (void)fprintf(file, "%s %u %u %u\n", name, first, second, third);
+    (void)fclose(file);
+    return (int)setting("FAILING_RESULT", 0);
 }
 
 void sim_model_free(struct sim_model *model) {
@@ -50,6 +67,7 @@ uint64_t sim_model_cycles(const struct sim_model *model) {
 
 void sim_model_step(struct sim_model *model, uint32_t cycles) {
     model->cycles += cycles;
+    recorded("step", cycles, 0, 0, 0);
 }
 
 int sim_model_idle(const struct sim_model *model) {
@@ -171,22 +189,21 @@ int sim_model_reg_write(struct sim_model *model, uint32_t address, uint32_t valu
 
 int sim_model_lane_send(struct sim_model *model, unsigned lane, const uint8_t *bytes, uint32_t size, unsigned flags) {
     (void)model;
-    (void)lane;
-    (void)bytes;
-    (void)size;
-    (void)flags;
-    return -EAGAIN;
+    return recorded("lane_send", lane << 16 | flags, size, (uint32_t)bytes[0] << 8 | bytes[size - 1], -EAGAIN);
 }
 
 int sim_model_lane_recv(struct sim_model *model, unsigned lane, uint8_t *bytes, uint32_t capacity,
                         struct sim_packet_info *info) {
     int left = (int)setting("FAILING_LEFT", 0);
     (void)model;
-    (void)lane;
-    (void)bytes;
-    (void)info;
     if (left && capacity == 0)
         return -ENOSPC;
+    for (uint32_t i = 0; i < capacity && i < (uint32_t)left; i++)
+        bytes[i] = (uint8_t)(lane + i);
+    if (left && info)
+        *info = (struct sim_packet_info){lane + 100, lane + 200, lane + 300};
+    if (capacity)
+        recorded("lane_recv", lane, capacity, 0, 0);
     return left ? left : -EAGAIN;
 }
 
@@ -197,27 +214,25 @@ int sim_model_ring_attach(struct sim_model *model, unsigned ring, uint8_t *memor
         return -EINVAL;
     for (uint32_t i = 0; ring == SIM_RING_TO_HOST && getenv("FAILING_LENGTH") && i < buffers; i++)
         sluice_buffer_meta_pack(&meta, memory + i * SLUICE_BUFFER_SIZE);
-    return memory && buffers ? 0 : -EINVAL;
+    return recorded("ring_attach", ring, buffers, 0, memory && buffers ? 0 : -EINVAL);
 }
 
 int sim_model_ring_release(struct sim_model *model, unsigned ring, uint32_t count) {
     (void)model;
-    (void)ring;
-    return count ? -EINVAL : 0;
+    return recorded("ring_release", ring, count, 0, count ? -EINVAL : 0);
 }
 
 int sim_model_ring_submit(struct sim_model *model, uint32_t count) {
     (void)model;
-    (void)count;
-    return 0;
+    return recorded("ring_submit", count, 0, 0, 0);
 }
 
 int sim_model_mirror_attach(struct sim_model *model, uint8_t *memory, uint32_t records) {
-    (void)model, (void)memory, (void)records;
-    return 0;
+    (void)model;
+    return recorded("mirror_attach", records, memory != NULL, 0, 0);
 }
 
 uint64_t sim_model_ring_sent(const struct sim_model *model) {
     (void)model;
-    return 0;
+    return setting("FAILING_SENT", 0);
 }
