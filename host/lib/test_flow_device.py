@@ -375,6 +375,36 @@ def test_a_move_that_the_table_refuses_leaves_each_rule_where_packets_find_it(nu
     it.close()
 
 
+def test_a_thread_that_peeks_finds_each_change_of_a_rule_by_its_version() -> None:
+    """Two rules in a group and the TCAM; the group's goes there, too, when many of another mask take its place."""
+    manager, peek = Manager(1, 8, 8, 8), mirror("sluice_flow_peek")()
+    unchanged, handle_of = library().sluice_flow_rule_unchanged, manager.rules.handle
+    unchanged.restype = c.c_bool
+
+    def look(handle: int) -> tuple[int, int, int]:
+        result = library().sluice_flow_rule_peek(handle_of, handle, c.byref(peek))
+        return result, peek.table_id, peek.rule_id
+
+    assert [look(handle)[0] for handle in (-1, 0, 15, 16, 1 << 30)] == [-errno.ENOENT] * 5
+    assert manager.add(0, L.FlowKey(ip_dst=1).to_int(), 1, 1) == 0
+    assert look(0) == (0, L.TABLE_HASHED, 0) and unchanged(handle_of, 0, c.byref(peek)) and peek.version % 2 == 0
+    before = bytes(peek)
+    assert manager.update(0, 5) == 0 and look(0)[0] == 0 and bytes(peek) == before, "its place is the same"
+    assert [manager.find(0, 100) for _ in range(4)] == [5] * 4
+    for n in range(7):
+        assert manager.add(L.FlowKey(l4_dst=n).to_int(), L.FlowKey(l4_dst=0xFF).to_int(), 0, 10 + n) == n + 1
+    old = type(peek).from_buffer_copy(before)
+    assert not unchanged(handle_of, 0, c.byref(old))
+    assert look(0)[:2] == (0, L.TABLE_TERNARY) and (peek.base.packets, peek.base.bytes, peek.base.last_hit) == (4, 400, 7)
+    assert look(1)[:2] == (0, L.TABLE_HASHED) and peek.version % 2 == 0 and peek.base.packets == 0
+    assert manager.delete(0) == 0 and look(0)[0] == -errno.ENOENT and not unchanged(handle_of, 0, c.byref(old))
+    assert manager.rules.flush() == 0 and [look(handle)[0] for handle in range(8)] == [-errno.ENOENT] * 8
+    manager.known.clear()
+    assert manager.add(0, L.FlowKey(ip_dst=1).to_int(), 1, 1) == 0 and look(0) == (0, L.TABLE_HASHED, 0)
+    assert peek.base.packets == 0, "what it counted before is another rule's"
+    manager.close()
+
+
 # ---- Behind an open device
 
 

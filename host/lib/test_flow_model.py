@@ -10,6 +10,7 @@ import sluice_layouts as L
 from host.lib.test_flow_rules import Manager, marked
 from host.python.flow_table import Operation, error_text, key_words
 from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
+from host.python.flow_table import Operation, error_text, key_words, library
 
 GROUPS, ENTRIES, TERNARY = 3, 6, 5
 
@@ -92,4 +93,36 @@ def test_the_reference_size_holds_65536_rules_of_few_masks_and_finds_each() -> N
     for handle in rules[::2]:
         assert manager.rules.delete(handle) == 0
     assert [manager.find(key) for key in keys[:6]] == [1, 2, 1, 4, 1, 6], "the rule of all packets is left for the others"
+    manager.close()
+
+
+def test_what_is_no_operation_changes_nothing() -> None:
+    manager = Manager(GROUPS, ENTRIES, ENTRIES, TERNARY)
+
+    def run(kind: int, table: int, rule_id: int, group: int = 0, value: int = 5, mask: int = 0xFF) -> int:
+        made = Operation(kind, table, group, 0, rule_id, actions=marked(1))
+        made.value, made.mask = key_words(value), key_words(mask)
+        return int(manager.table.execute(manager.table.context, c.byref(made)))
+
+    einval = -L.Status.STATUS_EINVAL
+    hashed = GROUPS * ENTRIES
+    for kind in (POPULATE, UPDATE, DELETE):
+        for table, rule_id in ((0, hashed), (1, TERNARY), (0, 1 << 31), (2, 0), (255, 0)):
+            assert run(kind, table, rule_id) == einval
+        for table, rule_id in ((0, hashed - 1), (1, TERNARY - 1)):
+            assert run(kind, table, rule_id, GROUPS - 1) == 0
+        assert run(kind, 0, 0, GROUPS) == (-L.Status.STATUS_ENOENT if kind == DELETE else einval)
+    for kind in (0, 5, 255):
+        assert run(kind, 0, 0) == run(kind, 1, 0) == einval
+    assert run(INITIALIZE, 2, 0) == einval and manager.find(5) == 0
+    model, has = manager.model.handle, library().sluice_flow_model_has
+    has.restype = c.c_bool
+    for table, rule_id in ((0, 3), (1, 3)):
+        assert run(POPULATE, table, rule_id, 1) == 0
+        found = [(t, n) for t, limit in ((0, hashed), (1, TERNARY)) for n in range(limit) if has(model, c.c_uint8(t), n)]
+        assert found == [(table, rule_id)] and manager.find(5) == 1
+        assert [library().sluice_flow_model_group_used(model, g) for g in range(GROUPS)] == [0, int(table == 0), 0]
+        assert run(DELETE, table, rule_id, 77) == 0, "a deletion reads no group"
+        assert [library().sluice_flow_model_group_used(model, g) for g in range(GROUPS)] == [0, 0, 0]
+        assert not has(model, c.c_uint8(table), rule_id) and manager.find(5) == 0
     manager.close()

@@ -16,9 +16,10 @@ import pytest
 import sluice_layouts as L
 
 from host.lib.testing.devices import Transport
-from host.python.device import LaneInfo, load
-from host.python.flow_table import key_bytes
+from host.python.device import Action, Device, LaneInfo, load
+from host.python.flow_table import Flows, key_bytes
 from host.python.structs import mirror
+from testing.device import run
 from testing.models.host import fill
 
 # ---- The store
@@ -431,3 +432,103 @@ def test_an_option_is_taken_in_its_whole_range_and_said_where_it_is_not() -> Non
     for word in ("joi", "joinx", "nopus", "nopushx", "lane=3", "x"):
         assert opens(f"{small},{word}") == opens(f"{word},{small}") == f"functional: '{word}' {known}"
     assert opens(",lanes=2") == f"functional: '' {known}"
+
+
+# ---- The shell
+
+SIZE = {"lanes": 3, "flow_groups": 2, "flow_group_entries": 8, "flow_ternary": 4}
+WAITING, LARGEST = 16, -(-L.EGRESS_BYTES // L.BUFFER_DATA_SIZE)
+
+
+def offered(device: Device, lane: int, count: int) -> int:
+    """How many of so many packets a lane takes, a cycle for each."""
+    taken = 0
+    for _ in range(count):
+        taken += device.lane_send(lane, bytes(60))
+        device.advance(1)
+    return taken
+
+
+@pytest.mark.parametrize("queues", [0, 1])
+def test_a_lossless_device_holds_all_lanes_while_a_ring_has_no_room_for_the_largest_packet(queues: int) -> None:
+    with Device({**SIZE, "host_queues": queues}, transport="functional") as device:
+        device.call("sluice_device_set_lossless", 1)
+        rings = [device.queue(lane, 0, 512) for lane in (0, 2)] if queues else [None]
+        room = 512 - LARGEST + 1
+
+        def received() -> int:
+            if rings[0]:
+                return sum(map(len, iter(lambda: device.poll(rings[0]), [])))
+            return sum(1 for _ in iter(device.receive, None))
+
+        assert offered(device, 0, 600) == room + WAITING, "the rest wait before the lane"
+        assert offered(device, 1, 20) == WAITING, "lane 1 has to wait, too"
+        device.send(bytes(60), 4)
+        device.advance(3)
+        assert device.lane_receive(2), "packets of the host need no room there"
+        assert received() == room
+        device.settle()
+        assert received() == (WAITING if queues else 2 * WAITING)
+        host = device.counters("host")
+        assert (host.to_host_packets, host.to_host_overflow) == (room + 2 * WAITING, 0)
+        assert host.ring_overflow == (WAITING if queues else 0), "lane 1 has no queue that is open"
+
+
+def test_what_has_no_queue_or_no_room_is_lost_and_counted_where_nothing_is_held_back() -> None:
+    with Device({**SIZE, "host_queues": 1}, transport="functional") as device:
+        queue = device.queue(0, 0, 512)
+        assert offered(device, 0, 600) == 600 and offered(device, 1, 5) == 5
+        assert len(list(iter(lambda: device.poll(queue), []))) == 16, "508 of them"
+        expected = L.HostCounters(to_host_packets=605, to_host_bytes=605 * 60, ring_overflow=600 - 508 + 5)
+        assert device.counters("host") == expected
+    with Device({**SIZE, "host_queues": 0}, transport="functional") as device:
+        assert offered(device, 0, 600) == 600
+        expected = L.HostCounters(to_host_packets=512, to_host_bytes=512 * 60, to_host_overflow=600 - 512)
+        assert device.counters("host") == expected
+
+
+def test_a_cable_carries_no_more_than_its_other_end_takes() -> None:
+    with Device(SIZE, transport="functional", options="join") as device:
+        device.call("sluice_device_pause")
+        for n in range(40):
+            device.send(n.to_bytes(60, "big"), 1)
+        device.advance(100)
+        assert device.counters("lane", 1).rx_packets == WAITING and device.counters("lane", 0).tx_packets == 40
+        assert not device.library.sluice_device_idle(device.handle) and device.lane_receive(0) is None
+        device.call("sluice_device_resume")
+        device.settle()
+        got = [device.receive() for _ in range(41)]
+        assert [one and int.from_bytes(one.data, "big") for one in got] == [*range(40), None]
+
+
+def test_counters_of_lanes_graph_and_host_are_all_that_happened() -> None:
+    with Device({**SIZE, "host_queues": 2}, transport="functional") as device:
+        flows = Flows(device)
+        port = L.FlowKey(ingress_port=0xFF).to_int()
+        rules: list[list[Action]] = [[Action(L.ACTION_REPLICATE, 6)], [Action(L.ACTION_MARK, 9), Action(L.ACTION_TO_HOST)]]
+        for lane, actions in enumerate(rules):
+            assert flows.add(L.FlowKey(ingress_port=lane).to_int(), port, 0, actions) >= 0
+        packet = bytes(12) + b"\x88\xb5"
+        host, out = run(device, {0: [packet + bytes(46)] * 3, 1: [packet + bytes(86)] * 2, 2: [packet + bytes(6)]})
+        assert [(one.ingress_port, one.mark, one.verdict) for one in host] == [
+            (2, 0, L.VERDICT_TO_HOST),
+            (1, 9, L.VERDICT_TO_HOST),
+            (1, 9, L.VERDICT_TO_HOST),
+        ] or sorted((one.ingress_port, one.mark) for one in host) == [(1, 9), (1, 9), (2, 0)]
+        assert [len(out[lane]) for lane in range(3)] == [0, 3, 3]
+        device.send(bytes(14), 3)
+        device.send(bytes(13), 3)
+        device.advance(10)
+        for lane, sent in enumerate([(3, 180, 1, 14), (2, 200, 4, 194), (1, 20, 3, 180)]):
+            names = ("rx_packets", "rx_bytes", "tx_packets", "tx_bytes")
+            assert device.counters("lane", lane) == L.LaneCounters(**dict(zip(names, sent, strict=True)))
+        assert device.counters("graph") == L.GraphCounters(forwarded_packets=3, to_host_packets=3, misses=1)
+        assert device.counters("host") == L.HostCounters(
+            to_host_packets=3,
+            to_host_bytes=220,
+            from_host_packets=1,
+            from_host_bytes=14,
+            from_host_merged=1,
+            from_host_invalid=1,
+        )
+        flows.close()

@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes as c
 import errno
 import random
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -303,3 +304,112 @@ def test_the_capability_of_the_table_is_the_bits_of_a_rule_id(entries: int, grou
     assert handle.contents.reg_read(handle, L.SHELL_REGISTERS_CAPABILITY + 4, c.byref(value)) == 0
     assert value.value == bits << 16 | L.ELEMENT_FLOW_TABLE
     handle.contents.close(handle)
+
+
+def instruct(both: Both, what: L.Instruction) -> int:
+    """Write an instruction and push it; what the push answers."""
+    words = what.to_int()
+    for n in range(L.Instruction.BITS // 32):
+        both.write(FLOW + L.OFU_REGISTERS_INSTRUCTION + 4 * n, words >> 32 * n & U32)
+    both.model.cycles += 1
+    result: int = both.it.reg_write(both.handle, FLOW + L.OFU_REGISTERS_PUSH, 1)
+    return result
+
+
+def value_of(both: Both, at: int) -> int:
+    both.model.cycles += 1
+    assert both.it.reg_read(both.handle, FLOW + at, c.byref(both.value)) == 0
+    return both.value.value
+
+
+INSTRUCTIONS, RESPONSES = 16, 32
+
+
+@pytest.mark.parametrize("both", [""], indirect=True)
+def test_answers_wait_in_order_and_instructions_behind_them(both: Both) -> None:
+    """Of rules that are not there: each instruction has an answer, whose low word latches it and whose high word takes it away."""
+    draw, waiting, answers = random.Random(2), deque[L.Response](), deque[L.Response]()
+    latched: L.Response | None = None
+    high, refused = 0, 0
+    for step in range(600):
+        if draw.random() < (0.6 if step % 300 < 200 else 0.2):
+            kind, table, rule_id = draw.choice([0, 3, 4, 5]), draw.choice([0, 1, 2]), draw.choice([0, 3, 4, 15, 16, U32])
+            missing = table < 2 and rule_id < (GROUPS * ENTRIES, TERNARY)[table] and kind in (3, 4)
+            status = L.Status.STATUS_ENOENT if missing else L.Status.STATUS_EINVAL
+            result = instruct(both, L.Instruction(kind=kind, table_id=table, rule_id=rule_id))
+            assert result == (0 if len(waiting) < INSTRUCTIONS else -errno.EFAULT)
+            refused += result != 0
+            if result == 0:
+                (answers if len(answers) < RESPONSES else waiting).append(L.Response(rule_id=rule_id, status=status, kind=kind))
+        elif draw.random() < 0.6:
+            latched = answers[0] if answers else None
+            high = latched.to_int() >> 32 if latched else 0
+            assert value_of(both, L.OFU_REGISTERS_RESPONSE) == (latched.to_int() & U32 if latched else 0)
+        else:
+            assert value_of(both, L.OFU_REGISTERS_RESPONSE + 4) == high
+            if latched:
+                answers.popleft()
+                latched = None
+                if waiting:
+                    answers.append(waiting.popleft())
+        assert value_of(both, L.OFU_REGISTERS_STATUS) == 1 | INSTRUCTIONS - len(waiting) << 8 | len(answers) << 16
+        if answers:
+            both.model.cycles += 1
+            assert both.it.reg_write(both.handle, FLOW + L.OFU_REGISTERS_REMOVE, 0) == -errno.EFAULT, "answers are waiting"
+    assert refused > 20
+    instruct(both, L.Instruction(kind=3))
+    both.write(L.SHELL_REGISTERS_CONTROL, 1)
+    assert value_of(both, L.OFU_REGISTERS_STATUS) == 1 | INSTRUCTIONS << 8
+    assert value_of(both, L.OFU_REGISTERS_RESPONSE + 4) == high, "nothing is latched any more"
+
+
+@pytest.mark.parametrize("both", [""], indirect=True)
+def test_rules_that_are_there_are_counted_by_table_and_group(both: Both) -> None:
+    draw = random.Random(4)
+    rules: tuple[dict[int, int], dict[int, int]] = ({}, {})  # by table: rule id to group
+
+    def answered(kind: int, table: int, rule_id: int, group: int, key: int) -> int:
+        operand = L.FlowOperand(value=key, mask=(1 << L.FlowKey.BITS) - 1).to_int()
+        both.write(FLOW + L.FLOW_REGISTERS_OPERAND_INDEX, rule_id % L.FLOW_OPERANDS)
+        for n in range(L.FlowOperand.BITS // 32):
+            both.write(FLOW + L.FLOW_REGISTERS_OPERAND + 4 * n, operand >> 32 * n & U32)
+        target = L.FlowTarget(group=group, operand=rule_id % L.FLOW_OPERANDS).to_int()
+        assert instruct(both, L.Instruction(kind=kind, table_id=table, rule_id=rule_id, value=target)) == 0
+        low, high = (value_of(both, L.OFU_REGISTERS_RESPONSE + at) for at in (0, 4))
+        return int(L.Response.from_int(low | high << 32).status)
+
+    for step in range(200):
+        table, rule_id = draw.choice([(0, draw.randrange(GROUPS * ENTRIES)), (1, draw.randrange(TERNARY))])
+        there = rule_id in rules[table]
+        group = draw.randrange(GROUPS)
+        match draw.choice(["add", "add", "delete", "remove", "update"]):
+            case "add":
+                room = table == 1 or list(rules[0].values()).count(group) < ENTRIES
+                expected = L.Status.STATUS_EEXIST if there else 0 if room else L.Status.STATUS_ENOSPC
+                assert answered(L.INSTRUCTION_POPULATE, table, rule_id, group, rule_id + 1) == expected
+                if expected == 0:
+                    rules[table][rule_id] = group
+            case "delete":
+                expected = 0 if there else L.Status.STATUS_ENOENT
+                assert answered(L.INSTRUCTION_DELETE, table, rule_id, group, 0) == expected
+                rules[table].pop(rule_id, None)
+            case "remove":
+                both.model.cycles += 1
+                result = both.it.reg_write(both.handle, FLOW + L.OFU_REGISTERS_REMOVE, table << 30 | rule_id)
+                assert result == (0 if there else -errno.EFAULT)
+                rules[table].pop(rule_id, None)
+            case "update" if there:
+                kept = rules[table][rule_id]
+                assert answered(L.INSTRUCTION_UPDATE, table, rule_id, kept, rule_id + 1) == 0
+        if step == 170:
+            assert answered(L.INSTRUCTION_INITIALIZE, 0, 0, 0, 0) == 0
+            rules[0].clear()
+        assert [value_of(both, L.OFU_REGISTERS_USED + 4 * n) for n in range(2)] == [len(rules[0]), len(rules[1])]
+        for number in range(GROUPS):
+            both.write(FLOW + L.FLOW_REGISTERS_GROUP_INDEX, number)
+            assert value_of(both, L.FLOW_REGISTERS_GROUP_USED) == list(rules[0].values()).count(number)
+    for wrong in (2 << 30, 3 << 30, GROUPS * ENTRIES, 1 << 30 | TERNARY):
+        both.model.cycles += 1
+        assert both.it.reg_write(both.handle, FLOW + L.OFU_REGISTERS_REMOVE, wrong) == -errno.EFAULT
+    both.write(L.SHELL_REGISTERS_CONTROL, 1)
+    assert [value_of(both, L.OFU_REGISTERS_USED + 4 * n) for n in range(2)] == [0, 0]
