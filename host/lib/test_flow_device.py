@@ -375,6 +375,18 @@ def test_a_move_that_the_table_refuses_leaves_each_rule_where_packets_find_it(nu
     it.close()
 
 
+def test_a_mask_may_have_every_bit_that_the_device_reads_and_no_other() -> None:
+    manager = Manager(4, 16, 16, 16)
+    unread = L.FlowKey(tcp_flags=0xF00, reserved=0x3FFF).to_int()
+    for bit in range(L.FlowKey.BITS):
+        result = manager.add(1 << bit, 1 << bit, 0, 1)
+        assert result == (-errno.ENOTSUP if unread >> bit & 1 else 0), bit
+        if result == 0:
+            assert manager.find(1 << bit) == 1 and manager.find((1 << L.FlowKey.BITS) - 1 ^ 1 << bit) == 0
+            assert manager.delete(0) == 0
+    manager.close()
+
+
 def test_a_thread_that_peeks_finds_each_change_of_a_rule_by_its_version() -> None:
     """Two rules in a group and the TCAM; the group's goes there, too, when many of another mask take its place."""
     manager, peek = Manager(1, 8, 8, 8), mirror("sluice_flow_peek")()
@@ -543,6 +555,39 @@ def test_counters_in_memory_are_those_of_the_place_of_the_rule() -> None:
     place = Operation()
     assert library().sluice_flows_place(device.flows, 77, c.byref(place), edits) == -errno.ENOENT
     device.close()
+
+
+def test_a_rule_that_is_refused_holds_no_edit_data() -> None:
+    with Device({"lanes": 2, "flow_groups": 1, "flow_group_entries": 8, "flow_ternary": 2}, transport="functional") as device:
+        flows, mask = Flows(device), L.FlowKey(l4_dst=0xFFFF).to_int()
+        values = [set_field(L.FIELD_ETH_SRC, 1)]
+        assert flows.add(0, mask, 0, values) == 0
+        for n in range(300):
+            more = [*values, set_field(L.FIELD_ETH_DST, 1000 + n)]
+            assert flows.add(0, mask, 0, more) == -errno.EEXIST, error_text()
+            assert flows.add(0, mask, 0, [Action(L.ACTION_OUTPUT, 2)]) == -errno.EINVAL
+        assert flows.delete(0) == 0 and flows.delete(0) == -errno.ENOENT
+        for n in range(300):
+            assert flows.add(0, mask, 0, [set_field(L.FIELD_ETH_DST, n)]) == 0 == flows.delete(0), error_text()
+        flows.close()
+
+
+@pytest.mark.parametrize("place", [0, 1, 5])
+def test_a_record_in_memory_is_written_whole_with_the_next_edition(place: int) -> None:
+    memory, draw = (c.c_uint64 * (4 * 7))(*[0x1111111111111111 * (n % 15) for n in range(28)]), random.Random(place)
+    edition = 0xFFF8 + place
+    c.memmove(c.byref(memory, 32 * place), L.RuleMirror(packets_edition=edition, bytes_edition=7).pack(), 32)
+    before, found = bytes(memory), Counters()
+    for _ in range(12):
+        counted = L.RuleCounters(draw.getrandbits(32), draw.getrandbits(48), draw.getrandbits(48))
+        given = Counters(last_hit=counted.last_hit, bytes=counted.bytes, packets=counted.packets)
+        edition = (edition + 1) & 0xFFFF
+        library().sluice_mirror_write(memory, place, c.byref(given))
+        names = ("packets", "bytes", "last_hit")
+        now = {name: getattr(counted, name) for name in names} | {f"{name}_edition": edition for name in names}
+        assert bytes(memory) == before[: 32 * place] + L.RuleMirror(**now).pack() + before[32 * place + 32 :]
+        assert library().sluice_mirror_read(memory, place, c.byref(found)) == 0
+        assert [getattr(found, name) for name in names] == [getattr(counted, name) for name in names]
 
 
 def test_rules_keep_what_they_counted_and_their_long_values_when_they_move() -> None:

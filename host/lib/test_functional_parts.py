@@ -532,3 +532,25 @@ def test_counters_of_lanes_graph_and_host_are_all_that_happened() -> None:
             from_host_invalid=1,
         )
         flows.close()
+
+
+@pytest.mark.parametrize(
+    ("action", "errors"),
+    [
+        (Action(L.ACTION_REPLICATE, 6), (0, [0, 1, 1])),
+        (Action(L.ACTION_OUTPUT, 0), (0, [1, 0, 0])),
+        (Action(L.ACTION_TO_HOST), (1, [0, 0, 0])),
+        (Action(L.ACTION_TO_CONTROLLER), (1, [0, 0, 0])),
+    ],
+)
+def test_a_packet_whose_template_is_not_there_is_an_error_where_it_should_have_gone(
+    action: Action, errors: tuple[int, list[int]]
+) -> None:
+    with Device(SIZE, transport="functional") as device:
+        flows = Flows(device)
+        assert flows.add(0, 0, 0, [Action(L.ACTION_INSERT_RAW, 9), action]) == 0
+        host, out = run(device, {0: [bytes(range(60))]})
+        assert (host, any(out.values())) == ([], False)
+        counted = device.counters("host").to_host_error, [device.counters("lane", lane).tx_error for lane in range(3)]
+        assert counted == errors
+        flows.close()
