@@ -8,9 +8,8 @@ from collections import Counter
 import sluice_layouts as L
 
 from host.lib.test_flow_rules import Manager, marked
-from host.python.flow_table import Operation, error_text, key_words
-from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 from host.python.flow_table import Operation, error_text, key_words, library
+from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 
 GROUPS, ENTRIES, TERNARY = 3, 6, 5
 

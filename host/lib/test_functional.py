@@ -22,8 +22,8 @@ from host.lib.testing.devices import Access, Transport
 from host.pmd.build import SWITCH
 from host.python.device import Action, Device, SluiceError, load
 from host.python.flow_table import Flows
-from models.traffic import malformed, truncated, well_formed
 from host.python.structs import fields
+from models.traffic import malformed, truncated, well_formed
 from testing.device import host_packets, lane_packets, noise, run
 
 SEED = 20261122

@@ -19,8 +19,8 @@ from host.lib.testing.devices import Transport
 from host.python.device import Action, Device, LaneInfo, load
 from host.python.flow_table import Flows, key_bytes
 from host.python.structs import mirror
+from models.host import fill
 from testing.device import run
-from testing.models.host import fill
 
 # ---- The store
 

@@ -10,12 +10,9 @@ from sluice_layouts import TABLE_HASHED, TABLE_TERNARY, Status
 
 from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 from testing.cocotb.channel import start
+from testing.cocotb.lookups import answer_only_what_no_reset_ended
 from toolchain.simulate import simulate
 from toolchain.synthesis import Memory, expect_memory
-from testing.cocotb.lookups import answer_only_what_no_reset_ended
-from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
-from testing.simulate import simulate
-from testing.synthesis import Memory, expect_memory
 
 GROUPS, GROUP_ENTRIES, TERNARY_ENTRIES = 4, 64, 16
 SIZE = {"Groups": GROUPS, "GroupEntries": GROUP_ENTRIES, "TernaryEntries": TERNARY_ENTRIES}

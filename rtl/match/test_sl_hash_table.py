@@ -12,12 +12,9 @@ from sluice_layouts import Status
 
 from models.exact import Hash
 from testing.cocotb.exact import DELETE, FULL, INITIALIZE, POPULATE, UPDATE, TableBench
+from testing.cocotb.lookups import answer_only_what_no_reset_ended
 from toolchain.simulate import simulate
 from toolchain.synthesis import Memory, expect_memory
-from testing.cocotb.lookups import answer_only_what_no_reset_ended
-from models.exact import Hash
-from testing.simulate import simulate
-from testing.synthesis import Memory, expect_memory
 
 CASES = (
     "agrees_with_the_model_up_to_full_and_after_refilling,"

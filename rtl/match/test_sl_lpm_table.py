@@ -13,12 +13,9 @@ from sluice_layouts import Instruction, InstructionKind, Status
 
 from models.lpm import Rule, TernaryModel, prefix_rule
 from testing.cocotb.channel import start
+from testing.cocotb.lookups import answer_only_what_no_reset_ended
 from toolchain.simulate import simulate
 from toolchain.synthesis import Memory, expect_memory
-from testing.cocotb.lookups import answer_only_what_no_reset_ended
-from models.lpm import Rule, TernaryModel, prefix_rule
-from testing.simulate import simulate
-from testing.synthesis import Memory, expect_memory
 
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE

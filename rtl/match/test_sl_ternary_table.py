@@ -10,7 +10,7 @@ from sluice_layouts import Instruction
 
 from rtl.match.test_sl_lpm_table import Bench, fill, random_operations
 from testing.cocotb.lookups import answer_only_what_no_reset_ended
-from testing.simulate import simulate
+from toolchain.simulate import simulate
 
 
 def test_ternary_table() -> None:
