@@ -54,15 +54,10 @@ static uint64_t low48(const uint8_t *value) {
     return result;
 }
 
-static void set_address(uint8_t *address, const uint8_t *value, int is_ipv4) {
-    memset(address, 0, 16);
-    memcpy(address, value, is_ipv4 ? 4 : 16);
-}
-
 // `value`: 16 bytes, lowest first.
 static void set_field(struct sluice_phv_record *record, uint32_t field, const uint8_t *value) {
     struct sluice_phv *phv = &record->phv;
-    int is_ipv4 = record->info.l3_kind == SLUICE_L3_IPV4;
+    unsigned address_size = record->info.l3_kind == SLUICE_L3_IPV4 ? 4 : 16; // behind it is 0
     if (!is_present(record, field))
         return;
     record->edits.dirty = (uint16_t)(record->edits.dirty | 1U << field);
@@ -83,10 +78,10 @@ static void set_field(struct sluice_phv_record *record, uint32_t field, const ui
         phv->vlan1_tci = low16(value);
         break;
     case SLUICE_FIELD_IP_SRC:
-        set_address(phv->ip_src, value, is_ipv4);
+        memcpy(phv->ip_src, value, address_size);
         break;
     case SLUICE_FIELD_IP_DST:
-        set_address(phv->ip_dst, value, is_ipv4);
+        memcpy(phv->ip_dst, value, address_size);
         break;
     case SLUICE_FIELD_IP_TOS:
         phv->ip_tos = value[0];

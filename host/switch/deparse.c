@@ -13,14 +13,14 @@ struct edited {
 };
 
 static void put(const struct edited *to, uint32_t at, unsigned size, uint64_t value) {
-    if (at > to->size || size > to->size - at)
+    if ((uint64_t)at + size > to->size)
         return;
     for (unsigned n = 0; n < size; n++)
         to->bytes[at + n] = (uint8_t)(value >> 8 * (size - 1 - n));
 }
 
 static void put_address(const struct edited *to, uint32_t at, unsigned size, const uint8_t *value) {
-    if (at > to->size || size > to->size - at)
+    if ((uint64_t)at + size > to->size)
         return;
     for (unsigned n = 0; n < size; n++)
         to->bytes[at + n] = value[size - 1 - n];
@@ -109,12 +109,10 @@ static int edit(const struct sluice_phv_record *record, const uint8_t *packet, u
     const struct edited to = {.bytes = out, .size = size + 4U * edits->pushed - 4U * edits->popped};
     if (to.size > capacity)
         return -ENOSPC;
-    if (moved) {
-        memcpy(out, packet, 12);
+    if (moved) // write_ethernet writes what is in front of the tags
         memcpy(out + 12 + 4U * edits->pushed, packet + start, size - start);
-    } else {
+    else
         memcpy(out, packet, size);
-    }
     uint32_t ip = 14 + 4U * edits->tags;
     uint32_t l4 = record->info.l4_offset + 4U * edits->pushed - 4U * edits->popped;
     write_ethernet(&to, record);

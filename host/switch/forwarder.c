@@ -144,7 +144,7 @@ static struct station *station_set(struct sluice_switch *sw, uint64_t key) {
 }
 
 static int is_current(const struct sluice_switch *sw, const struct station *station, uint64_t now_us) {
-    return station->key && now_us < station->seen + sw->mac_idle_us;
+    return now_us < station->seen + sw->mac_idle_us;
 }
 
 // Remembers where an address is; a full set forgets the one not seen for longest.
@@ -234,7 +234,6 @@ static void route(struct sluice_switch *sw, const struct sluice_phv_record *reco
     if (rules->acl_count && !(rule && rule->is_permit)) {
         decision->cause = SLUICE_CAUSE_DENIED;
         decision->acl_verdict.slots[0].opcode = SLUICE_ACTION_DROP;
-        decision->actions = decision->acl_verdict;
     } else if (found == NO_ROUTE) {
         decision->cause = SLUICE_CAUSE_NO_ROUTE;
     } else {

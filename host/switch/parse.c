@@ -84,7 +84,7 @@ static uint8_t parse_ipv4(struct cursor *c) {
     phv->ip_ttl = ip[8];
     phv->ip_fragment = be16(ip + 6) & 0x3fff;
     info->is_fragment = phv->ip_fragment != 0;
-    info->ip_options = size > 20;
+    info->ip_options = size != 20;
     info->ip_checksum = be16(ip + 10);
     c->limit = c->at + total;
     c->at += size;
@@ -268,27 +268,28 @@ struct tunnel {
     uint32_t end;   // of what the tunnel carries
 };
 
-// `header` is at `at`, and `room` bytes are left from there. 1 where it is sound.
+// `header` has `room` bytes, 4 at least. 1 where it is sound.
 static int read_tunnel(const struct sluice_phv_record *outer, const uint8_t *header, uint32_t room,
                        struct tunnel *tunnel) {
     int is_udp = outer->info.l4_kind == SLUICE_L4_UDP, has_sum = header[0] >> 7, has_key = header[0] >> 5 & 1;
-    uint32_t key = 4, size;
+    int is_sound;
+    uint32_t key = 4, size = 8;
     if (is_udp && outer->phv.l4_dst == SLUICE_VXLAN_PORT) {
         tunnel->kind = SLUICE_TUNNEL_VXLAN;
-        size = (header[0] & 0x08) ? 8 : room + 1;
+        is_sound = header[0] >> 3 & 1;
     } else if (is_udp && outer->phv.l4_dst == SLUICE_GENEVE_PORT) {
-        int is_sound = (header[0] & 0xc0) == 0 && (header[1] & 0xc0) == 0 && be16(header + 2) == 0x6558;
         tunnel->kind = SLUICE_TUNNEL_GENEVE;
-        size = is_sound ? 8 + 4 * (header[0] & 0x3fU) : room + 1;
-    } else if (!is_udp && outer->phv.ip_protocol == 47) {
-        int is_sound = (header[0] & 0x4c) == 0 && (header[1] & 7) == 0 && be16(header + 2) == 0x6558;
+        is_sound = (header[0] & 0xc0) == 0 && (header[1] & 0xc0) == 0 && be16(header + 2) == 0x6558;
+        size = 8 + 4 * (header[0] & 0x3fU);
+    } else if (outer->phv.ip_protocol == 47) {
         tunnel->kind = has_key ? SLUICE_TUNNEL_NVGRE : SLUICE_TUNNEL_GRE;
+        is_sound = (header[0] & 0x4c) == 0 && (header[1] & 7) == 0 && be16(header + 2) == 0x6558;
         key = has_key ? 4 + 4 * (uint32_t)has_sum : 0;
-        size = is_sound ? 4 + 4 * (uint32_t)(has_sum + has_key + (header[0] >> 4 & 1)) : room + 1;
+        size = 4 + 4 * (uint32_t)(has_sum + has_key + (header[0] >> 4 & 1));
     } else {
         return 0;
     }
-    if (size > room)
+    if (!is_sound || size > room)
         return 0;
     tunnel->id = key ? (uint32_t)header[key] << 16 | be16(header + key + 1) : 0;
     tunnel->start += size;
@@ -303,7 +304,7 @@ static int find_tunnel(const struct cursor *c, struct tunnel *tunnel) {
         return 0;
     tunnel->start = is_udp ? c->at + 8 : c->at;
     tunnel->end = is_udp ? c->at + be16(c->packet + c->at + 4) : c->limit;
-    return tunnel->start + (is_udp ? 8 : 4) <= tunnel->end &&
+    return tunnel->start + 4 <= tunnel->end && // what all kinds have
            read_tunnel(outer, c->packet + tunnel->start, tunnel->end - tunnel->start, tunnel);
 }
 

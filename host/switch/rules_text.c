@@ -263,7 +263,7 @@ static int by_place(const void *left, const void *right) {
 
 static void report_one(const char *name, const struct text_error *error, FILE *errors) {
     const struct line *line = &error->line;
-    size_t size = line->size && line->text[line->size - 1] == '\r' ? line->size - 1 : line->size;
+    size_t size = line->text[line->size - 1] == '\r' ? line->size - 1 : line->size; // no error is in an empty line
     (void)fprintf(errors, "%s:%u:%u: %s\n", name, line->number, error->column, error->message);
     if (size > EXCERPT_MAX)
         return;

@@ -51,6 +51,7 @@ IN_C = {
     "host/switch": (
         "host/switch/test_parse.py",
         "host/switch/test_actions.py",
+        "host/switch/test_deparse.py",
         "host/switch/test_rules.py",
         "host/switch/test_rules_model.py",
         "host/switch/test_forwarder.py",
