@@ -7,10 +7,10 @@
 // FAILING_VERSION, FAILING_LANES and FAILING_CLOCK those words of page 0. FAILING_ONES is the address of a register
 // that reads all ones, and after FAILING_GONE accesses every register does, as of a card that was removed.
 // FAILING_TRACE is a file that gets the address of each register that is read. With FAILING_LEFT a packet that claims
-// this size has left every lane, whatever room there is for it. FAILING_RING is a ring that it does not take, by number.
-// FAILING_CALLS is a file that gets a line for each call but those of registers, which then returns FAILING_RESULT. With
-// FAILING_START it does not start. The 64-bit counters of its lanes count 2^31 after each read of a low word, from
-// lane * 2^40 on: a high word that is not of the same read shows.
+// this size has left every lane, whatever room there is for it. FAILING_RING is a ring that it does not take, by
+// number. FAILING_CALLS is a file that gets a line for each call but those of registers, which then returns
+// FAILING_RESULT. With FAILING_START it does not start. The 64-bit counters of its lanes count 2^31 after each read of
+// a low word, from lane * 2^40 on: a high word that is not of the same read shows.
 #include "sim_model.h"
 
 #include <errno.h>
