@@ -11,11 +11,11 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 from sluice_layouts import Field, L3Kind, L4Kind, Meta, Opcode, PhvRecord
-from testing.models import packet as packet_model
-from testing.models import traffic, tunnels
-from testing.models.template import Template, template
 
 from host.switch.testing import binding
+from models import packet as packet_model
+from models import traffic, tunnels
+from models.template import Template, template
 
 SEED = 1
 CANARY = b"\xa5" * 600
