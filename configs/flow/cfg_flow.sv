@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow-table configuration: packets are parsed, looked up in the table behind rte_flow, changed and forwarded; what
-// matches no rule leaves for the host as it came. Ports as those of cfg_rules. Register windows 1: flow table, 4: header
-// templates; the others answer errors. One flit a cycle; nothing in it drops a packet but a rule.
+// The flow-table configuration: packets are parsed, looked up in the table behind rte_flow, edited and forwarded; packets that
+// match no rule go to the host unchanged. Same ports as cfg_rules. Register windows 1: flow table, 4: header templates; the others
+// answer errors. One flit per cycle; only a rule drops packets.
 module cfg_flow #(
-  parameter int unsigned Groups = 16,           // as of el_flow_table
+  parameter int unsigned Groups = 16,           // flow table sizes, as in el_flow_table
   parameter int unsigned GroupEntries = 4096,
   parameter int unsigned TernaryEntries = 256
 ) (
@@ -16,12 +16,12 @@ module cfg_flow #(
   output sluice_pkg::flit_t              out_data_o,
   output logic                           out_valid_o,
   input  logic                           out_ready_i,
-  input  sluice_pkg::register_request_t  reg_request_i,      // to the element of the window
+  input  sluice_pkg::register_request_t  reg_request_i,      // to the window's element
   input  logic [3:0]                     reg_request_valid_i, // windows 1 to 4
   output logic [3:0]                     reg_request_ready_o,
   output sluice_pkg::register_response_t [3:0] reg_response_o,
   output logic [3:0]                     reg_response_valid_o,
-  output sluice_pkg::rule_push_t         push_data_o,        // counters of rules for host memory
+  output sluice_pkg::rule_push_t         push_data_o,        // rule counters for host memory
   output logic                           push_valid_o,
   input  logic                           push_ready_i,
   output sl_packet_pkg::deparse_event_t  event_o             // pulses for the graph's counters
@@ -57,8 +57,8 @@ module cfg_flow #(
     .push_data_o, .push_valid_o, .push_ready_i
   );
 
-  // A packet waits in the deparser while its record goes through the table (see cfg_rules): its lookup, the fence, 3 of the action
-  // RAM, its actions, 2 of its gate.
+  // A packet waits in the deparser while its record passes the table (see cfg_rules): lookup, fence, 3 for the action RAM, actions,
+  // 2 for the gate.
   localparam int unsigned FlowCycles   = sl_flow_pkg::flow_latency(FLOW_KEY_BITS, Groups, GroupEntries, TernaryEntries) +
                                          sl_flow_pkg::FENCE_LATENCY + 3 + sl_action_pkg::ACTION_LATENCY + 2;
   localparam int unsigned RecordCycles = sl_packet_pkg::PARSE_LATENCY + 4 + FlowCycles + sl_packet_pkg::DECIDE_LATENCY + 2;
@@ -73,7 +73,7 @@ module cfg_flow #(
     .reg_response_o(reg_response_o[3]), .reg_response_valid_o(reg_response_valid_o[3])
   );
 
-  // The windows in which nothing is.
+  // The unused windows.
   assign reg_request_ready_o[2:1] = ~reg_response_valid_o[2:1];
   assign reg_response_o[2:1]      = {2{register_response_t'{error: 1'b1, data: '0}}};
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A bump in the wire that finds SYN floods and scans (FAS, paper 002, 4.1: security modules between FIFOs, their commands in the
-/// metadata of each packet), and drops what they say.
+/// metadata of each packet), and drops the packets that they mark.
 
 import "../../elements/l4parser/l4parser.sl";
 
-/// Drops the packets of VERDICT_DROP; all others pass.
+/// Drops packets with VERDICT_DROP; all others pass.
 .element Obey (packet in -> packet out) {
     .state { bool is_dropped; ulong dropped; }
     .handler {

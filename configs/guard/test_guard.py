@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded capture with floods and scans among its packets, as C++, in the device, and in front of the device's flow table: what
-is dropped, what signals say."""
+"""A recorded capture mixed with floods and scans, as C++, in the device, and in front of the device's flow table: checks the
+dropped packets and the counters read by signals."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from tools.cli.main import app
 SOURCE = Path(__file__).with_name("guard.sl")
 CAPTURE = ROOT / "testing" / "captures" / "lane0.pcap.xz"
 PACKETS = 1200  # of the capture
-FLOODER, PORT_SCANNER, ADDRESS_SCANNER, VICTIM = (f"198.51.100.{n}" for n in (1, 2, 3, 4))  # addresses that are not in it
+FLOODER, PORT_SCANNER, ADDRESS_SCANNER, VICTIM = (f"198.51.100.{n}" for n in (1, 2, 3, 4))  # addresses not in the capture
 FLOODER6, VICTIM6 = "2001:db8::1", "2001:db8::2"
-REQUESTS, ARRIVING, MOST, PLACES = 40, 90, 8, 4096  # of a source, to a destination; bits of a map; entries
+REQUESTS, ARRIVING, MOST, PLACES = 40, 90, 8, 4096  # per source, per destination; bits of a map; entries
 PERIOD = 0xFFFFFFFF  # longer than everything here, in any unit
 PORT_SEED = 0x9E3779B9
 SETTINGS = (
@@ -69,13 +69,13 @@ def segment(source: str, destination: str, port: int, flags: str) -> bytes:
 
 
 def beyond(hashes: list[int]) -> list[bool]:
-    """Which of the probes of a source are beyond its limit."""
+    """Which probes of a source are over its limit."""
     return [len({value % 64 for value in hashes[: n + 1]}) > MOST for n in range(len(hashes))]
 
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], list[bytes], list[int]]:
-    """Packets, those that are to be left, and what the signals are to answer."""
+    """Input packets, expected output packets, and expected answers of the signals."""
     rng = random.Random(4)
     path = tmp_path_factory.mktemp("capture") / "lane0.pcap"
     path.write_bytes(lzma.decompress(CAPTURE.read_bytes()))
@@ -84,7 +84,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[bytes], list[b
     assert not {place(PORT_SCANNER), place(ADDRESS_SCANNER)} & {place(address) for address in [FLOODER, FLOODER6, *spoofed]}
     requests = [(segment(FLOODER, VICTIM, 80, "S"), n >= REQUESTS) for n in range(70)]
     requests += [(segment(FLOODER6, VICTIM6, 80, "S"), n >= REQUESTS) for n in range(60)]
-    requests += [(segment(address, VICTIM, 80, "S"), False) for address in spoofed]  # those beyond ARRIVING are counted, and pass
+    requests += [(segment(address, VICTIM, 80, "S"), False) for address in spoofed]  # those over ARRIVING are counted, and pass
     ports, targets = rng.sample(range(1, 65536), 60), [f"192.0.2.{n}" for n in range(60)]
     by_port = beyond([address_hash(port, PORT_SEED) for port in ports])
     by_address = beyond([address_hash(number(target)) for target in targets])
@@ -104,7 +104,7 @@ def test_it_finds_and_drops_what_attacks(target: str, mixed: tuple[list[bytes], 
     given, left, answers = mixed
     text = SOURCE.read_text().replace('"../../elements', f'"{ROOT}/elements')
     ran = run(text, [given], tmp_path, target, [*(f"{setting}@0" for setting in SETTINGS), *ASKED])
-    found = [ran.answers["flood"][2:], ran.answers["scan"][2:], ran.answers["obey"]]  # behind those of the settings
+    found = [ran.answers["flood"][2:], ran.answers["scan"][2:], ran.answers["obey"]]  # after the answers of the settings
     assert [answer for some in found for answer in some] == answers
     assert ran.left == [left]
 

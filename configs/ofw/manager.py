@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rule manager of the OpenFlow firewall: which table holds a rule, and which signals write it while packets pass.
+"""The rule manager of the OpenFlow firewall: chooses the table of each rule, and the signals that write it while packets pass.
 
-Exact rules go into the cuckoo table, moved where places meet. The others are grouped by mask: the masks with the most rules get the
-groups of the HashTCAM, and what finds no place there goes into the TCAM, whose slots it keeps in the order of priorities. Nothing
-is read back from the device. What is added, moved or removed is seen by packets at once, in one signal: an entry is copied before
-its place is written, so that every other rule holds at every moment. `TableFull` leaves everything as it was.
+Exact rules go into the cuckoo table, and are moved on collisions. The others are grouped by mask: the masks with the most rules get
+the groups of the HashTCAM, the rest goes into the TCAM, whose slots it keeps in priority order. Nothing is read back from the
+device. Packets see each addition, move or removal at once, in one signal: an entry is copied before its slot is written, so that
+every other rule holds at all times. `TableFull` changes nothing.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from elements.hash.five_tuple import WORD, five_tuple_hash
 KEY_BITS = 104  # of five_tuple4_t
 BYTES = KEY_BITS // 8
 EXACT_MASK = (1 << KEY_BITS) - 1
-BANK_SEED = 0x3C6EF372  # of elements/cuckoohash, times the number of the bank
-MOST_STEPS = 200_000  # entries that an insertion into the cuckoo table may look at
+BANK_SEED = 0x3C6EF372  # of elements/cuckoohash, times the bank number plus 1
+MOST_STEPS = 200_000  # entries that an insertion into the cuckoo table may visit
 
 
 class TableFull(Exception):
-    """There is no place for a rule; nothing was changed."""
+    """No free slot for a rule; nothing was changed."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """`key` and `mask` are five_tuple4_t (ip_src highest), `value` what the rule does (action_t of `ofw.sl`). The highest
-    `priority` (0 to 65535) wins; a rule with all bits in its mask wins over all that have not, as in OpenFlow 1.0."""
+    """`key` and `mask` are five_tuple4_t (ip_src highest), `value` the rule's action (action_t of `ofw.sl`). The highest
+    `priority` (0 to 65535) wins; a rule with all bits in its mask wins over all others, as in OpenFlow 1.0."""
 
     key: int
     mask: int
@@ -45,16 +45,16 @@ class Rule:
 
     @property
     def is_exact(self) -> bool:
-        """Whether it names a single five-tuple."""
+        """Whether it matches a single five-tuple."""
         return self.mask == EXACT_MASK
 
     @property
     def match(self) -> tuple[int, int, int]:
-        """What a second rule may not have as well; of exact rules the priority says nothing."""
+        """Must be unique among rules; the priority of exact rules is ignored."""
         return self.key, self.mask, 0 if self.is_exact else self.priority
 
     def matches(self, key: int) -> bool:
-        """Whether a five-tuple is one of this rule's."""
+        """Whether the rule matches a five-tuple."""
         return key & self.mask == self.key
 
 
@@ -107,14 +107,14 @@ def seed_of(bank: int) -> int:
 
 
 class ExactTable:
-    """What stands in the CuckooHash."""
+    """Contents of the CuckooHash."""
 
     name = "exact"
 
     def __init__(self, banks: int, entries: int) -> None:
         self.banks, self.entries = banks, entries
         self.slots: list[Rule | None] = [None] * (banks * entries)
-        self.places: dict[int, tuple[int, ...]] = {}  # of a key that stands here: its slot in each bank
+        self.places: dict[int, tuple[int, ...]] = {}  # of a present key: its slot in each bank
         self.at: dict[int, int] = {}
 
     def places_of(self, key: int) -> tuple[int, ...]:
@@ -125,7 +125,7 @@ class ExactTable:
         return Call(self.name, "put", (slot // self.entries, int(is_valid), rule.key, rule.value))
 
     def add(self, rule: Rule) -> list[Call]:
-        """Breadth first to the nearest free slot; what stands on the way there moves, the last first."""
+        """Breadth-first search for the nearest free slot; entries on the path move, the last first."""
         places = self.places_of(rule.key)
         came: dict[int, int] = dict.fromkeys(places, -1)
         queue = list(places)
@@ -158,17 +158,17 @@ class ExactTable:
         return [*calls, self._put(path[-1], rule)]
 
     def written(self) -> list[Call]:
-        """What writes all entries that there are."""
+        """The calls that write all entries."""
         return [self._put(slot, rule) for slot, rule in enumerate(self.slots) if rule]
 
     def change(self, rule: Rule) -> list[Call]:
-        """Another value for a rule that is here."""
+        """Changes the value of a present rule."""
         slot = self.at[rule.key]
         self.slots[slot] = rule
         return [self._put(slot, rule)]
 
     def remove(self, rule: Rule) -> list[Call]:
-        """Takes a rule out."""
+        """Removes a rule."""
         slot = self.at.pop(rule.key)
         del self.places[rule.key]
         self.slots[slot] = None
@@ -176,24 +176,24 @@ class ExactTable:
 
 
 class HashTable:
-    """What stands in the HashTCAM."""
+    """Contents of the HashTCAM."""
 
     name = "masked"
 
     def __init__(self, groups: int, entries: int) -> None:
         self.entries = entries
         self.masks: list[int | None] = [None] * groups
-        self.rules: list[dict[int, Rule]] = [{} for _ in range(groups)]  # by place
+        self.rules: list[dict[int, Rule]] = [{} for _ in range(groups)]  # by slot
 
     def place(self, rule: Rule) -> int:
-        """Its place in every group of its mask."""
+        """Its slot in every group of its mask."""
         return five_tuple_hash(rule.key, 0) % self.entries
 
     def _put(self, group: int, rule: Rule, is_valid: bool = True) -> Call:
         return Call(self.name, "put", (group, int(is_valid), rule.key, rule.priority, rule.value))
 
     def find(self, rule: Rule) -> int | None:
-        """A group of the rule's mask whose place is free, else a group that is free, else None."""
+        """A group of the rule's mask whose slot is free, else a free group, else None."""
         place = self.place(rule)
         for group, mask in enumerate(self.masks):
             if mask == rule.mask and place not in self.rules[group]:
@@ -201,19 +201,19 @@ class HashTable:
         return self.masks.index(None) if None in self.masks else None
 
     def add(self, group: int, rule: Rule) -> list[Call]:
-        """Puts a rule into a group that `find` gave."""
+        """Puts a rule into a group returned by `find`."""
         calls = [] if self.masks[group] == rule.mask else [Call(self.name, "set_mask", (group, rule.mask))]
         self.masks[group] = rule.mask
         self.rules[group][self.place(rule)] = rule
         return [*calls, self._put(group, rule)]
 
     def change(self, group: int, rule: Rule) -> list[Call]:
-        """Another value for a rule that is here."""
+        """Changes the value of a present rule."""
         self.rules[group][self.place(rule)] = rule
         return [self._put(group, rule)]
 
     def remove(self, group: int, rule: Rule) -> list[Call]:
-        """Takes a rule out; a group without rules can get another mask."""
+        """Removes a rule; a group without rules can get another mask."""
         del self.rules[group][self.place(rule)]
         if not self.rules[group]:
             self.masks[group] = None
@@ -221,7 +221,7 @@ class HashTable:
 
 
 def byte_matches(rule: Rule) -> tuple[int, ...]:
-    """For every value of a byte: bit i says whether the rule can match where byte i of the key has it."""
+    """For every byte value: bit i says whether the rule can match if byte i of the key has this value."""
     words = [0] * 256
     for i in range(BYTES):
         key, mask = rule.key >> 8 * i & 0xFF, rule.mask >> 8 * i & 0xFF
@@ -236,7 +236,7 @@ NO_MATCHES = (0,) * 256
 
 @dataclass
 class TernaryGroup:
-    """A group of the TCAM: priorities do not grow from slot to slot. `written`: what the words hold, also of entries that went."""
+    """A group of the TCAM: priorities never increase from slot to slot. `written`: word contents, also of removed entries."""
 
     number: int
     slots: list[Rule | None]
@@ -246,8 +246,8 @@ class TernaryGroup:
         self.written = [NO_MATCHES] * len(self.slots)
 
     def moves(self, priority: int) -> list[int] | None:
-        """The slots of the way to a free one, that one first: each gets the entry of the next, the last is for the new rule.
-        One entry of each priority in between moves. None where no slot is free."""
+        """The path to a free slot, which comes first: each slot gets the entry of the next, the last is for the new rule.
+        One entry of each priority in between moves. None if no slot is free."""
         higher = (slot for slot, rule in enumerate(self.slots) if rule and rule.priority > priority)
         after = max(higher, default=-1)
         before = next((slot for slot, rule in enumerate(self.slots) if rule and rule.priority < priority), len(self.slots))
@@ -277,7 +277,7 @@ class TernaryGroup:
         return rule.priority
 
     def write(self, slot: int, rule: Rule) -> list[Call]:
-        """Writes a slot, whatever it holds; only the words that change."""
+        """Writes a slot, used or free; only the words that change."""
         calls = [self.put(slot, rule, False)] if self.slots[slot] else []
         words = byte_matches(rule)
         for value, (old, new) in enumerate(zip(self.written[slot], words, strict=True)):
@@ -287,12 +287,12 @@ class TernaryGroup:
         return [*calls, self.put(slot, rule)]
 
     def put(self, slot: int, rule: Rule, is_valid: bool = True) -> Call:
-        """Makes a slot valid or not."""
+        """Makes a slot valid or invalid."""
         return Call("ternary", "put", (self.number, slot, int(is_valid), rule.priority, rule.value))
 
 
 class TernaryTable:
-    """What stands in the TCAM."""
+    """Contents of the TCAM."""
 
     name = "ternary"
 
@@ -305,7 +305,7 @@ class TernaryTable:
         return sum(group.slots.count(None) for group in self.groups)
 
     def add(self, rule: Rule) -> tuple[int, list[Call]]:
-        """The group, and the calls: into the group where the fewest entries move, of these the emptiest."""
+        """The group, and the calls: picks the group with the fewest moves, and of these the emptiest."""
         ways = [(way, group) for group in self.groups if (way := group.moves(rule.priority))]
         if not ways:
             raise TableFull("no place for a rule with this mask: no group of the HashTCAM can have it, and the TCAM is full")
@@ -318,7 +318,7 @@ class TernaryTable:
         return group.number, [*calls, *group.write(way[-1], rule)]
 
     def load(self, rules: Sequence[Rule]) -> Iterator[tuple[Rule, int, list[Call]]]:
-        """Many rules into an empty table, in their order and with even gaps: none moves."""
+        """Loads many rules into an empty table, in priority order and with even gaps: none moves."""
         ordered = sorted(rules, key=lambda rule: -rule.priority)
         for group in self.groups:
             mine = ordered[group.number :: len(self.groups)]
@@ -329,37 +329,37 @@ class TernaryTable:
         return next(s for s, there in enumerate(self.groups[number].slots) if there and there.match == rule.match)
 
     def change(self, number: int, rule: Rule) -> list[Call]:
-        """Another value for a rule that is here."""
+        """Changes the value of a present rule."""
         slot = self._slot(number, rule)
         self.groups[number].slots[slot] = rule
         return [self.groups[number].put(slot, rule)]
 
     def remove(self, number: int, rule: Rule) -> list[Call]:
-        """Takes a rule out; its words stay as they are."""
+        """Removes a rule; its words stay unchanged."""
         slot = self._slot(number, rule)
         self.groups[number].slots[slot] = None
         return [self.groups[number].put(slot, rule, False)]
 
 
 class Manager:
-    """All rules of a firewall. Every method gives the signals that make the device agree, in their order."""
+    """All rules of a firewall. Every method returns the signals that update the device, in order."""
 
     def __init__(self, sizes: Sizes | None = None) -> None:
         sizes = sizes or Sizes()
         self.exact = ExactTable(sizes.banks, sizes.bank_entries)
         self.masked = HashTable(sizes.masks, sizes.mask_entries)
         self.ternary = TernaryTable(sizes.tcam_groups, sizes.tcam_entries)
-        self.rules: dict[tuple[int, int, int], tuple[Rule, str, int]] = {}  # with its table, and its group there
+        self.rules: dict[tuple[int, int, int], tuple[Rule, str, int]] = {}  # with its table and group
 
     def table_of(self, rule: Rule) -> str:
-        """The instance that holds a rule. Raises KeyError where there is none."""
+        """The instance that holds a rule. Raises KeyError if there is none."""
         return self.rules[rule.match][1]
 
     def _note(self, rule: Rule, table: str, group: int) -> None:
         self.rules[rule.match] = rule, table, group
 
     def add(self, rule: Rule) -> list[Call]:
-        """Adds a rule, or gives the one with this match and priority another value. Raises TableFull."""
+        """Adds a rule, or changes the value of the one with this match and priority. Raises TableFull."""
         if rule.match in self.rules:
             return self._change(rule)
         if rule.is_exact:
@@ -381,15 +381,15 @@ class Manager:
         return self.masked.change(group, rule) if table == self.masked.name else self.ternary.change(group, rule)
 
     def remove(self, rule: Rule) -> list[Call]:
-        """Removes the rule with this match and priority. Raises KeyError where there is none."""
+        """Removes the rule with this match and priority. Raises KeyError if there is none."""
         there, table, group = self.rules.pop(rule.match)
         if table == self.exact.name:
             return self.exact.remove(there)
         return self.masked.remove(group, there) if table == self.masked.name else self.ternary.remove(group, there)
 
     def load(self, rules: Iterable[Rule]) -> list[Call]:
-        """Many rules into empty tables, all different: the masks with the most rules get the groups of the HashTCAM, a mask several
-        where places meet. Raises TableFull; then the manager is of no use any more."""
+        """Loads many distinct rules into empty tables: the masks with the most rules get the groups of the HashTCAM, several for a
+        mask with collisions. Raises TableFull; the manager is unusable afterwards."""
         calls, pending = [], dict[int, list[Rule]]()
         for rule in rules:
             if rule.is_exact:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The OpenFlow firewall of ClickNP (paper 004, 6.2): five-tuples against 128K exact rules, 16K rules over 16 masks, 2K of any mask.
-/// An exact rule wins over all others (OpenFlow 1.0, 3.4); among these the highest priority; of several with one, any.
-/// `manager.py` writes the rules while packets pass.
+/// The OpenFlow firewall of ClickNP (paper 004, 6.2): five-tuples against 128K exact rules, 16K rules over 16 masks, 2K rules of
+/// any mask. An exact rule wins over all others (OpenFlow 1.0, 3.4); otherwise the highest priority wins; at equal priority, any of
+/// them. `manager.py` writes the rules while packets pass.
 
 import "../../elements/cuckoohash/cuckoohash.sl";
 import "../../elements/fivetuple/fivetuple.sl";
@@ -14,16 +14,16 @@ constexpr uint MASK_ENTRIES = 1024;
 constexpr uint TCAM_GROUPS = 4;
 constexpr uint TCAM_ENTRIES = 512;
 
-/// What a rule does; the value of every table.
+/// The action of a rule; the value of every table.
 struct action_t {
     bool       set_queue;
     bool       set_mark;
-    verdict_t  verdict;     /// VERDICT_DROP: the packet ends here; else it leaves with this
+    verdict_t  verdict;     /// VERDICT_DROP: the packet is dropped; otherwise it leaves with this verdict
     uint<4>    queue;
     uint<23>   mark;
 }
 
-/// Gives each table the key of each packet, 0 where it has none.
+/// Gives each table the key of each packet; 0 if the packet has none.
 .element Spread (flow_id_t in -> five_tuple4_t exact, five_tuple4_t masked, five_tuple4_t ternary, bool valid) {
     .handler {
         flow_id_t flow = read(in);
@@ -34,12 +34,12 @@ struct action_t {
     }
 }
 
-/// Applies to each packet what the tables found for it.
+/// Applies to each packet the actions that the tables found.
 .element Verdict (packet in, bool valid, cuckoo_result_t exact, tcam_result_t masked, tcam_result_t ternary -> packet out) {
     .state {
-        action_t miss;      /// for IPv4 that no rule matches
-        action_t other;     /// for everything that is not IPv4
-        bool is_dropped;    /// this packet
+        action_t miss;      /// for IPv4 packets that match no rule
+        action_t other;     /// for packets that are not IPv4
+        bool is_dropped;    /// the current packet
         ulong passed;
         ulong dropped;
     }

@@ -40,7 +40,7 @@ def firewall() -> Program:
 
 
 class Signals(Decide):
-    """Serves signals when they come."""
+    """Serves signals as they arrive."""
 
     def add(self, call: Call) -> None:
         self._signals.append(SignalCall(call.name, call.arguments))
@@ -61,7 +61,7 @@ class Device:
         assert self.graph.run()
 
     def wrong(self, rules: list[Rule], keys: list[Key]) -> list[Key]:
-        """The keys whose packets are treated as no rule says."""
+        """The keys whose packets do not get the action of a matching rule."""
         model = Model(rules)
         sent = [token for n, key in enumerate(keys) for token in to_flits(self.flit, Packet(frame(key, n)), 0)]
         self.graph.send(0, sent)
@@ -88,7 +88,7 @@ def test_full_tables_treat_every_packet_as_its_rules_say(firewall):
 
 
 def test_rules_come_and_go(firewall):
-    """The rules that stay hold at every moment, however many entries move."""
+    """The remaining rules hold at all times, however many entries move."""
     manager, rules, calls = full(SIZES)
     device, rng, spare = Device(firewall), random.Random(5), list(Filler(SIZES, 9).ternary(20))
     device.call(calls)
@@ -142,7 +142,7 @@ def test_a_rule_is_written_with_prefixes_and_numbers():
 
 
 def test_a_verdict_holds_for_the_whole_packet():
-    """Compiled as C++ and in the interpreter, packets of one flit and of several, and each of the answers that tables can give."""
+    """As C++ and in the interpreter: packets of one flit and of several, and every answer that tables can give."""
     rng = random.Random(6)
     bed = Bench("Verdict", SOURCE.read_text().replace("../../elements", "elements"))
     packets = [rng.randbytes(rng.choice([60, 64, 65, 300])) for _ in range(80)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule-table configuration (AccelSDP): packets are parsed, admitted, looked up in the exact table and in the LPM table,
-// changed and forwarded; what a required table misses leaves for the host as it came. Register windows 1: admission,
-// 2: exact, 3: LPM, 4: header templates. One flit a cycle; nothing in it drops a packet but a rule.
+// The rule-table configuration (AccelSDP): packets are parsed, admitted, looked up in the exact table and in the LPM table, edited
+// and forwarded; packets that miss in a required table go to the host unchanged. Register windows 1: admission, 2: exact, 3: LPM,
+// 4: header templates. One flit per cycle; only a rule drops packets.
 module cfg_rules #(
   parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
   parameter int unsigned LpmEntries6 = sluice_pkg::LPM_ENTRIES6,
@@ -17,7 +17,7 @@ module cfg_rules #(
   output sluice_pkg::flit_t              out_data_o,
   output logic                           out_valid_o,
   input  logic                           out_ready_i,
-  input  sluice_pkg::register_request_t  reg_request_i,      // to the element of the window
+  input  sluice_pkg::register_request_t  reg_request_i,      // to the window's element
   input  logic [3:0]                     reg_request_valid_i, // windows 1 to 4
   output logic [3:0]                     reg_request_ready_o,
   output sluice_pkg::register_response_t [3:0] reg_response_o,
@@ -63,8 +63,8 @@ module cfg_rules #(
     .reg_response_o(reg_response_o[2]), .reg_response_valid_o(reg_response_valid_o[2])
   );
 
-  // A packet waits in the deparser while its record goes through the tables: cycles of that, where nothing is stopped. Of
-  // an OFU: its lookup, 3 of the action RAM, its actions, 2 of its gate.
+  // Cycles that a packet waits in the deparser while its record passes the tables, without stalls. Per OFU: its lookup, 3 for the
+  // action RAM, its actions, 2 for its gate.
   localparam int unsigned OfuCycles    = 3 + sl_action_pkg::ACTION_LATENCY + 2;
   localparam int unsigned ExactCycles  = sl_match_pkg::hash_latency(FIVE_TUPLE4_BITS, ExactEntries4) +
                                          sl_match_pkg::hash_latency(FIVE_TUPLE6_BITS, ExactEntries6) + OfuCycles;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission: sets `eligible` and `required` of each header record from the lane's MAC and what the parser saw (README.md),
-// and keeps the device's own addresses, which the parser opens tunnels by. One record a cycle, latency 1. Nothing in a record can stop it; a wrong register access answers an error.
+// Admission: sets `eligible` and `required` of each header record from the lane's MAC and the parser's results (README.md), and
+// holds the device's own addresses, which tell the parser which tunnels to open. One record per cycle, latency 1. No record can
+// stall it; an invalid register access answers an error.
 module el_admit
   import sluice_pkg::*;
   import sl_packet_pkg::*;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native body of Count (`compiler/native.py`): a counter beside the channel.
+// The native body of Count (`compiler/native.py`): a counter on a pass-through channel.
 module el_count_native #(
   localparam int unsigned FlitBits = sluice_pkg::FLIT_BITS
 ) (

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// An exact table in block RAM: an entry stands at its place in one of the banks (Pagh and Rodler, cuckoo hashing). A lookup reads
-/// all banks at once. Software moves entries: with `get` it sees what stands at a key's place in a bank, with `put` it writes there.
+/// An exact table in block RAM: an entry is stored in its slot in one of the banks (Pagh and Rodler, cuckoo hashing). A lookup
+/// reads all banks at once. Software moves entries: `get` reads a key's slot in a bank, `put` writes it.
 
 import "../hash/five_tuple.sl";
 
@@ -23,13 +23,13 @@ struct cuckoo_result_t { bool hit; uint<32> value; }
         }
         write(out, result);
     }
-    /// What stands at the place of `key` in a bank.
+    /// Returns the entry in the slot of `key` in a bank.
     .signal entry_t get(uint<2> bank, five_tuple4_t key) {
         entry_t found;
         .repeat (b, 0, Banks) { if (bank == b) found = banks[place(key, b)][b]; }
         return found;
     }
-    /// Writes the entry of `key` at its place in a bank, or makes the place empty.
+    /// Writes the entry of `key` to its slot in a bank, or empties the slot.
     .signal void put(uint<2> bank, bool valid, five_tuple4_t key, uint<32> value) {
         entry_t entry = {valid, key, value};
         .repeat (b, 0, Banks) { if (bank == b) banks[place(key, b)][b] = entry; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sends each packet to the output that its `meta.queue` names; one that names none is dropped and counted.
+/// Sends each packet to the output given by `meta.queue`; a packet with a queue out of range is dropped and counted.
 
 .element Demux <N = 2> (packet in -> packet out[N]) {
     .state { uint<4> chosen; ulong dropped; }

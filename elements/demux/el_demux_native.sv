@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native body of Demux (`compiler/native.py`): the output is that of the queue of the packet's first flit.
+// The native body of Demux (`compiler/native.py`): the queue of a packet's first flit selects the output.
 module el_demux_native #(
   parameter int unsigned N = 2,  // outputs, 1 to 16
   localparam int unsigned FlitBits = sluice_pkg::FLIT_BITS
@@ -19,7 +19,7 @@ module el_demux_native #(
 );
   sluice_pkg::flit_t flit;
   logic [3:0]        chosen_q, chosen;
-  logic [15:0]       room;  // outputs that are not there always have some
+  logic [15:0]       room;  // nonexistent outputs always have room
   logic              move;
   logic [63:0]       dropped_q;
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deparser: puts each packet together with its record again, decides what becomes of it, writes the edits into it, removes
-// the headers of the tunnel it came in and puts a header template in front (README.md). One flit a cycle of the busier
-// side. Packets wait here for their records: PacketFlits must cover the time that records take through the tables. A
-// packet whose record never comes stops the element, and a record without a packet waits; nothing else does.
+// Deparser: joins each packet with its record, decides its fate, writes the edits, removes the headers of an opened tunnel and
+// prepends a header template (README.md). One flit per cycle on the busier side. Packets wait here for their records: PacketFlits
+// must cover the latency of the tables. A packet whose record never comes stalls the element, and a record without a packet waits;
+// nothing else stalls it.
 module el_deparse
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 #(
-  parameter int unsigned PacketFlits = 256  // flits that wait for their record, 16 or more; block RAM
+  parameter int unsigned PacketFlits = 256  // flits that wait for their record, at least 16; block RAM
 ) (
   input  logic           clk_i,
   input  logic           rst_i,        // synchronous, active high
   input  flit_t          in_data_i,    // packets
   input  logic           in_valid_i,
   output logic           in_ready_o,   // registered
-  input  phv_record_t    phv_data_i,   // one record a packet, in the order of the packets
+  input  phv_record_t    phv_data_i,   // one record per packet, in packet order
   input  logic           phv_valid_i,
   output logic           phv_ready_o,  // registered
   output flit_t          out_data_o,
@@ -25,7 +25,7 @@ module el_deparse
   output logic               reg_request_ready_o,
   output register_response_t reg_response_o,
   output logic               reg_response_valid_o,
-  output deparse_event_t event_o       // one-cycle pulses, one packet a cycle at most
+  output deparse_event_t event_o       // one-cycle pulses, at most one packet per cycle
 );
   localparam int unsigned CountBits = $clog2(PacketFlits + 1);
 
@@ -59,7 +59,7 @@ module el_deparse
   aligned_t aligned, write_in;
   logic     aligned_valid, aligned_ready, write_in_valid, write_out_valid, written_valid, written_ready;
   written_t write_out, written;
-  logic     template_valid;  // a template is stored: no flit goes on in this cycle
+  logic     template_valid;  // a template is stored: no flit advances in this cycle
 
   sl_deparse_align u_align (
     .clk_i, .rst_i,
@@ -81,7 +81,7 @@ module el_deparse
     .valid_o(write_out_valid), .out_o(write_out)
   );
 
-  // A header is made beside the first flit of its packet. The gate lets in no more flits than there are places here.
+  // A header is built alongside its packet's first flit. The gate admits no more flits than there are slots here.
   localparam int unsigned Headers = 16;
 
   template_t     template_data;

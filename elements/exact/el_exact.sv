@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact rule table: finds the rule of a packet's 5-tuple and runs its actions on the record; see README.md. A record without
-// a rule, not eligible, of a fragment or not of IP passes untouched. Never stops the stream but for `out`.
+// Exact rule table: finds the rule of a packet's 5-tuple and runs its actions on the record; see README.md. A record without a
+// rule, not eligible, of a fragment or not IP passes unchanged. Only `out` can stall the stream.
 module el_exact
   import sluice_pkg::*;
 #(
@@ -50,7 +50,7 @@ module el_exact
     .op_status_i(op_status), .table_ready_i(table_ready), .table_used_i(table_used), .counters_o(unused_counters)
   );
 
-  // A fragment has no key: only the first has ports, and a rule must treat all of a packet alike.
+  // Fragments have no key: only the first has ports, and a rule must treat all fragments of a packet alike.
   five_tuple4_t key4;
   five_tuple6_t key6;
   logic         has_key;
@@ -76,7 +76,7 @@ module el_exact
       .op_done_o(op_done[1]), .op_status_o(op_status[1]), .ready_o(table_ready[1]), .used_o(table_used[1])
     );
   end else begin : gen_no_table6
-    // The frame refuses instructions for a table without entries; none comes here.
+    // The frame rejects instructions for a table without entries; none arrives here.
     assign {table_valid[1], table_hit[1], table_id[1]} = '0;
     assign {op_ready[1], op_commit[1], op_done[1], table_used[1]} = '0;
     assign op_status[1]   = STATUS_EINVAL;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The IPv4 five-tuple of each packet, one token a packet: behind up to two VLAN tags, ports of TCP, UDP and SCTP.
+/// The IPv4 five-tuple of each packet, one token per packet: after up to two VLAN tags, with ports of TCP, UDP and SCTP.
 
 struct flow_id_t {
     bool           valid;   /// a whole IPv4 header
-    five_tuple4_t  tuple;   /// ports 0 where there are none, and in later fragments; all 0 where not valid
+    five_tuple4_t  tuple;   /// ports 0 if absent, and in later fragments; all 0 if not valid
 }
 
-/// What TCP, UDP and SCTP begin with.
+/// The start of TCP, UDP and SCTP headers.
 header ports_t {
     uint<16> source;
     uint<16> destination;

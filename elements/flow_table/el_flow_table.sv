@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Flow table, the table behind rte_flow: finds the rule of the highest priority that matches a packet's whole key, and runs its
-// actions on the record; see README.md. It admits packets itself: `eligible` of every record says whether the packet has a key,
-// and one without (a parser fault, the inside of a tunnel, 802.2 SNAP) matches nothing. Never stops the stream but for `out`.
+// Flow table, the table behind rte_flow: finds the highest-priority rule that matches a packet's whole key, and runs its actions on
+// the record; see README.md. It admits packets itself: `eligible` of every record says whether the packet has a key; a packet
+// without one (a parser fault, the inside of a tunnel, 802.2 SNAP) matches nothing. Only `out` can stall the stream.
 module el_flow_table
   import sluice_pkg::*;
 #(
   parameter int unsigned Groups         = 16,    // mask groups, 1 to 256
-  parameter int unsigned GroupEntries   = 4096,  // slots of a group, a multiple of 4 from 8 on; Groups times it up to 65536
-  parameter int unsigned TernaryEntries = 256,   // rules of the TCAM, a multiple of 4 from 8 on
+  parameter int unsigned GroupEntries   = 4096,  // slots per group, a multiple of 4, at least 8; times Groups at most 65536
+  parameter int unsigned TernaryEntries = 256,   // rules of the TCAM, a multiple of 4, at least 8
   parameter int unsigned EditEntries    = 256,   // entries of the edit-data table, a power of two from 2 to 65536
   parameter bit          Push           = 1'b1   // 1: counters are pushed into host memory
 ) (
@@ -16,7 +16,7 @@ module el_flow_table
   input  phv_record_t        in_data_i,
   input  logic               in_valid_i,
   output logic               in_ready_o,
-  input  link_info_t         link_data_i,          // a word a record, in the same order
+  input  link_info_t         link_data_i,          // one word per record, in the same order
   input  logic               link_valid_i,
   output logic               link_ready_o,
   output phv_record_t        out_data_o,
@@ -28,12 +28,12 @@ module el_flow_table
   output register_response_t reg_response_o,
   output logic               reg_response_valid_o,
   input  logic [31:0]        tick_i,               // microseconds
-  output rule_push_t         push_data_o,          // counters for host memory; it stops no packet
+  output rule_push_t         push_data_o,          // counters for host memory; never stalls packets
   output logic               push_valid_o,
   input  logic               push_ready_i
 );
   localparam int unsigned Latency     = sl_flow_pkg::flow_latency(FLOW_KEY_BITS, Groups, GroupEntries, TernaryEntries);
-  // Rules of both tables in one index, as in sl_ofu: those of the TCAM from a multiple of their power of two on.
+  // Rules of both tables share one index, as in sl_ofu: the TCAM's start at a multiple of their power of two.
   localparam int unsigned Span1       = 2 ** $clog2(TernaryEntries);
   localparam int unsigned First1      = (Groups * GroupEntries + Span1 - 1) / Span1 * Span1;
   localparam int unsigned Rules       = First1 + TernaryEntries;
@@ -67,7 +67,7 @@ module el_flow_table
   logic [FlowBits-1:0]    flow;
   logic [RuleBits-1:0]    set_rule;
 
-  // A record and its link word go in together; the key is made where both are.
+  // A record and its link word enter together; the key is built from both.
   sl_flow_key u_key (.record_i(in_data_i), .link_i(link_data_i), .key_o(key), .usable_o(usable));
 
   always_comb begin
@@ -129,7 +129,7 @@ module el_flow_table
     assign unused_push  = &{1'b0, push_on, push_period, push_ready_i, counters};
   end
 
-  // The order fence: every record passes it with its result, also one without a key.
+  // The order fence: every record passes it with its result, even without a key.
   function automatic logic is_to_host(action_set_t actions);
     is_to_host = 1'b0;
     for (int unsigned n = 0; n < ACTION_SLOTS; n++) begin

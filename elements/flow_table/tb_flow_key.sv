@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test bench: the way of a packet to its flow key, as in a pipeline. sl_flow_link, el_parse, and sl_flow_key where a record and
-// its link word meet. On channel `key`: {the record is usable, its key}.
+// Test bench: the path of a packet to its flow key, as in a pipeline: sl_flow_link, el_parse, and sl_flow_key where a record and
+// its link word meet. On channel `key`: {the key is usable, the key}.
 module tb_flow_key
   import sluice_pkg::*;
 (

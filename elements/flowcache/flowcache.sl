@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A cache of flows, set-associative with four ways; the least recently used entry of a set makes place. A request that misses learns
-/// the way that it may fill, and its reply must come back as a request with `fill`, when the value is known. So a way is chosen where
-/// the order of use is read, and entries are written without having been read.
+/// A cache of flows, set-associative with four ways; the least recently used entry of a set is replaced. The reply to a miss says
+/// which way to fill; send it back as a request with `fill` when the value is known. So the way is chosen when the order of use is
+/// read, and entries are written without being read.
 
 import "../hash/five_tuple.sl";
 
 struct cache_request_t {
-    bool           fill;    /// write key and value into `way`; else look up
+    bool           fill;    /// write key and value into `way`; otherwise look up
     uint<2>        way;
     five_tuple4_t  key;
     uint<32>       value;
 }
 struct cache_reply_t {
     bool           hit;
-    uint<2>        way;     /// where it is, or which one to fill
+    uint<2>        way;     /// the way that holds the entry, or the way to fill
     five_tuple4_t  key;
     uint<32>       value;
 }
@@ -22,15 +22,15 @@ struct cache_reply_t {
     constexpr uint SETS = Entries / 4;
     .state {
         struct entry_t { bool valid; five_tuple4_t key; uint<32> value; } ways[SETS][4];
-        /// Ways by their last use, the latest first; each exclusive-ored with its place, so that 0 is an order.
+        /// Ways by last use, latest first; each XORed with its position, so that 0 is a valid order.
         struct order_t { uint<2> first; uint<2> second; uint<2> third; uint<2> fourth; } order[SETS];
     }
 
     uint<clog2(SETS)> set_of(five_tuple4_t key) { return five_tuple_hash(key, 0); }
-    /// Moves a way to the front of an order; of a miss, the last.
+    /// Moves a way to the front of an order; on a miss, the last one.
     order_t used(order_t old, bool miss, uint<2> way) {
         uint<3> wanted = way;
-        if (miss) wanted = 4;   // none: 4 is no way, whatever it is exclusive-ored with
+        if (miss) wanted = 4;   // none: 4 is no way, whatever it is XORed with
         bool is_0 = wanted == old.first;
         bool is_1 = (wanted ^ 1) == old.second;
         bool is_3 = miss || old.fourth == (way ^ 3);
@@ -67,7 +67,7 @@ struct cache_reply_t {
             write(out, reply);
         }
     }
-    /// Makes an entry's place empty.
+    /// Empties the slot of an entry.
     .signal void invalidate(uint<2> way, five_tuple4_t key) {
         entry_t empty;
         .repeat (w, 0, 4) { if (way == w) ways[set_of(key)][w] = empty; }

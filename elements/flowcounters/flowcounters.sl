@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Counts packets and bytes of each flow, the flow being `meta.mark`; one whose mark is beyond the entries is not counted.
+/// Counts packets and bytes per flow; the flow is `meta.mark`. Packets whose mark is out of range are not counted.
 
 .element FlowCounters <Entries = 4096> (packet in -> packet out) {
     .state { uint<48> packets[Entries]; uint<48> bytes[Entries]; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A hash of an IP address (IPv4: in the low 32 bits). `secret` keeps others from finding addresses that meet.
+/// A hash of an IP address (IPv4: in the low 32 bits). `secret` prevents others from finding addresses that collide.
 
 import "five_tuple.sl";
 

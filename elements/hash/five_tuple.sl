@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A hash of a five-tuple from sums, rotations and exclusive ors alone, which need no multiplier: Jenkins' lookup3, its final mixing.
+/// A hash of a five-tuple from sums, rotations and XORs only, without a multiplier: the final mixing of Jenkins' lookup3.
 
 uint rotated(uint a, uint bits) { return a << bits | a >> (32 - bits); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A table of masked rules: every group has one mask and a hash table of its own; the highest priority of all groups wins.
-/// Software puts the rules of one mask into one group, and those whose places meet into several groups of the same mask.
+/// A table of masked rules: every group has one mask and its own hash table; the highest priority of all groups wins. Software puts
+/// the rules of one mask into one group, and rules that collide into several groups with the same mask.
 
 import "../hash/five_tuple.sl";
 
@@ -29,13 +29,13 @@ struct tcam_result_t { bool hit; uint<16> priority; uint<32> value; }
         write(out, best);
     }
     .signal void set_mask(uint<clog2(Groups)> group, five_tuple4_t mask) { masks[group] = (uint<104>) mask; }
-    /// What stands at the place of `key` in a group.
+    /// Returns the entry in the slot of `key` in a group.
     .signal entry_t get(uint<clog2(Groups)> group, five_tuple4_t key) {
         entry_t found;
         .repeat (g, 0, Groups) { if (group == g) found = groups[place((uint<104>) key & masks[g])][g]; }
         return found;
     }
-    /// Writes an entry at its place in a group, or makes the place empty.
+    /// Writes an entry to its slot in a group, or empties the slot.
     .signal void put(uint<clog2(Groups)> group, bool valid, five_tuple4_t key, uint<16> priority, uint<32> value) {
         .repeat (g, 0, Groups) {
             if (group == g) {

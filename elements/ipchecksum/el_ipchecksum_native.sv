@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native body of IPChecksum (`compiler/native.py`): six stages that move together. Where the header stands; its words; their sum in
-// three steps; what becomes of the packet. A signal goes through the stages as a flit does, so that it sees what came before it.
+// The native body of IPChecksum (`compiler/native.py`): six stages that move together. Locate the header; select its words; sum
+// them in three steps; decide. A signal passes through the stages like a flit, so that it sees the effect of all earlier flits.
 module el_ipchecksum_native #(
-  parameter bit Update = 1'b0,  // write the right checksum instead of dropping
+  parameter bit Update = 1'b0,  // write the correct checksum instead of dropping
   localparam int unsigned FlitBits = sluice_pkg::FLIT_BITS
 ) (
   input  logic                clk_i,
@@ -22,7 +22,7 @@ module el_ipchecksum_native #(
   import sluice_pkg::*;
 
   localparam int unsigned Stages = 6;
-  localparam int unsigned Words  = 25;  // of a header that lies within a flit, behind no tag
+  localparam int unsigned Words  = 25;  // largest header within one flit, without a tag
   localparam int unsigned Thirds = 9;
 
   flit_t [Stages-1:0]        flit_q;
@@ -35,14 +35,14 @@ module el_ipchecksum_native #(
   logic  [Thirds-1:0][17:0]  thirds_q;
   logic  [2:0][19:0]         ninths_q;
   logic  [20:0]              sum_q;
-  logic  [3:0][1:0]          place_q;     // tags of stages 1 to 4
+  logic  [3:0][1:0]          place_q;     // tags in stages 1 to 4
   logic  [63:0]              checked_q, wrong_q, skipped_q;
   logic                      dropping_q;
 
   assign in_ready_o    = room && !signal_valid_i;
   assign signal_take_o = room && signal_valid_i;
 
-  // Where the header stands
+  // Offset of the header
   flit_t       first;
   logic [15:0] outer, behind, inner;  // EtherTypes
   logic        has_tag, has_two;
@@ -58,7 +58,7 @@ module el_ipchecksum_native #(
   assign has_tag = outer == ETHERTYPE_VLAN || outer == ETHERTYPE_QINQ;
   assign has_two = has_tag && behind == ETHERTYPE_VLAN;
 
-  // Its words; those that are not of it are 0
+  // Its words; words outside of it are 0
   logic [Words*16-1:0] header;
   logic [3:0]          version, ihl;
   logic [6:0]          header_end, size;
@@ -77,7 +77,7 @@ module el_ipchecksum_native #(
     end
   end
 
-  // The last stage: what becomes of it
+  // The last stage: the decision
   logic [16:0] once;
   logic [15:0] right, given;
   logic        is_wrong, drops, last_moves;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The IPv4 header checksum (RFC 791), behind up to two VLAN tags. `IPChecksum` drops packets whose checksum is wrong,
-/// `IPChecksum<Update = 1>` writes the right one. A header that does not lie within the packet's first flit passes as it is, counted.
+/// The IPv4 header checksum (RFC 791), after up to two VLAN tags. `IPChecksum` drops packets with a wrong checksum,
+/// `IPChecksum<Update = 1>` writes the correct one. A packet whose header does not fit in its first flit passes unchanged and is
+/// counted.
 
 .element IPChecksum <Update = 0> (packet in -> packet out) {
     .state { bool dropping; ulong checked; ulong wrong; ulong skipped; }

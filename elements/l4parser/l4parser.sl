@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Finds the headers of each packet: Ethernet, up to two VLAN tags, IPv4 with options or IPv6, TCP or UDP. One token a packet.
+/// Finds the headers of each packet: Ethernet, up to two VLAN tags, IPv4 with options or IPv6, TCP or UDP. One token per packet.
 
-/// What a packet has; 0 where it has none. Offsets in bytes.
+/// The headers of a packet; fields of absent headers are 0. Offsets in bytes.
 struct headers_t {
     bool      is_ipv4;      /// a whole IPv4 header
     bool      is_ipv6;
     bool      has_ports;    /// whole TCP or UDP header, not of a later fragment
-    bool      truncated;    /// a header ends behind the end of the first flit
+    bool      truncated;    /// a header ends after the end of the first flit
     uint<12>  vlan_id;      /// of the outer tag
-    uint<16>  ethertype;    /// behind the tags
+    uint<16>  ethertype;    /// after the tags
     uint<7>   l3_offset;
     uint<7>   l4_offset;
     uint<8>   protocol;

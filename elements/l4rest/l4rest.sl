@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Completes what an L4Parser found in a packet of TCP or UDP over IPv6 whose header ends in the second flit, as that of TCP always
-/// does. All other headers pass as they are. A packet's headers leave with its first flit or, so completed, with its second.
+/// Completes the result of an L4Parser for TCP or UDP over IPv6 when the header ends in the second flit, as a TCP header always
+/// does. All other headers pass unchanged. A packet's headers leave with its first flit or, if completed, with its second.
 
 import "../l4parser/l4parser.sl";
 
 .element L4Rest (packet in, headers_t headers -> packet out, headers_t whole) {
-    constexpr uint FIRST = bytes(ethernet_t) + bytes(ipv6_t);   /// where the header begins without VLAN tags
-    constexpr uint TAIL = DATA_BYTES - FIRST;                   /// bytes of the first flit from there on
+    constexpr uint FIRST = bytes(ethernet_t) + bytes(ipv6_t);   /// start of the transport header without VLAN tags
+    constexpr uint TAIL = DATA_BYTES - FIRST;                   /// bytes of the first flit from FIRST on
     .state {
         bool is_waiting;    /// for the second flit
         headers_t found;
@@ -34,7 +34,7 @@ import "../l4parser/l4parser.sl";
                 .repeat (tags, 0, 3) {
                     if (h.l4_offset == FIRST + 4 * tags) {
                         tcp_t *tcp = (tcp_t *) (&y.data + 4 * tags);
-                        h.source_port = tcp->source_port;           // UDP begins as TCP does
+                        h.source_port = tcp->source_port;           // UDP has the same fields at the start
                         h.destination_port = tcp->destination_port;
                         if (is_tcp) {
                             h.sequence_number = tcp->sequence_number;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LPM rule table: finds the rule with the longest prefix of a packet's destination address and runs its actions on the
-// record; see README.md. A record without a rule, not eligible or not of IP passes untouched. Never stops the stream but
-// for `out`.
+// LPM rule table: finds the rule with the longest prefix of a packet's destination address and runs its actions on the record; see
+// README.md. A record without a rule, not eligible or not IP passes unchanged. Only `out` can stall the stream.
 module el_lpm
   import sluice_pkg::*;
 #(
-  parameter int unsigned Entries4    = LPM_ENTRIES4,   // rules and rule ids for IPv4, a multiple of 4 from 8 on
+  parameter int unsigned Entries4    = LPM_ENTRIES4,   // rules and rule ids for IPv4, a multiple of 4, at least 8
   parameter int unsigned Entries6    = LPM_ENTRIES6,   // the same for IPv6; 0: no table, IPv6 never matches
   parameter bit          BlockRam    = 1'b0,           // match in block RAM: fewer LUTs, slower writes
   parameter int unsigned EditEntries = 256             // entries of the edit-data table, a power of two from 2 to 65536
@@ -54,7 +53,7 @@ module el_lpm
     .op_status_i(op_status), .table_ready_i(table_ready), .table_used_i(table_used), .counters_o(unused_counters)
   );
 
-  // The IP version chooses the table. Records that are not eligible are looked up for nothing.
+  // The IP version selects the table. Records that are not eligible are looked up and the result is ignored.
   assign key_valid = {lookup_valid && record.info.l3_kind == L3_IPV6, lookup_valid && record.info.l3_kind == L3_IPV4};
 
   sl_lpm_table #(.KeyBits(Bits4), .Entries(Entries4), .BlockRam(BlockRam)) u_table4 (
@@ -72,7 +71,7 @@ module el_lpm
       .op_done_o(op_done[1]), .op_status_o(op_status[1]), .ready_o(table_ready[1]), .used_o(table_used[1])
     );
   end else begin : gen_no_table6
-    // The frame refuses instructions for a table without entries; none comes here.
+    // The frame rejects instructions for a table without entries; none arrives here.
     assign {table_valid[1], table_hit[1], table_id[1]} = '0;
     assign {op_ready[1], op_commit[1], op_done[1], table_used[1]} = '0;
     assign op_status[1]   = STATUS_EINVAL;

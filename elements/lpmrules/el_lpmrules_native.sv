@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native body of LpmRules (`compiler/native.py`): its table as a stream, which never stops.
+// The native body of LpmRules (`compiler/native.py`): its table as a stream that an update never stalls.
 module el_lpmrules_native #(
-  parameter int unsigned K       = 32,   // bits of a key
-  parameter int unsigned V       = 32,   // bits of a value
+  parameter int unsigned K       = 32,   // bits per key
+  parameter int unsigned V       = 32,   // bits per value
   parameter int unsigned Entries = 512,  // rules
   localparam int unsigned ArgumentBits = K + 16 + V
 ) (

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Longest prefix match as a search tree: software turns prefixes into ranges of addresses and sorts these; a lookup walks from the root to
-/// one of 2^Levels ranges. Every level is a memory of its own, so that a lookup begins every cycle. `starts_L` has for each node of level L
-/// the first address of its upper half. Software writes one tree while the other is searched; `use` switches. At most 14 levels.
+/// Longest prefix match as a search tree: software converts prefixes into sorted address ranges; a lookup walks from the root to
+/// one of 2^Levels ranges. Every level has its own memory, so that a lookup can start every cycle. `starts_L` holds for each node
+/// of level L the first address of its upper half. Software writes one tree while lookups use the other; `use` switches. At most 14
+/// levels.
 
 struct lpm_result_t { bool hit; uint<32> value; }
 
 .element LPMTree <Levels = 14> (uint<32> in -> lpm_result_t out) {
     .state {
-        bool tree;  /// which of the two is searched
+        bool tree;  /// tree that lookups use
         lpm_result_t values[2 << Levels];
         uint<32> starts_0[Levels > 0 ? 2 : 1];
         uint<32> starts_1[Levels > 1 ? 4 : 1];
@@ -25,7 +26,7 @@ struct lpm_result_t { bool hit; uint<32> value; }
         uint<32> starts_13[Levels > 13 ? 16384 : 1];
     }
     uint<15> below(uint<15> node, uint<32> address, uint<32> start) { return node << 1 | (address >= start); }
-    /// Where a node of a level stands: the second tree behind the first.
+    /// Index of a node in its level: the second tree follows the first.
     uint<16> place(uint<15> node, bool which, uint level) { return (uint<16>) which << level | node; }
 
     .handler {

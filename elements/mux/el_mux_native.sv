@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native body of Mux (`compiler/native.py`): the next input in turn that has a token; of packets, the same one to their end.
+// The native body of Mux (`compiler/native.py`): round robin over inputs with a token; a packet keeps its input to its end.
 module el_mux_native #(
-  parameter int unsigned T         = 32,    // bits of a token
+  parameter int unsigned T         = 32,    // bits per token
   parameter bit          TIsPacket = 1'b0,
   parameter int unsigned N         = 2,     // inputs
   localparam int unsigned Bits     = N > 1 ? $clog2(N) : 1
@@ -15,7 +15,7 @@ module el_mux_native #(
   output logic           out_valid_o,
   input  logic           out_ready_i
 );
-  logic [Bits-1:0]     last_q, choice;  // the input that was taken last
+  logic [Bits-1:0]     last_q, choice;  // the last input taken
   logic                locked_q, any, ends;
   logic [N-1:0][T-1:0] tokens;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Joins its inputs, in turn where several have a token; a packet is not interrupted.
+/// Merges its inputs, round robin if several have a token; packets are not interleaved.
 
 .element Mux <T = packet, N = 2> (T in[N] -> T out) {
     .handler { write(out, select(in)); }

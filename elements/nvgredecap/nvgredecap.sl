@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Takes packets out of NVGRE (RFC 7637) over IPv4 without options; `meta.mark` becomes the virtual subnet. What is no NVGRE passes as it
-/// is, and a packet with nothing inside is dropped and counted. A flit leaves when the next has come; the last may take a cycle of its own.
+/// Decapsulates packets from NVGRE (RFC 7637) over IPv4 without options; `meta.mark` becomes the virtual subnet. Other packets pass
+/// unchanged; a packet with nothing inside is dropped and counted. A flit leaves once the next one has come; the last may take one
+/// more cycle.
 
-/// Ethernet, IPv4 and NVGRE headers, with the fields that tell as few numbers.
+/// Ethernet, IPv4 and NVGRE headers, grouped into fields that need few comparisons.
 header nvgre_packet_t {
     uint<96>  addresses;
     uint<24>  ipv4;         /// EtherType, version, header size: 0x080045
@@ -19,13 +20,13 @@ header nvgre_packet_t {
 
 .element NVGREDecap (packet in -> packet out) {
     constexpr uint REMOVED = 42;
-    constexpr uint KEPT = DATA_BYTES - REMOVED; /// bytes that a flit gives to the one before
+    constexpr uint KEPT = DATA_BYTES - REMOVED; /// bytes that a flit contributes to the previous one
     .state {
-        uint<8 * KEPT> rest;            /// the end of the flit before
-        /// Which fields of the packet's first flit are those of NVGRE; whether all are is left to the next flit's cycle.
+        uint<8 * KEPT> rest;            /// the end of the previous flit
+        /// Which fields of the packet's first flit match NVGRE; the next flit's cycle combines them.
         struct matches_t { bool ipv4; bool whole; bool protocol; bool gre; } is;
-        bool has_more;                  /// the packet ends with `rest` alone
-        bool is_first;                  /// no flit of it has left
+        bool has_more;                  /// the packet ends with only `rest`
+        bool is_first;                  /// no flit of the packet has left
         uint<clog2(DATA_BYTES)> empty;
         uint<1> error;
         meta_t meta;

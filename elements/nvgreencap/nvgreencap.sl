@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Puts each packet into NVGRE (RFC 7637) over IPv4: 42 bytes in front, from the tunnel that `meta.mark` names. A packet without a
-/// tunnel or of unknown length is dropped and counted. A packet may become a flit longer, which takes a cycle of its own.
+/// Encapsulates each packet in NVGRE (RFC 7637) over IPv4: prepends 42 bytes from the tunnel given by `meta.mark`. A packet without
+/// a tunnel or of unknown length is dropped and counted. A packet may grow by one flit, which takes one more cycle.
 
 header nvgre_packet_t {
     ethernet_t  ethernet;
@@ -10,15 +10,15 @@ header nvgre_packet_t {
 
 .element NVGREEncap <Tunnels = 256> (packet in -> packet out) {
     constexpr uint ADDED = 42;
-    constexpr uint ROOM = DATA_BYTES - ADDED;   /// bytes of a flit that still stand in the flit of the same number
+    constexpr uint ROOM = DATA_BYTES - ADDED;   /// bytes of a flit that fit in the output flit with the same number
     .state {
         struct tunnel_t { bool valid; uint<48> mac; uint<32> ip; uint<24> subnet; } tunnels[Tunnels];
         uint<48> own_mac;
         uint<32> own_ip;
-        uint<8 * ADDED> rest;           /// the end of the flit before
-        bool has_more;                  /// the packet ends with `rest` alone
+        uint<8 * ADDED> rest;           /// the end of the previous flit
+        bool has_more;                  /// the packet ends with only `rest`
         bool dropping;
-        uint<clog2(DATA_BYTES)> empty;  /// of that flit
+        uint<clog2(DATA_BYTES)> empty;  /// of the flit with `rest`
         uint<1> error;
         ulong dropped;
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Staged parser: the packet goes through unchanged, one record of its headers leaves beside it (README.md says exactly
-// what is read): the inner ones where it is a tunnel to the device itself. One flit and one record a cycle; a record
-// leaves PARSE_LATENCY + 4 cycles after the last flit of its window. A malformed packet gives a record with a fault,
-// never a stop. A receiver must take the first WINDOW_FLITS flits of a packet before it waits for the packet's record; a
-// stopped `phv` stops `in` when the credits are used up.
+// Staged parser: the packet passes unchanged, and one record of its headers leaves beside it (README.md defines exactly what is
+// read): the inner headers if it is a tunnel to the device itself. One flit and one record per cycle; a record leaves PARSE_LATENCY
+// + 4 cycles after the last flit of its window. A malformed packet yields a record with a fault, never a stall. A receiver must
+// take the first WINDOW_FLITS flits of a packet before it waits for the packet's record; a stalled `phv` stalls `in` when the
+// credits are used up.
 module el_parse
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -17,7 +17,7 @@ module el_parse
   output flit_t          out_data_o,   // the same packets
   output logic           out_valid_o,
   input  logic           out_ready_i,
-  output phv_record_t    phv_data_o,   // one record a packet, in order
+  output phv_record_t    phv_data_o,   // one record per packet, in order
   output logic           phv_valid_o,
   input  logic           phv_ready_i
 );
@@ -47,7 +47,7 @@ module el_parse
   logic [15:0]  open_length;
   tunnel_t      open_tunnel, tunnel;
   phv_record_t  outer, record;
-  /* verilator lint_off UNUSEDSIGNAL */  // the record is what is left at the end of a row
+  /* verilator lint_off UNUSEDSIGNAL */  // only the record remains at the end of a row
   parse_state_t tunnel_state, inner;
   /* verilator lint_on UNUSEDSIGNAL */
 
@@ -67,7 +67,7 @@ module el_parse
     .valid_o(outer_valid), .window_o(tunnel_window), .state_o(tunnel_state)
   );
 
-  // The outer record waits beside. A packet that opens nothing leaves the second row as it is.
+  // The outer record is delayed in parallel. A packet without an opened tunnel leaves the second row with its outer record.
   sl_delay #(.Width(PHV_RECORD_BITS), .Cycles(TUNNEL_LATENCY + STACK_LATENCY)) u_beside (
     .clk_i, .rst_i, .valid_i(outer_valid), .data_i(tunnel_state.record), .valid_o(record_valid), .data_o(outer)
   );

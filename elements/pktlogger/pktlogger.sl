@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Takes packets and counts them; on the host its input is written to a capture.
+/// Consumes and counts packets; on the host its input is written to a capture.
 
 .element PktLogger (packet in ->) {
     .state { ulong packets; }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Quality of service of one port: packets wait in queues (`meta.queue`) and leave by strict priority and deficit round robin
-// (README.md). Off, the state after reset, packets pass as if it were not there. On, what takes them must press back when it
-// is full (`active_o`): then a slow port fills the queues, and the full queue drops its own packets alone. A wrong
-// register access answers an error.
+// (README.md). When off (the state after reset), packets bypass it. When on, the receiver must apply back-pressure when it is full
+// (`active_o`): then a slow port fills the queues, and only the full queue drops its own packets. An invalid register access
+// answers an error.
 module el_qos
   import sluice_pkg::*;
 #(
-  parameter int unsigned Flits = 16384 / DATA_BYTES,  // of each queue; a power of two, more than the largest packet
+  parameter int unsigned Flits = 16384 / DATA_BYTES,  // per queue; a power of two, more than the largest packet
   localparam int unsigned Queues = QOS_REGISTERS_QUANTUM_COUNT
 ) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high
-  input  logic               lossless_i,           // 1: a full queue presses back instead of dropping
+  input  logic               lossless_i,           // 1: a full queue applies back-pressure instead of dropping
   input  flit_t              in_data_i,
   input  logic               in_valid_i,
   output logic               in_ready_o,           // off: combinational from out_ready_i; on: from in_data_i
@@ -25,9 +25,9 @@ module el_qos
   output logic               reg_request_ready_o,
   output register_response_t reg_response_o,
   output logic               reg_response_valid_o, // the cycle after the request
-  output logic               active_o,             // packets come out of the queues
-  output logic               empty_o,              // nothing stored, in part or whole
-  output logic               drop_o                // pulse: a packet found no room
+  output logic               active_o,             // packets pass through the queues
+  output logic               empty_o,              // nothing stored, not even part of a packet
+  output logic               drop_o                // pulse: dropped a packet, no room
 );
   localparam int unsigned QueueBits = $clog2(Queues);
 
@@ -39,7 +39,8 @@ module el_qos
   flit_t                   queued_data;
   logic                    queued_valid, queues_ready;
 
-  // A packet keeps the way it was first offered. Off again, packets take the queues until these are empty: none overtakes.
+  // A packet keeps the path that it was first offered. After switching off, packets use the queues until they are empty: none
+  // overtakes.
   assign active_o    = chosen_q ? active_q : enabled_q || !empty_o;
   assign in_ready_o  = active_o ? queues_ready : out_ready_i;
   assign out_data_o  = active_o ? queued_data : in_data_i;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A token bucket for each flow, the flow being `meta.mark`. In the form of virtual scheduling (ATM Forum TM 4.1, GCRA): `ready` is the
-/// time at which the bucket is full again, so that refilling needs neither a multiplication nor a minimum in the update of the state.
+/// A token bucket per flow; the flow is `meta.mark`. Uses virtual scheduling (ATM Forum TM 4.1, GCRA): `ready` is the time when the
+/// bucket is full again, so that refilling needs neither a multiplication nor a minimum in the state update.
 
 .element RateLimiter <Flows = 16384> (packet in -> packet out) {
     .state {
-        uint<24> byte_time[Flows];  /// time that a byte takes at the flow's rate, in 2^-12 cycles; 0: no limit
+        uint<24> byte_time[Flows];  /// time per byte at the flow's rate, in 2^-12 cycles; 0: no limit
         uint<44> burst[Flows];      /// how far `ready` may be ahead, in 2^-12 cycles: burst bytes * byte_time
         uint<64> ready[Flows];      /// in 2^-12 cycles of `meta.timestamp`
         bool dropping;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends each packet to every port of its egress mask (multicast), one flit a cycle, without storing it: a flit moves on when
-// each port of the mask has taken it. A port that stops therefore stops the others' copies; ports that must not (the lanes
-// in live runs) have a FIFO behind them that drops instead of stopping. A packet with an empty mask vanishes.
+// Sends each packet to every port of its egress mask (multicast), one flit per cycle, without storing it: a flit advances once each
+// port of the mask has taken it. So a stalled port stalls the other copies; where that must not happen (the lanes in live runs), a
+// FIFO after the port drops instead of stalling. A packet with an empty mask is dropped.
 module el_replicate #(
   parameter int unsigned Ports = 4  // 1 to 8; port n is bit n of the mask
 ) (
@@ -10,7 +10,7 @@ module el_replicate #(
   input  sluice_pkg::flit_t in_data_i,
   input  logic              in_valid_i,
   output logic              in_ready_o,
-  output sluice_pkg::flit_t out_data_o,   // the same for all ports
+  output sluice_pkg::flit_t out_data_o,   // same for all ports
   output logic [Ports-1:0]  out_valid_o,
   input  logic [Ports-1:0]  out_ready_i
 );

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Counts the TCP packets of each flow that are behind the one before (Algorithm 1 of the AccelSDP paper). The flow is `meta.mark`;
-/// the sequence number is the one in the first flit, behind up to 5 words of IPv4 options.
+/// Counts the TCP packets of each flow whose sequence number is lower than the previous one (Algorithm 1 of the AccelSDP paper).
+/// The flow is `meta.mark`; the sequence number must be in the first flit, after up to 5 words of IPv4 options.
 
 .element Retransmissions <Entries = 4096> (packet in -> packet out) {
     .state { struct flow_t { uint sequence; uint number; } flows[Entries]; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Deals packets to its outputs in turn.
+/// Distributes packets over its outputs, round robin.
 
 .element RoundRobin <N = 2> (packet in -> packet out[N]) {
     .state { uchar turn; }

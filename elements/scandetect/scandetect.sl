@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Finds sources that scan: that ask for connections at many addresses, or at many ports, within a window of time. A probe is a TCP
-/// segment without ACK and RST (SYN, NULL, FIN, XMAS scans) and, after `set_udp`, a UDP packet. Each source has two maps of 64 bits, one
-/// bit for each hash of a destination address, one for each of a destination port. A probe of a source that has more bits set than the
-/// limit leaves with VERDICT_DROP in `meta.verdict`, or with what `set_limits` names. Every packet leaves; one whose verdict is made
-/// already is not looked at. `headers` come from an L4Parser and, for IPv6, L4Rest.
+/// Finds sources that scan: that request connections to many addresses, or to many ports, within a time window. A probe is a TCP
+/// segment without ACK and RST (SYN, NULL, FIN, XMAS scans) and, after `set_udp`, a UDP packet. Each source has two maps of 64
+/// bits, one bit per hash of a destination address and of a destination port. A probe of a source with more bits set than the limit
+/// leaves with VERDICT_DROP in `meta.verdict`, or with the verdict from `set_limits`. Every packet leaves; packets that already
+/// have a verdict are ignored. `headers` come from an L4Parser and, for IPv6, L4Rest.
 
 import "../hash/address.sl";
 import "../l4parser/l4parser.sl";
@@ -12,20 +12,20 @@ import "../l4parser/l4parser.sl";
     constexpr uchar ACK_RST = 0x14;
     constexpr uint PORT_SEED = 0x9e3779b9;
     .state {
-        /// A place belongs to the last source of its hash, known by the rest of the hash, for the window.
+        /// A slot belongs to the last source with its hash, identified by the rest of the hash, for one window.
         struct watch_t { ushort window; uint<32 - clog2(Entries)> source; ulong addresses; ulong ports; } watched[Entries];
-        uint<6> window_bits = 28;   /// a window is 2 to the power of this in cycles of `meta.timestamp`
+        uint<6> window_bits = 28;   /// a window is 2 to this power, in cycles of `meta.timestamp`
         uint<7> most_addresses = 64;
         uint<7> most_ports = 64;
         verdict_t verdict = VERDICT_DROP;
         bool has_udp;
         uint secret;
         ulong probes;
-        ulong address_scans;        /// probes beyond the limit of addresses
-        ulong port_scans;           /// probes beyond the limit of ports, not of addresses
-        ulong replaced;             /// times that a source took the place of another within a window
-        ulong unseen;               /// TCP whose header is not whole in the flits that were parsed
-        uint<128> last_source;      /// of the last probe beyond a limit
+        ulong address_scans;        /// probes over the address limit
+        ulong port_scans;           /// probes over the port limit but not the address limit
+        ulong replaced;             /// times that a source replaced another within a window
+        ulong unseen;               /// TCP packets whose header is incomplete in the parsed flits
+        uint<128> last_source;      /// of the last probe over a limit
     }
 
     uint<7> ones(ulong map) {
@@ -71,7 +71,7 @@ import "../l4parser/l4parser.sl";
         }
         write(out, x);
     }
-    /// More bits than these are a scan (64: never), and what `meta.verdict` then says of a probe.
+    /// Probes of sources with more bits than these get this verdict (limit 64: never).
     .signal void set_limits(uint<7> addresses, uint<7> ports, verdict_t for_scans) {
         most_addresses = addresses;
         most_ports = ports;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Finds floods of TCP connection requests (SYN without ACK) and limits them: one token bucket for each source, one for each
-/// destination, in places found by a hash. A SYN beyond the limit of its source leaves with VERDICT_DROP in `meta.verdict`, one beyond
-/// that of its destination (a flood from many sources) as it came; `set_verdicts` names other verdicts. Every packet leaves; one whose
-/// verdict is made already is not looked at. `headers` come from an L4Parser and, for IPv6, L4Rest.
+/// Finds floods of TCP connection requests (SYN without ACK) and limits them: one token bucket per source and one per destination,
+/// in slots selected by a hash. A SYN over the limit of its source leaves with VERDICT_DROP in `meta.verdict`, a SYN over the limit
+/// of its destination (a flood from many sources) unchanged; `set_verdicts` sets other verdicts. Every packet leaves; packets that
+/// already have a verdict are ignored. `headers` come from an L4Parser and, for IPv6, L4Rest.
 
 import "../hash/address.sl";
 import "../l4parser/l4parser.sl";
@@ -11,18 +11,18 @@ import "../l4parser/l4parser.sl";
     constexpr uchar SYN = 0x02;
     constexpr uchar ACK = 0x10;
     .state {
-        /// When the bucket of a place is full again, in cycles of `meta.timestamp` (virtual scheduling, as in RateLimiter).
+        /// When the bucket of a slot is full again, in cycles of `meta.timestamp` (virtual scheduling, as in RateLimiter).
         ulong source_ready[Entries];
         ulong destination_ready[Entries];
-        struct limit_t { uint period; uint<48> burst; } source, destination;    /// cycles a SYN, 0: no limit; how far ahead `ready` may be
+        struct limit_t { uint period; uint<48> burst; } source, destination;    /// cycles per SYN, 0: no limit; how far `ready` may lead
         verdict_t source_verdict = VERDICT_DROP;
         verdict_t destination_verdict = VERDICT_PASS;
         uint secret;
         ulong syns;
-        ulong limited;              /// SYNs beyond the limit of their source
-        ulong flooding;             /// SYNs beyond the limit of their destination
-        ulong unseen;               /// TCP whose header is not whole in the flits that were parsed
-        uint<128> last_source;      /// of the last SYN beyond a limit
+        ulong limited;              /// SYNs over the limit of their source
+        ulong flooding;             /// SYNs over the limit of their destination
+        ulong unseen;               /// TCP packets whose header is incomplete in the parsed flits
+        uint<128> last_source;      /// of the last SYN over a limit
         uint<128> last_destination;
     }
 
@@ -66,10 +66,10 @@ import "../l4parser/l4parser.sl";
         }
         write(out, x);
     }
-    /// A SYN every `period` cycles, and `burst` cycles worth of them at once; period 0: no limit.
+    /// One SYN every `period` cycles, and bursts of up to `burst` cycles' worth; period 0: no limit.
     .signal void set_source_limit(uint period, uint<48> burst) { source = {period, burst}; }
     .signal void set_destination_limit(uint period, uint<48> burst) { destination = {period, burst}; }
-    /// What `meta.verdict` says of SYNs beyond a limit.
+    /// Sets the verdicts of SYNs over a limit.
     .signal void set_verdicts(verdict_t for_source, verdict_t for_destination) {
         source_verdict = for_source;
         destination_verdict = for_destination;

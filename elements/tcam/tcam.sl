@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A TCAM in block RAM: any mask for any entry; in a group the lowest slot wins, among groups the highest priority.
-/// For every value of every byte of the key a word says which entries can match; a lookup is the AND of 13 such words.
-/// Software keeps the slots of a group in the order of their priorities, and writes an entry while it is not valid.
+/// A TCAM in block RAM: any mask for any entry; in a group the lowest slot wins, among groups the highest priority. For every value
+/// of every byte of the key, a word says which entries can match; a lookup ANDs 13 such words. Software keeps the slots of a group
+/// in priority order, and writes an entry while it is not valid.
 
 import "../hashtcam/hashtcam.sl";
 
@@ -17,8 +17,8 @@ import "../hashtcam/hashtcam.sl";
     constexpr uint PIECE = Entries < 64 ? Entries : 64;
     constexpr uint PIECES = Entries / PIECE;
 
-    /// The lowest bit that is set, and whether there is one. First which pieces have any, for no step compares a whole word; then in
-    /// each step half of the rest remains.
+    /// The lowest bit that is set, if any. First finds the pieces with any bit set, so that no step compares a whole word; then
+    /// each step halves the rest.
     struct first_t { bool any; uint<clog2(Entries)> index; }
     first_t first(uint<Entries> rest) {
         uint<PIECES> some = 0;
@@ -39,7 +39,7 @@ import "../hashtcam/hashtcam.sl";
         return found;
     }
 
-    /// A word with the bit of a slot; a step has a constant distance, so that each can be in a cycle of its own.
+    /// A word with the bit of a slot set; each step shifts by a constant, so that each can take its own cycle.
     uint<Entries> bit_of(uint<clog2(Entries)> slot) {
         uint<Entries> word = 1;
         .repeat (step, 0, clog2(Entries)) { if (slot >> step & 1) word <<= 1 << step; }
@@ -62,8 +62,8 @@ import "../hashtcam/hashtcam.sl";
         }
         write(out, best);
     }
-    /// For the bytes of the key that are `value`: bit i of `byte_matches` says whether the entry can match where byte i is one.
-    /// Byte 0 is the lowest of the key. An entry is written by 256 of these, while it is not valid.
+    /// For key bytes equal to `value`: bit i of `byte_matches` says whether the entry can match if byte i has this value. Byte 0 is
+    /// the lowest of the key. Writing an entry takes 256 of these, while it is not valid.
     .signal void put_bytes(uint<clog2(Groups)> group, uint<clog2(Entries)> slot, uint<8> value, uint<13> byte_matches) {
         uint<Entries> here = bit_of(slot);
         .repeat (g, 0, Groups) {
@@ -75,7 +75,7 @@ import "../hashtcam/hashtcam.sl";
             }
         }
     }
-    /// Makes an entry valid with this priority and value, or not valid.
+    /// Makes an entry valid with this priority and value, or invalid.
     .signal void put(uint<clog2(Groups)> group, uint<clog2(Entries)> slot, bool is_valid, uint<16> priority, uint<32> value) {
         uint<Entries> here = bit_of(slot);
         rule_t rule = {priority, value};

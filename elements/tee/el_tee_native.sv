@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The native body of Tee (`compiler/native.py`): a token moves when all outputs have room.
 module el_tee_native #(
-  parameter int unsigned T = 32,  // bits of a token
+  parameter int unsigned T = 32,  // bits per token
   parameter int unsigned N = 2    // outputs
 ) (
   input  logic           clk_i,

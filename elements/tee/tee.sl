@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Copies each token to all of its outputs; it waits until every one of them has room.
+/// Copies each token to all of its outputs; waits until all of them have room.
 
 .element Tee <T = packet, N = 2> (T in -> T out[N]) {
     .handler {

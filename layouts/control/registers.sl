@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The register map. Addresses are in bytes, registers have 32 bits. Window n starts at n * WINDOW_SIZE; window 0 is the
-/// shell's page 0; every element with a control port has a window of its own. An access outside a window, or to an
-/// address of a window where nothing is, answers an error and touches nothing.
+/// The register map. Addresses are in bytes, registers have 32 bits. Window n starts at n * WINDOW_SIZE; window 0 is the shell's
+/// page 0; every element with a control port has its own window. An access outside a window, or to an unused address, answers an
+/// error and changes nothing.
 import "../stream/packet.sl";
 import "rule.sl";
 
@@ -13,7 +13,7 @@ constexpr uint DEVICE_VERSION = 1;
 /// A request on the register bus.
 struct register_request_t {
     uint<1>  write;
-    uint<REGISTER_ADDRESS_BITS> address;    /// bytes, multiple of 4; inside an element: the low 12 bits count
+    uint<REGISTER_ADDRESS_BITS> address;    /// bytes, multiple of 4; elements use the low 12 bits
     uint<32> data;
 }
 
@@ -23,7 +23,7 @@ struct register_response_t {
     uint<32> data;
 }
 
-/// What an element with a window is.
+/// Kind of an element with a window.
 enum element_kind_t : uint<16> {
     ELEMENT_NONE    = 0,
     ELEMENT_SHELL   = 1,
@@ -41,25 +41,25 @@ enum element_kind_t : uint<16> {
 registers shell_registers {
     ro uint<32> magic          @ 0x000; /// DEVICE_MAGIC
     ro uint<32> version        @ 0x004; /// DEVICE_VERSION
-    ro uint<32> layout_hash    @ 0x008; /// hash of the layouts; a mismatch refuses to open the device
+    ro uint<32> layout_hash    @ 0x008; /// hash of the layouts; on a mismatch the device must not be opened
     ro uint<32> lanes          @ 0x00c;
-    ro uint<32> clock_khz      @ 0x010; /// core clock; simulation: the clock figures are quoted at
+    ro uint<32> clock_khz      @ 0x010; /// core clock; simulation: the clock that figures assume
     ro uint<32> windows        @ 0x014; /// number of windows, page 0 included
-    rw uint<32> control        @ 0x018; /// bit 0: reset the graph once it has drained, reads 1 until done; bit 1: pause, no packet enters the graph; bit 2: lossless, full FIFOs press back instead of dropping (runs over captures)
-    ro uint<32> status         @ 0x01c; /// bit 0: ready; bit 1: nothing in flight from the lanes' receive stores to the host's ring, and nothing of the host's on its way to the lanes
-    ro uint<32> time_low       @ 0x020; /// core cycles; reading the low word latches the high one
+    rw uint<32> control        @ 0x018; /// bit 0: reset the graph once it has drained, reads 1 until done; bit 1: pause, no packet enters the graph; bit 2: lossless, full FIFOs apply back-pressure instead of dropping (runs over captures)
+    ro uint<32> status         @ 0x01c; /// bit 0: ready; bit 1: nothing in flight from the lanes' receive stores to the host's ring, nor from the host to the lanes
+    ro uint<32> time_low       @ 0x020; /// core cycles; reading the low word latches the high word
     ro uint<32> time_high      @ 0x024;
-    rw uint<32> tick           @ 0x028; /// microseconds; wraps. Counted by the clock, or by the host alone, see tick_source; a write sets it
-    rw uint<32> host_share     @ 0x02c; /// of 256, the merge's share for the host; 32 by default
-    rw uint<32> tick_source    @ 0x030; /// bit 0: the clock counts the tick, as after reset; 0: it stands until the host writes it (runs over captures)
-    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 what there is of it: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element; of a compiled configuration its channels to the host (bits 23:16) and from it (31:24)
+    rw uint<32> tick           @ 0x028; /// microseconds; wraps. Counted by the clock or set by the host, see tick_source; a write sets it
+    rw uint<32> host_share     @ 0x02c; /// the host's share of the merge, out of 256; 32 by default
+    rw uint<32> tick_source    @ 0x030; /// bit 0: the clock counts the tick, as after reset; 0: only host writes change it (runs over captures)
+    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 its size: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element; of a compiled configuration its channels to the host (bits 23:16) and from it (31:24)
     ro uint<32> lane_counters[128] @ 0x200; /// lane n at n * 16 words, see lane_counters_t
     ro uint<32> host_counters[16]  @ 0x400; /// see host_counters_t
     ro uint<32> graph_counters[16] @ 0x440; /// see graph_counters_t
 }
 
-/// 64-bit counters stand first in each record, in so many words. Reading the low word of one latches its high word, which the next read
-/// of a high word of 64-bit counters returns: one latch for all of them, so read both words before those of another counter.
+/// Words of 64-bit counters, which come first in each record. Reading the low word of one latches its high word, which the next
+/// read of the high word of any 64-bit counter returns: there is one latch, so read both words before those of another counter.
 constexpr uint LANE_COUNTERS_WIDE_WORDS = 8;
 constexpr uint HOST_COUNTERS_WIDE_WORDS = 8;
 constexpr uint GRAPH_COUNTERS_WIDE_WORDS = 4;
@@ -89,8 +89,8 @@ record host_counters_t {
     uint<32> from_host_invalid; /// dropped: bad length, port or metadata
     uint<32> to_host_error;     /// dropped: marked bad by an element, shorter than 14 bytes, or longer than EGRESS_BYTES
     uint<32> ring_overflow;     /// dropped: the ring of the packet's receive queue was full, or there was none
-    uint<32> from_host_merged;  /// of from_host_packets, those that are past the merge with the device's own
-    uint<32> from_host_unfilled; /// sent as they came: a checksum was to be filled in where none can be, see transmit_checksum_t
+    uint<32> from_host_merged;  /// packets of from_host_packets that have passed the merge with the device's own
+    uint<32> from_host_unfilled; /// sent unchanged: the requested checksum could not be filled in, see transmit_checksum_t
     uint<32> reserved[2];
 }
 
@@ -102,13 +102,13 @@ record graph_counters_t {
     uint<32> drop_ttl;
     uint<32> drop_no_port;
     uint<32> faults;            /// packets with a parser fault, sent to the host
-    uint<32> not_eligible;      /// packets that the admission sent to the host
-    uint<32> misses;            /// packets that a required table missed
+    uint<32> not_eligible;      /// packets that admission sent to the host
+    uint<32> misses;            /// packets that missed in a required table
     uint<32> not_stripped;      /// opened packets that a rule forwards with their outer headers; sent to the host
     uint<32> reserved[5];
 }
 
-/// Window of the admission element: which packets the rule tables may decide.
+/// Window of the admission element: selects the packets that the rule tables may handle.
 registers admit_registers {
     ro uint<32> kind           @ 0x000;
     rw uint<32> control        @ 0x004; /// bits 3:0 required tables; bit 8: send packets with IP options or extension headers to the host; bit 9: send fragments to the host; bit 10: admit only untagged packets; bit 11: any destination MAC
@@ -119,29 +119,29 @@ registers admit_registers {
 }
 
 constexpr uint TEMPLATES = 256;         /// header templates of the deparser
-constexpr uint TEMPLATE_BYTES = 128;    /// the largest
+constexpr uint TEMPLATE_BYTES = 128;    /// of the largest template
 static_assert EGRESS_BYTES == MTU_BYTES + 2 * 4 + TEMPLATE_BYTES;
 
-/// Where a header template is repaired for each packet. Places count 2 bytes from the start of the template.
+/// Per-packet fields of a header template. Places count 2-byte units from the start of the template.
 struct template_info_t {
     uint<16> ip_sum;            /// one's complement sum of the IPv4 header with length and checksum 0
     uint<2>  reserved;
-    uint<6>  id_place;          /// the tunnel id's 24 bits
+    uint<6>  id_place;          /// of the tunnel id's 24 bits
     uint<6>  udp_place;
     uint<6>  ip_place;
     uint<1>  has_id;
     uint<1>  has_udp;           /// source port and length are written
     uint<1>  is_ipv6;           /// payload length is written
     uint<1>  is_ipv4;           /// total length and checksum are written
-    uint<8>  size;              /// bytes, even, at most TEMPLATE_BYTES; 0: there is no template
+    uint<8>  size;              /// bytes, even, at most TEMPLATE_BYTES; 0: no template
 }
 static_assert bits(template_info_t) == 48;
 
-/// Window of the deparser: the header templates that actions put in front of packets.
+/// Window of the deparser: the header templates that actions prepend to packets.
 registers deparse_registers {
     ro uint<32> kind           @ 0x000;
-    ro uint<32> templates      @ 0x004; /// how many it holds
-    wo uint<32> template_index @ 0x008; /// writing stores info and bytes as this template, whole; an error where there is none
+    ro uint<32> templates      @ 0x004; /// number of templates
+    wo uint<32> template_index @ 0x008; /// a write stores info and bytes as this template, atomically; error if out of range
     rw uint<32> template_info[2] @ 0x010; /// see template_info_t, low word first
     rw uint<32> template_bytes[32] @ 0x080; /// byte 0 in bits 7:0 of the first
 }
@@ -149,59 +149,60 @@ registers deparse_registers {
 /// Window of a lane's QoS element.
 registers qos_registers {
     ro uint<32> kind           @ 0x000;
-    rw uint<32> control        @ 0x004; /// bit 0: enabled; off: packets pass in order, from when the queues have run empty
-    rw uint<32> strict_from    @ 0x008; /// 0 to 8: queues from this one up go first, the highest before all; 8: none does
-    rw uint<32> quantum[8]     @ 0x040; /// bytes a turn of each other queue, 0 to 65535; at least its largest packet, or the shares are off
-    ro uint<32> drops[8]       @ 0x080; /// packets of each queue that found no room; they wrap
+    rw uint<32> control        @ 0x004; /// bit 0: enabled; disabled: packets pass in order, once the queues have drained
+    rw uint<32> strict_from    @ 0x008; /// 0 to 8: queues from this one up are strict, the highest first; 8: none
+    rw uint<32> quantum[8]     @ 0x040; /// bytes per turn of each other queue, 0 to 65535; at least its largest packet, or the shares are off
+    ro uint<32> drops[8]       @ 0x080; /// packets dropped per queue, for lack of room; they wrap
 }
 
-/// Window of a compiled configuration: its signals, its channels from the host, and what it dropped. A message on the signal chain is
-/// the words that rtl/ctrl/sl_signal_node.sv describes. Counters wrap; the graph's reset sets them to 0.
+/// Window of a compiled configuration: its signals, its channels from the host, and its drop counters. A message on the signal
+/// chain consists of the words described in rtl/ctrl/sl_signal_node.sv. Counters wrap; the graph's reset clears them.
 registers graph_registers {
     ro uint<32> kind           @ 0x000;
-    ro uint<32> status         @ 0x004; /// bit 0: the chain takes a word; bit 1: a word waits in reply; bit 2: it is the last of its message
-    wo uint<32> signal         @ 0x008; /// a word of a message, not the last; an error while the chain takes none
+    ro uint<32> status         @ 0x004; /// bit 0: the chain accepts a word; bit 1: reply has a word; bit 2: it is the last of its message
+    wo uint<32> signal         @ 0x008; /// a word of a message, not the last; error while the chain accepts none
     wo uint<32> signal_last    @ 0x00c; /// the last word of a message
-    ro uint<32> reply          @ 0x010; /// the word that waits; reading removes it; an error where none waits
+    ro uint<32> reply          @ 0x010; /// the available word; reading removes it; error if none is available
     ro uint<32> lost           @ 0x020; /// packets of lanes that the configuration does not read
-    ro uint<32> host_invalid   @ 0x024; /// packets of the host that name no channel, or are no record of it
-    ro uint<32> drop_error     @ 0x028; /// packets that left an element marked bad
-    ro uint<32> drop_oversize  @ 0x02c; /// packets that left longer than EGRESS_BYTES
-    ro uint<32> drop_runt      @ 0x030; /// packets that left shorter than 14 bytes
-    ro uint<32> taken[16]      @ 0x080; /// flits of channel n from the host that have left its store: what the host may send is that and GRAPH_STORE_FLITS
+    ro uint<32> host_invalid   @ 0x024; /// packets from the host with an unknown channel, or a wrong record length
+    ro uint<32> drop_error     @ 0x028; /// packets marked bad that left an element
+    ro uint<32> drop_oversize  @ 0x02c; /// packets that left an element longer than EGRESS_BYTES
+    ro uint<32> drop_runt      @ 0x030; /// packets that left an element shorter than 14 bytes
+    ro uint<32> taken[16]      @ 0x080; /// flits of channel n from the host that have left its store: the host may send up to this plus GRAPH_STORE_FLITS
 }
 
-constexpr uint GRAPH_STORE_FLITS = 16384 / DATA_BYTES; /// flits that the store of a channel from the host holds
-constexpr uint GRAPH_STORE_PACKETS = 64;        /// and packets
-constexpr uint GRAPH_CHANNELS = 16;             /// channels from the host, at most; and to it
+constexpr uint GRAPH_STORE_FLITS = 16384 / DATA_BYTES; /// capacity in flits of the store of a channel from the host
+constexpr uint GRAPH_STORE_PACKETS = 64;        /// and in packets
+constexpr uint GRAPH_CHANNELS = 16;             /// maximum channels from the host; and to it
 
-/// Window of the receive queues (HostQueues): how packets of a lane are spread over them. Key and tables of a lane are undefined until
-/// written; a lane hashes nothing until its kinds are, and its packets go to queue 0, or to that of entry 0 of a table that a rule chose.
+/// Window of the receive queues (HostQueues): how packets of a lane are spread over them. A lane's key and tables are undefined
+/// until written. A lane hashes nothing until its kinds are written; its packets go to queue 0, or to the queue in entry 0 of a
+/// table that a rule chose.
 registers host_registers {
     ro uint<32> kind           @ 0x000;
-    ro uint<32> queues         @ 0x004; /// of each lane
-    rw uint<32> lane           @ 0x008; /// whose kinds, key and tables the following are; an error where there is no such lane
+    ro uint<32> queues         @ 0x004; /// per lane
+    rw uint<32> lane           @ 0x008; /// lane of the kinds, key and tables below; error if out of range
     rw uint<32> hash_kinds     @ 0x00c; /// bits of hash_kind_t
-    rw uint<32> table_index    @ 0x010; /// which of its tables `table` is: 0 the lane's own, others those of rules; an error from RSS_TABLES on
+    rw uint<32> table_index    @ 0x010; /// table of the lane that `table` accesses: 0 its own, others for rules; error from RSS_TABLES on
     wo uint<32> key[10]        @ 0x040; /// word 0 has bits 31:0: the end of the key
-    wo uint<32> table[128]     @ 0x200; /// entry n: the queue of hashes whose low 7 bits are n; an error where there is no such queue
+    wo uint<32> table[128]     @ 0x200; /// entry n: the queue of hashes whose low 7 bits are n; error if the queue is out of range
 }
 
 /// Window of an OFU (a rule table element).
 registers ofu_registers {
     ro uint<32> kind           @ 0x000;
-    rw uint<32> control        @ 0x004; /// bit 0: enabled; off: records pass untouched
-    ro uint<32> status         @ 0x008; /// bit 0: ready (memories cleared); bits 15:8 free places of the instruction FIFO; bits 23:16 responses waiting
+    rw uint<32> control        @ 0x004; /// bit 0: enabled; disabled: records pass unchanged
+    ro uint<32> status         @ 0x008; /// bit 0: ready (memories cleared); bits 15:8 free slots of the instruction FIFO; bits 23:16 responses waiting
     ro uint<32> entries[2]     @ 0x010; /// capacity of each table
     ro uint<32> used[2]        @ 0x018; /// rules in each table
     ro uint<32> key_bits[2]    @ 0x020;
     ro uint<32> latency        @ 0x028; /// cycles from record in to record out
-    wo uint<32> remove         @ 0x02c; /// bits 31:30 table, bits 29:0 rule id: deletes that rule, and is answered when it is gone; an error where there is none, or while instructions or responses are waiting
-    wo uint<32> push           @ 0x040; /// any value: the instruction words become an instruction; an error when the FIFO is full
+    wo uint<32> remove         @ 0x02c; /// bits 31:30 table, bits 29:0 rule id: deletes that rule, and answers when it is gone; error if there is no such rule, or while instructions or responses are waiting
+    wo uint<32> push           @ 0x040; /// any value: submits the instruction words as an instruction; error if the FIFO is full
     ro uint<32> response[2]    @ 0x044; /// reading word 0 latches both, reading word 1 removes the response; see response_t
     rw uint<32> edit_index     @ 0x04c; /// entry of the edit-data table; written with word 3 of edit_data
     rw uint<32> edit_data[4]   @ 0x050;
-    rw uint<32> counter_index  @ 0x060; /// bits 31:30 table, bits 29:0 rule id; writing reads the counters of that rule into counter_data, whole
-    ro uint<32> counter_data[4] @ 0x064; /// see rule_counters_t; a read waits until the counters are there
+    rw uint<32> counter_index  @ 0x060; /// bits 31:30 table, bits 29:0 rule id; a write reads its counters into counter_data, atomically
+    ro uint<32> counter_data[4] @ 0x064; /// see rule_counters_t; a read waits until the counters are available
     rw uint<32> instruction[30] @ 0x080; /// see instruction_t, low word first
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Sizes of a device where nobody asks for others: defaults of the shell's parameters, of the simulated device and of the command line.
+/// Default sizes of a device: of the shell's parameters, of the simulated device and of the command line.
 
 constexpr uint LPM_ENTRIES4 = 512;          /// routes of the LPM rule table, IPv4
 constexpr uint LPM_ENTRIES6 = 512;          /// the same for IPv6

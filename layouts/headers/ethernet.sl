@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Ethernet and what sits between it and the network layer. IEEE 802.3, IEEE 802.1Q.
+/// Ethernet and the headers between it and the network layer. IEEE 802.3, IEEE 802.1Q.
 
 /// EtherType values that the parser knows.
 enum ethertype_t : uint<16> {
@@ -14,19 +14,19 @@ enum ethertype_t : uint<16> {
     ETHERTYPE_VLAN_OLD = 0x9100 /// service tag before 802.1ad
 }
 
-/// Ethernet II header. Below 0x0600 the type is an 802.3 length and no EtherType.
+/// Ethernet II header. A type below 0x0600 is an 802.3 length.
 header ethernet_t {
     uint<48> destination;
     uint<48> source;
     uint<16> ethertype;
 }
 
-/// What follows the tag protocol identifier of a VLAN tag (IEEE 802.1Q 9.6), and the next type.
+/// The part of a VLAN tag after the tag protocol identifier (IEEE 802.1Q 9.6), and the next type.
 header vlan_t {
     uint<3>  priority_code;
     uint<1>  drop_eligible;
     uint<12> vlan_id;
-    uint<16> ethertype;   /// type of what follows the tag
+    uint<16> ethertype;   /// type after the tag
 }
 
 /// ARP for IPv4 over Ethernet, RFC 826.

@@ -31,7 +31,7 @@ header ipv4_t {
     uint<1>  reserved;
     uint<1>  dont_fragment;
     uint<1>  more_fragments;
-    uint<13> fragment_offset;   /// in 8 bytes
+    uint<13> fragment_offset;   /// in 8-byte units
     uint<8>  ttl;
     uint<8>  protocol;
     uint<16> checksum;
@@ -54,14 +54,14 @@ header ipv6_t {
 /// Start of the hop-by-hop, routing, destination and mobility headers, RFC 8200 section 4.
 header ipv6_extension_t {
     uint<8> next_header;
-    uint<8> size;               /// in 8 bytes, the first 8 not counted (authentication header: in 4 bytes, 8 not counted)
+    uint<8> size;               /// in 8-byte units, first 8 bytes excluded (authentication header: 4-byte units, 8 excluded)
 }
 
 /// IPv6 fragment header, RFC 8200 section 4.5.
 header ipv6_fragment_t {
     uint<8>  next_header;
     uint<8>  reserved;
-    uint<13> fragment_offset;   /// in 8 bytes
+    uint<13> fragment_offset;   /// in 8-byte units
     uint<2>  reserved_2;
     uint<1>  more_fragments;
     uint<32> identification;

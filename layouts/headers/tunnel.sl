@@ -15,7 +15,7 @@ header vxlan_t {
 /// Geneve without options, RFC 8926 section 3.4.
 header geneve_t {
     uint<2>  version;
-    uint<6>  options_size;      /// in 4 bytes
+    uint<6>  options_size;      /// in 4-byte units
     uint<1>  control;
     uint<1>  critical;
     uint<6>  reserved;

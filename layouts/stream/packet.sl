@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What travels on the channel type `packet`: flits, and the metadata that goes with the first flit of a packet.
+/// Contents of the channel type `packet`: flits, and the metadata in the first flit of a packet.
 
-constexpr uint DATA_BYTES = 64;         /// bytes of a flit: 64 (512 bits, 100 Gbps) or 32
-constexpr uint MTU_BYTES = 9216;        /// the largest packet that comes in, without FCS
-constexpr uint EGRESS_BYTES = 9352;     /// the largest that leaves: rules insert two tags and a template of TEMPLATE_BYTES
-constexpr uint HOST_PORT = 7;           /// number of the host among the ports; lanes are 0 to 6
+constexpr uint DATA_BYTES = 64;         /// bytes per flit: 64 (512 bits, 100 Gbps) or 32
+constexpr uint MTU_BYTES = 9216;        /// the largest ingress packet, without FCS
+constexpr uint EGRESS_BYTES = 9352;     /// the largest egress packet: rules insert two tags and a template of TEMPLATE_BYTES
+constexpr uint HOST_PORT = 7;           /// port number of the host; lanes are 0 to 6
 
-/// What is to become of a packet.
+/// Decision on a packet.
 enum verdict_t : uint<3> {
-    VERDICT_PASS          = 0,  /// nothing decided yet
+    VERDICT_PASS          = 0,  /// not decided yet
     VERDICT_FORWARD       = 1,  /// to the lanes of the egress mask
     VERDICT_DROP          = 2,
     VERDICT_TO_HOST       = 3,
     VERDICT_TO_CONTROLLER = 4
 }
 
-/// Why a packet can match no rule; it goes to the host, unchanged.
+/// Reason why a packet can match no rule; it goes to the host, unchanged.
 enum fault_t : uint<4> {
     FAULT_NONE           = 0,
-    FAULT_TRUNCATED      = 1,   /// a header ends behind the end of the packet
-    FAULT_VERSION        = 2,   /// the IP version is not the one of the EtherType
+    FAULT_TRUNCATED      = 1,   /// a header ends after the end of the packet
+    FAULT_VERSION        = 2,   /// the IP version does not match the EtherType
     FAULT_HEADER_SIZE    = 3,   /// IPv4 header size below 5, TCP data offset below 5
     FAULT_LENGTH         = 4,   /// IP or UDP length beyond the packet, or shorter than the header
     FAULT_TAGS           = 5,   /// more than two VLAN tags
     FAULT_CHAIN          = 6,   /// more IPv6 extension headers than the parser follows
-    FAULT_WINDOW         = 7,   /// headers go beyond the parse window
+    FAULT_WINDOW         = 7,   /// headers extend beyond the parse window
     FAULT_MPLS           = 8    /// MPLS: skipped to the host
 }
 
@@ -32,12 +32,12 @@ enum fault_t : uint<4> {
 struct meta_t {
     uint<8>   ingress_port;     /// lane, or HOST_PORT
     uint<8>   egress_mask;      /// bit n: lane n; bit HOST_PORT: the host
-    uint<4>   queue;            /// egress queue of the lane; to the host what a rule chose: 8 + receive queue, or the lane's redirection table
+    uint<4>   queue;            /// egress queue of the lane; to the host a rule's choice: 8 + receive queue, or the lane's redirection table
     verdict_t verdict;
     fault_t   fault;
-    uint<32>  mark;             /// flow mark, 0 where none
+    uint<32>  mark;             /// flow mark, 0 if none
     uint<64>  timestamp;        /// core cycles at lane receive
-    uint<16>  length;           /// bytes of the packet without FCS; 0 where not known
+    uint<16>  length;           /// bytes of the packet without FCS; 0 if unknown
 }
 
 /// One word of the channel type `packet`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes the action set of a rule on the record of a packet: one record a cycle, one slot a stage, never stalls.
-// A record without `execute_i` leaves untouched. The meaning of every action is in rtl/action/README.md; nothing an
-// action set holds can do more than drop its packet or send it to the host.
+// Executes the action set of a rule on a packet's record: one record per cycle, one slot per stage, never stalls. A record without
+// `execute_i` passes unchanged. rtl/action/README.md defines every action; whatever an action set holds, the worst it can do is
+// drop its packet or send it to the host.
 module sl_action_pipe
   import sluice_pkg::*;
   import sl_action_pkg::*;
@@ -10,25 +10,25 @@ module sl_action_pipe
   localparam int unsigned EditBits = $clog2(EditEntries)
 ) (
   input  logic                      clk_i,
-  input  logic                      rst_i,         // synchronous, active high: forgets the records inside
+  input  logic                      rst_i,         // synchronous, active high: discards the records inside
   input  logic                      valid_i,
   input  phv_record_t               record_i,
   input  action_set_t               actions_i,
-  input  logic                      execute_i,     // 0: the record passes untouched
+  input  logic                      execute_i,     // 0: the record passes unchanged
   output logic                      valid_o,       // ACTION_LATENCY cycles after valid_i
-  output phv_record_t               record_o,      // two gates behind registers
+  output phv_record_t               record_o,      // two gates after registers
   input  logic                      edit_valid_i,  // writes an entry of the edit-data table: later records see it
   input  logic [EditBits-1:0]       edit_index_i,
   input  logic [EDIT_DATA_BITS-1:0] edit_data_i
 );
-  localparam int unsigned Steps = ACTION_LEAD + ACTION_SLOTS + 1;  // until the last slot has written
+  localparam int unsigned Steps = ACTION_LEAD + ACTION_SLOTS + 1;  // cycles until the last slot has written
 
   logic [Steps:0]  valid;
   action_control_t entering, last_control, control [ACTION_SLOTS + 1];  // before slot n
-  action_data_t    last_data, data [ACTION_SLOTS + 1];                  // before slot n, a cycle later
-  action_control_t decided;                                             // with the data of the last slot
+  action_data_t    last_data, data [ACTION_SLOTS + 1];                  // before slot n, one cycle later
+  action_control_t decided;                                             // aligned with the data of the last slot
   action_rest_t    rest;
-  action_traits_t  traits_early;                                        // a cycle before slot 0
+  action_traits_t  traits_early;                                        // one cycle before slot 0
   logic            early_valid, control_valid, data_valid, decided_valid, tail_valid, rest_valid;
 
   assign valid[0] = valid_i;
@@ -50,7 +50,7 @@ module sl_action_pipe
     logic                      action_valid;
     action_unit_t              unit;
     logic [EDIT_DATA_BITS-1:0] value;
-    action_traits_t            traits;  // of the record that is one stage before this slot
+    action_traits_t            traits;  // of the record one stage before this slot
 
     if (n == 0) begin : gen_first
       assign traits = traits_early;
@@ -71,7 +71,7 @@ module sl_action_pipe
     );
   end
 
-  // Old words, summed while the slots work; what the new words must be added to: delta before - old.
+  // Sums of the old words, computed while the slots work; the new words are added to delta before - old.
   logic [15:0] ip_old, l4_old, ip_before, l4_before, ip_base, l4_base;
   logic [16:0] ip_base_q, l4_base_q;
   logic [15:0] ip_base_q2, l4_base_q2;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the parts of the action pipeline hand to each other, and its latency.
+// Types that connect the parts of the action pipeline, and its latency.
 package sl_action_pkg;
   import sluice_pkg::*;
 
-  /* verilator lint_off UNUSEDPARAM */  // not every user of the package needs each
+  /* verilator lint_off UNUSEDPARAM */  // not every user of the package needs all of them
   localparam int unsigned ACTION_LEAD = 3;  // cycles before slot 0: decoding, edit data
   localparam int unsigned ACTION_TAIL = 4;  // cycles after the last slot: sums of the new words
   localparam int unsigned ACTION_LATENCY = ACTION_LEAD + ACTION_SLOTS + 1 + ACTION_TAIL;
   /* verilator lint_on UNUSEDPARAM */
 
-  // An action, decoded as far as it can be without the record. At most one bit of each group is set.
+  // An action, decoded as far as possible without the record. At most one bit of each group is set.
   typedef struct packed {
     logic [FIELDS-1:0] set;  // bit n: write field n
     logic              subtract;
@@ -30,20 +30,20 @@ package sl_action_pkg;
     logic [7:0]        mask;  // ports of forward
   } action_unit_t;
 
-  // What an action must know of the record that no slot changes.
+  // The header properties that an action needs and no slot changes.
   typedef struct packed {
     logic is_ip;
     logic is_ipv4;
-    logic has_ports;  // TCP, UDP
+    logic has_ports;  // TCP or UDP
   } action_traits_t;
 
-  // What decides: the state that the next action depends on. One stage a slot.
+  // Control state, on which the next action depends. One stage per slot.
   typedef struct packed {
     logic              run;       // rule hit, no final verdict yet
     logic              execute;   // rule hit
-    logic              punted;    // the edits were taken back
+    logic              punted;    // the edits were undone
     action_traits_t    traits;
-    logic              has_sum;   // TCP, UDP, ICMPv6: addresses are under the transport checksum
+    logic              has_sum;   // TCP, UDP, ICMPv6: the transport checksum covers the addresses
     logic [1:0]        packet_tags;
     logic [7:0]        ip_ttl;
     logic              ttl_last;  // ip_ttl is 0 or 1
@@ -52,7 +52,7 @@ package sl_action_pkg;
     logic [1:0]        pushed;
     logic [1:0]        popped;
     logic              checksums;
-    logic              opened;     // the packet came in a tunnel
+    logic              opened;     // the packet arrived in a tunnel
     logic              strip_outer;
     logic              encapsulate;
     logic              write_tunnel_id;
@@ -60,7 +60,7 @@ package sl_action_pkg;
     drop_cause_t       drop_cause;
   } action_control_t;
 
-  // What is only written. It follows the deciding part one cycle later, so that write enables come from flip-flops.
+  // Data that slots only write. It follows the control state one cycle later, so that write enables come from flip-flops.
   typedef struct packed {
     logic [47:0]       eth_dst;
     logic [47:0]       eth_src;
@@ -80,7 +80,7 @@ package sl_action_pkg;
     logic [31:0]       mark;
   } action_data_t;
 
-  // The rest of a record: passes beside the slots.
+  // The rest of a record: bypasses the slots.
   typedef struct packed {
     logic [63:0]  state;
     header_info_t info;
@@ -102,7 +102,7 @@ package sl_action_pkg;
     logic [TABLE_MASK_BITS-1:0] hits;
   } action_rest_t;
 
-  /* verilator lint_off UNUSEDSIGNAL */  // each function takes its own part of a record
+  /* verilator lint_off UNUSEDSIGNAL */  // each function uses its own part of a record
   function automatic action_control_t control_of(phv_record_t record, logic execute);
     action_control_t c;
     c.execute          = execute;

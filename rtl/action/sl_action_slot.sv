@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Executes one action on a record: what decides in one stage, what is only written in the stage behind it. What cannot
-// be done on this record (a tag that is not there) is left out; a third VLAN tag sends the packet to the host as it came.
+// Executes one action on a record: control state in one stage, data in the next. An action that does not apply to this record (a
+// missing tag) is skipped; a third VLAN tag sends the packet to the host unmodified.
 module sl_action_slot
   import sluice_pkg::*;
   import sl_action_pkg::*;
@@ -14,7 +14,7 @@ module sl_action_slot
   output action_control_t           control_o,  // one cycle after valid_i
   output action_data_t              data_o      // two cycles after valid_i
 );
-  // Write enables, decided.
+  // Write enables.
   typedef struct packed {
     logic [FIELDS-1:0] set;
     logic              insert_tag;
@@ -26,7 +26,7 @@ module sl_action_slot
     logic [7:0]        mask;
   } writes_t;
 
-  /* verilator lint_off UNUSEDSIGNAL */  // each function takes its own part of a struct
+  /* verilator lint_off UNUSEDSIGNAL */  // each function uses its own part of a struct
   function automatic writes_t decide(action_control_t c, action_unit_t unit);
     writes_t w;
     w.set = c.run ? unit.set : '0;

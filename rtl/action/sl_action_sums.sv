@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One's complement sums of the words that actions can change: under the IPv4 header checksum and under the transport
-// checksum. Four cycles, one record a cycle. A sum is 0 only when every word is 0; otherwise it is in 1 to 65535.
+// One's complement sums of the words that actions can change: those that the IPv4 header checksum covers and those that the
+// transport checksum covers. Four cycles, one record per cycle. A sum is 0 only if every word is 0; otherwise it is in 1 to 65535.
 module sl_action_sums (
   input  logic         clk_i,
   input  logic         valid_i,

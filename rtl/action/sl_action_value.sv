@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the action of one slot and fetches the value it writes: its operand, or an entry of the slot's own copy of the
-// edit-data table. Whatever needs a header that the record does not have is left out here. Three cycles. Unknown opcodes and fields decode to nothing.
+// Decodes the action of one slot and fetches the value to write: its operand, or an entry of the slot's own copy of the edit-data
+// table. Actions that need a header that the record lacks are removed here. Three cycles. Unknown opcodes and fields decode to
+// nothing.
 module sl_action_value
   import sluice_pkg::*;
   import sl_action_pkg::*;
@@ -50,7 +51,7 @@ module sl_action_value
     return unit;
   endfunction
 
-  // What forwarding to a mask of ports is.
+  // Resolves forwarding to a port mask into forward, drop, punt or to host.
   function automatic action_unit_t resolve(action_unit_t unit);
     action_unit_t resolved = unit;
     logic         host  = unit.forward && unit.mask[HOST_PORT];
@@ -62,7 +63,7 @@ module sl_action_value
     return resolved;
   endfunction
 
-  // What is left of an action on a record with these headers; tags are the slot's, since slots change them.
+  // Removes what does not apply to a record with these headers; tags are left to the slot, since slots change them.
   function automatic action_unit_t present(action_unit_t unit, logic is_ip, logic has_ports);
     action_unit_t left = unit;
     if (!is_ip) begin

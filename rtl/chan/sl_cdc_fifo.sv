@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIFO of a channel from one clock to another, of any frequencies and phases. All signals of the channel go through as one
-// word, so that they stay in step. One word a cycle of the slower clock. A word can be read after its write pointer has
-// crossed in gray code: 3 to 4 cycles of `out_clk_i` later, in block RAM one more. Nothing is lost: a full FIFO presses
-// back. Both resets come from one source (sl_reset_sync). They act without a clock, so that a side whose clock has stopped
-// forgets its words with the other, and last 4 cycles of a clock that runs and 2 of one that comes back, or old words may appear.
-// The paths between the clocks need the timing constraints of sl_cdc_fifo.tcl.
+// FIFO that carries a channel from one clock to another, of any frequencies and phases. All signals of the channel cross as one
+// word, so they stay aligned. One word per cycle of the slower clock. A word can be read once its write pointer has crossed in gray
+// code: 3 to 4 cycles of `out_clk_i` later, one more in block RAM. Nothing is lost: a full FIFO applies back-pressure. Both resets
+// come from one source (sl_reset_sync). They act without a clock, so that a side whose clock has stopped forgets its words together
+// with the other side. They must last 4 cycles of a running clock and 2 of a clock that restarts, or old words may appear. The
+// paths between the clocks need the timing constraints of sl_cdc_fifo.tcl.
 module sl_cdc_fifo #(
-  parameter int unsigned Width = 32,  // bits of a word, 1 or more
-  parameter int unsigned Depth = 16,  // words, a power of two, 4 or more; 16 keep the rate at any ratio of the clocks
+  parameter int unsigned Width = 32,  // bits per word, at least 1
+  parameter int unsigned Depth = 16,  // words, a power of two, at least 4; 16 sustains the rate at any clock ratio
   parameter int unsigned Style = 0    // 0: LUT RAM, 1: block RAM
 ) (
   input  logic             in_clk_i,
-  input  logic             in_rst_i,    // asynchronous, active high; ends in step with in_clk_i
+  input  logic             in_rst_i,    // asynchronous, active high; deasserts synchronously to in_clk_i
   input  logic [Width-1:0] in_data_i,
   input  logic             in_valid_i,
   output logic             in_ready_o,  // registered: there is room
-  output logic             in_roomy_o,  // registered: half of it is free, or more
+  output logic             in_roomy_o,  // registered: at least half of it is free
   input  logic             out_clk_i,
-  input  logic             out_rst_i,   // asynchronous, active high; ends in step with out_clk_i
+  input  logic             out_rst_i,   // asynchronous, active high; deasserts synchronously to out_clk_i
   output logic [Width-1:0] out_data_o,  // registered
   output logic             out_valid_o, // registered
   input  logic             out_ready_i
 );
   localparam int unsigned AddressBits = $clog2(Depth);
-  localparam int unsigned PointerBits = AddressBits + 1;  // one more, to tell full from empty
+  localparam int unsigned PointerBits = AddressBits + 1;  // one more bit, to distinguish full from empty
 
   function automatic logic [PointerBits-1:0] gray(logic [PointerBits-1:0] binary);
     return binary ^ (binary >> 1);
@@ -33,7 +33,7 @@ module sl_cdc_fifo #(
     for (int unsigned i = 0; i < PointerBits; i++) binary[i] = ^(code >> i);
   endfunction
 
-  // Full: the write pointer is Depth ahead, which in gray code turns the two highest bits over.
+  // Full: the write pointer is Depth ahead, which in gray code inverts the two highest bits.
   localparam logic [PointerBits-1:0] Ahead = {2'b11, {(PointerBits - 2){1'b0}}};
 
   // Write side.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Assertions of the handshake law, beside a channel: once valid, valid and data hold until the word has moved; valid and
-// ready are never unknown after reset. Costs nothing in synthesis and nothing in a simulator without assertions. In a
-// formal proof, `Assume` makes the same law an assumption about the environment.
+// Assertions of the handshake protocol of a channel: once valid, valid and data hold until the word has moved; valid and ready are
+// never unknown after reset. Costs nothing in synthesis and nothing in a simulator without assertions. In a formal proof, `Assume`
+// turns the protocol into an assumption about the environment.
 module sl_channel_check #(
-  parameter int unsigned Width  = 32,    // bits of a word, 1 or more
-  parameter bit          Assume = 1'b0   // formal only: 1 assumes the law instead of asserting it
+  parameter int unsigned Width  = 32,    // bits per word, at least 1
+  parameter bit          Assume = 1'b0   // formal only: 1 assumes the protocol instead of asserting it
 ) (
   input logic             clk_i,
   input logic             rst_i,    // synchronous, active high: forgets the waiting word

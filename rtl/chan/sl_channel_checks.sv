@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sl_channel_check beside each of several channels of one width, packed as in the ports of a module. In simulation one is bound to every
-// channel that leaves a module (toolchain/channels.py).
+// One sl_channel_check for each of several channels of equal width, packed as in the ports of a module. In simulation, one is bound
+// to every channel that leaves a module (toolchain/channels.py).
 module sl_channel_checks #(
-  parameter int unsigned DataBits = 32,  // of all channels together
-  parameter int unsigned Channels = 1    // 1 or more; DataBits is a multiple of it
+  parameter int unsigned DataBits = 32,  // bits of all channels together
+  parameter int unsigned Channels = 1    // at least 1; DataBits is a multiple of it
 ) (
   input logic                clk_i,
   input logic                rst_i,    // synchronous, active high

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FIFO of a channel, one word a cycle, output from registers. Holds exactly `Depth` words. `in_ready_o` depends on
-// registers only, so a full FIFO takes its next word in the cycle after one has left. LUT RAM: a word appears 2 cycles
-// after it entered; block RAM: 3 cycles (the RAM's own register, then the output register).
+// FIFO of a channel, one word per cycle, output from registers. Holds exactly `Depth` words. `in_ready_o` depends on registers
+// only, so a full FIFO takes its next word in the cycle after one has left. LUT RAM: a word appears 2 cycles after it entered;
+// block RAM: 3 cycles (the RAM's own register, then the output register).
 module sl_fifo #(
-  parameter int unsigned Width = 32,  // bits of a word, 1 or more
-  parameter int unsigned Depth = 16,  // words, 2 or more (4 or more for block RAM at one word a cycle)
+  parameter int unsigned Width = 32,  // bits per word, at least 1
+  parameter int unsigned Depth = 16,  // words, at least 2 (block RAM: at least 4 for one word per cycle)
   parameter int unsigned Style = 0,   // 0: LUT RAM, 1: block RAM
   localparam int unsigned CountBits = $clog2(Depth + 1)
 ) (
@@ -22,7 +22,7 @@ module sl_fifo #(
   localparam logic [AddressBits-1:0] Last = AddressBits'(Depth - 1);
 
   logic [AddressBits-1:0] write_address_q, read_address_q;
-  logic [CountBits-1:0]   stored_q;  // words in the RAM, not yet read from it
+  logic [CountBits-1:0]   stored_q;  // words in the RAM, not yet read
   logic                   stored_any_q;
   logic                   push, pop, fetch, out_free;
 

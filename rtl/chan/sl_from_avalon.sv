@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// From Avalon-ST (packets, ready latency 0) to a packet channel: the first byte is the high-order symbol; channel at
-// startofpacket becomes the ingress port. A packet leaves marked bad when error is 1 in any of its beats; symbols that do
-// not count leave as 0. One beat a cycle, latency 1.
+// Converts Avalon-ST (packets, ready latency 0) to a packet channel: the first byte is the high-order symbol; channel at
+// startofpacket becomes the ingress port. A packet is marked bad if error is 1 in any of its beats; unused symbols become 0. One
+// beat per cycle, latency 1.
 module sl_from_avalon
   import sluice_pkg::*;
 (
   input  logic                          clk_i,
   input  logic                          rst_i,                   // synchronous, active high
   input  logic [8*DATA_BYTES-1:0]       avalon_data_i,
-  input  logic [$clog2(DATA_BYTES)-1:0] avalon_empty_i,          // counts at endofpacket only
-  input  logic [7:0]                    avalon_channel_i,        // counts at startofpacket only
+  input  logic [$clog2(DATA_BYTES)-1:0] avalon_empty_i,          // valid at endofpacket only
+  input  logic [7:0]                    avalon_channel_i,        // valid at startofpacket only
   input  logic                          avalon_error_i,          // the packet is bad
   input  logic                          avalon_startofpacket_i,
   input  logic                          avalon_endofpacket_i,

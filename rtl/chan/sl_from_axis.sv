@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From AXI4-Stream to a packet channel: byte 0 of the packet is tdata 7:0. A packet leaves marked bad when tuser is 1 in any
-// of its beats, or when tkeep has a gap or is not all ones before tlast; bytes that do not count leave as 0. Metadata
-// starts as 0. One beat a cycle, latency 1.
+// Converts AXI4-Stream to a packet channel: byte 0 of the packet is tdata 7:0. A packet is marked bad if tuser is 1 in any of its
+// beats, or if tkeep has a gap or is not all ones before tlast; unused bytes become 0. Metadata starts as 0. One beat per cycle,
+// latency 1.
 module sl_from_axis
   import sluice_pkg::*;
 (
@@ -22,7 +22,7 @@ module sl_from_axis
   logic  inside_q, bad_q, gap, bad;
   flit_t flit;
 
-  // Ones from the bottom, at least one: adding 1 clears them all.
+  // tkeep must be ones from the bottom, at least one: adding 1 clears them all.
   assign gap = (axis_tkeep_i & (axis_tkeep_i + 1'b1)) != '0 || !axis_tkeep_i[0] || (!axis_tlast_i && axis_tkeep_i != '1);
   assign bad = axis_tuser_i || gap || (inside_q && bad_q);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Joins two packet channels, whole packets only: `fast` has the way, `slow` is kept a share of the flits: while both have
-// packets all the time, `share_i` of 256 flits are slow's, more or less one packet. What slow sends while fast has nothing is
-// not held against it. Both are store-and-forward, so that neither stops in the middle of a packet for long.
+// Joins two packet channels, whole packets only. `fast` has priority; `slow` is guaranteed a share of the flits: while both always
+// have packets, slow gets `share_i` of every 256 flits, give or take one packet. Flits that slow sends while fast is idle do not
+// count against it. Both must be store-and-forward, so that neither stalls in the middle of a packet for long.
 module sl_merge (
   input  logic              clk_i,
   input  logic              rst_i,         // synchronous, active high
-  input  logic [7:0]        share_i,       // of 256
+  input  logic [7:0]        share_i,       // share of slow, out of 256
   input  sluice_pkg::flit_t fast_data_i,
   input  logic              fast_valid_i,
   output logic              fast_ready_o,
@@ -18,7 +18,7 @@ module sl_merge (
 );
   import sluice_pkg::*;
 
-  logic signed [17:0] credit_q;  // slow's: more than 0 gives it the way
+  logic signed [17:0] credit_q;  // of slow; positive: slow has priority
   logic               locked_q, slow_turn_q, take_slow, any, room, move;
   flit_t              word;
 

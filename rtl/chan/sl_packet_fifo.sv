@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store-and-forward FIFO of packets with rewind: a packet comes out only when all of it is in, with its length in the
-// metadata of its first flit. A packet that is marked bad, too long, too short, or for which there is no room is taken
-// back whole, and counted by cause with a one-cycle pulse; what came before and after it is not touched. With
-// `lossless_i` a full FIFO presses back instead of dropping. A new sop inside a packet ends the packet before it as bad.
-// With `Exact` every bit of every flit comes out as it went in, and only what has no room is dropped.
+// Store-and-forward FIFO of packets with rewind: a packet leaves only once all of it is in, with its length in the metadata of its
+// first flit. A packet that is marked bad, too long, too short, or for which there is no room is discarded whole, and counted by
+// cause with a one-cycle pulse; packets before and after it are unaffected. With `lossless_i` a full FIFO applies back-pressure
+// instead of dropping. A new sop inside a packet ends the previous packet as bad. With `Exact` every bit of every flit leaves as it
+// entered, and only packets without room are dropped.
 module sl_packet_fifo #(
-  parameter int unsigned Flits = 512,          // places, 8 or more; lossless: more than a packet of the largest size
-  parameter int unsigned Packets = 64,         // whole packets inside at once, 4 or more
+  parameter int unsigned Flits = 512,          // capacity, at least 8; lossless: more than a packet of the largest size
+  parameter int unsigned Packets = 64,         // whole packets inside at once, at least 4
   parameter int unsigned SmallestPacket = 14,  // bytes; shorter ones are runts
   parameter int unsigned LargestPacket = sluice_pkg::MTU_BYTES,  // bytes; longer ones are oversize
   parameter bit          Exact = 1'b0
 ) (
   input  logic               clk_i,
   input  logic               rst_i,             // synchronous, active high
-  input  logic               lossless_i,        // 1: press back when full; 0: always ready, drop when full
+  input  logic               lossless_i,        // 1: apply back-pressure when full; 0: always ready, drop when full
   input  sluice_pkg::flit_t  in_data_i,
   input  logic               in_valid_i,
   output logic               in_ready_o,
   output sluice_pkg::flit_t  out_data_o,        // registered
   output logic               out_valid_o,       // registered
   input  logic               out_ready_i,
-  output logic               empty_o,           // nothing stored, in part or whole
+  output logic               empty_o,           // nothing stored, not even part of a packet
   output logic               stored_o,          // pulse: a packet was stored
-  output logic [15:0]        stored_length_o,   // its bytes
+  output logic [15:0]        stored_length_o,   // its length in bytes
   output logic               drop_error_o,      // pulse: dropped, marked bad
   output logic               drop_oversize_o,   // pulse: dropped, longer than LargestPacket
   output logic               drop_runt_o,       // pulse: dropped, shorter than SmallestPacket
@@ -41,13 +41,13 @@ module sl_packet_fifo #(
     logic [EmptyBits-1:0]    empty;
     logic [8*DATA_BYTES-1:0] data;
   } word_t;
-  localparam int unsigned WordBits = $bits(word_t) + (Exact ? META_BITS + 1 : 0);  // above the word: meta, error
+  localparam int unsigned WordBits = $bits(word_t) + (Exact ? META_BITS + 1 : 0);  // beyond word_t: meta, error
 
   function automatic logic [AddressBits-1:0] following(logic [AddressBits-1:0] address);
     return address == Last ? '0 : address + 1'b1;
   endfunction
 
-  // Write side. `used` counts places that are not free: those of whole packets and those of the packet that comes in.
+  // Write side. `used` counts slots that are not free: those of whole packets and of the packet that comes in.
   logic [AddressBits-1:0] write_q, start_q;
   logic [CountBits-1:0]   used_q, pending_q;
   logic [15:0]            length_q;
@@ -64,7 +64,7 @@ module sl_packet_fifo #(
   assign in_ready_o = !lossless_i || (used_q != CountBits'(Flits) && meta_ready);
   assign move   = in_valid_i && in_ready_o;
   assign first  = in_data_i.sop;
-  assign stale  = move && first && inside_q;  // the packet before this one never ended
+  assign stale  = move && first && inside_q;  // the previous packet never ended
   assign length = (first ? 16'd0 : length_q) + 16'(DATA_BYTES) - (in_data_i.eop ? 16'(in_data_i.empty) : 16'd0);
   assign room   = used_q - (stale ? pending_q : '0) != CountBits'(Flits) && meta_ready;
   assign oversize = !Exact && ((!first && oversize_q) || length > 16'(LargestPacket));
@@ -94,7 +94,7 @@ module sl_packet_fifo #(
       end else begin
         write_q <= write ? following(first ? start_q : write_q) : (first ? start_q : write_q);
       end
-      // Places of the packet that is coming in.
+      // Slots of the packet that is coming in.
       if (ends) pending_q <= '0;
       else pending_q <= (first ? '0 : pending_q) + CountBits'(write);
     end
@@ -120,8 +120,8 @@ module sl_packet_fifo #(
     end
   end
 
-  // Read side: whole packets only. RAM, its register, then the output register, where sop meets its metadata.
-  logic [CountBits-1:0]   whole_q;  // flits of whole packets in the RAM that were not read yet
+  // Read side: whole packets only. RAM, its register, then the output register, where sop gets its metadata.
+  logic [CountBits-1:0]   whole_q;  // flits of whole packets in the RAM, not yet read
   logic [AddressBits-1:0] read_q;
   logic                   read_valid_q, fetch, load, meta_valid;
   logic [WordBits-1:0]    read_bits;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts a pipeline that never stalls between two channels. A word is let in only when the output FIFO has a place for
-// everything in flight and for it (credits), so nothing is lost however long the output waits. One word a cycle
-// sustained; a result leaves 2 cycles after the pipeline delivers it (3 when the FIFO is in block RAM). Words that come
-// out of the pipeline without having been let in would overflow the FIFO: an assertion catches them.
+// Puts a pipeline that never stalls between two channels. A word enters only when the output FIFO has a slot for it and for
+// everything in flight (credits), so nothing is lost however long the output stalls. Sustains one word per cycle; a result leaves 2
+// cycles after the pipeline delivers it (3 if the FIFO is in block RAM). A word that leaves the pipeline without having entered
+// would overflow the FIFO: an assertion catches it.
 module sl_pipe_gate #(
-  parameter int unsigned InWidth  = 32,  // bits of a word into the pipeline, 1 or more
-  parameter int unsigned OutWidth = 32,  // bits of a word out of it, 1 or more
-  parameter int unsigned Latency  = 1    // cycles from stage_valid_o to stage_valid_i, 0 or more
+  parameter int unsigned InWidth  = 32,  // bits per word into the pipeline, at least 1
+  parameter int unsigned OutWidth = 32,  // bits per word out of it, at least 1
+  parameter int unsigned Latency  = 1    // cycles from stage_valid_o to stage_valid_i, at least 0
 ) (
   input  logic                clk_i,
   input  logic                rst_i,          // synchronous, active high; the pipeline must be reset with it
   input  logic [InWidth-1:0]  in_data_i,
   input  logic                in_valid_i,
-  output logic                in_ready_o,     // registered: a credit is left
+  output logic                in_ready_o,     // registered: a credit is available
   output logic                stage_valid_o,  // a word enters the pipeline
   output logic [InWidth-1:0]  stage_data_o,
   input  logic                stage_valid_i,  // a word leaves the pipeline, Latency cycles after it entered
@@ -21,12 +21,12 @@ module sl_pipe_gate #(
   output logic                out_valid_o,    // registered
   input  logic                out_ready_i
 );
-  // A credit goes round in Latency + 4 cycles (block RAM: + 5): let in, out of the pipeline, through the FIFO, back.
+  // A credit returns after Latency + 4 cycles (block RAM: + 5): enter, leave the pipeline, through the FIFO, back.
   localparam int unsigned Places = Latency + 5;
   localparam int unsigned Depth  = Places <= 16 ? 16 : 2 ** $clog2(Places);
   localparam int unsigned CountBits = $clog2(Depth + 1);
 
-  logic [CountBits-1:0] in_flight_q;  // words let in that have not left the output
+  logic [CountBits-1:0] in_flight_q;  // words that entered and have not left the output
   logic                 enter, leave;
 
   assign enter         = in_valid_i && in_ready_o;
@@ -45,7 +45,7 @@ module sl_pipe_gate #(
     end
   end
 
-  logic                 fifo_ready;  // always 1: that is what the credits are for
+  logic                 fifo_ready;  // always 1, because of the credits
   logic [CountBits-1:0] unused_count;
 
   sl_fifo #(.Width(OutWidth), .Depth(Depth), .Style(Depth > 64 ? 1 : 0)) u_fifo (

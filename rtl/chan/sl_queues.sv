@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Egress queues of one port, by `meta.queue` of a packet's first flit, in one block RAM with a fixed share for each queue.
-// Whole packets only, in order within a queue. A packet for which its queue has no room is taken back and counted by a
-// pulse; the input never waits. With `lossless_i` it waits for room instead, and only a packet larger than its queue is
-// dropped. Queues from `strict_from_i` up go first, the highest before all; those below share what is left in proportion
-// to their quanta (deficit round robin that may overdraw by a packet, so that no turn is empty).
+// Egress queues of one port, chosen by `meta.queue` of a packet's first flit, in one block RAM with a fixed share per queue. Whole
+// packets only, in order within a queue. A packet whose queue has no room is discarded and counted by a pulse; the input never
+// waits. With `lossless_i` it waits for room instead, and only a packet larger than its queue is dropped. Queues from
+// `strict_from_i` up are strict, the highest first; those below share the rest in proportion to their quanta (deficit round robin
+// that may overdraw by a packet, so that no turn is empty).
 module sl_queues
   import sluice_pkg::*;
 #(
-  parameter int unsigned Queues = 8,    // 2, 4, 8 or 16; the low bits of meta.queue choose
-  parameter int unsigned Flits  = 512,  // places of each queue, a power of two, more than a packet of the largest size
+  parameter int unsigned Queues = 8,    // 2, 4, 8 or 16; the low bits of meta.queue select
+  parameter int unsigned Flits  = 512,  // capacity of each queue, a power of two, more than a packet of the largest size
   localparam int unsigned QueueBits   = $clog2(Queues)
 ) (
   input  logic                    clk_i,
   input  logic                    rst_i,          // synchronous, active high
-  input  logic                    lossless_i,     // 1: a full queue presses back; 0: it drops
+  input  logic                    lossless_i,     // 1: a full queue applies back-pressure; 0: it drops
   input  logic [QueueBits:0]      strict_from_i,  // 0: all strict; Queues: none
-  input  logic [Queues-1:0][15:0] quantum_i,      // bytes a turn; at least the largest packet, or the shares are off
+  input  logic [Queues-1:0][15:0] quantum_i,      // bytes per turn; at least the largest packet, or the shares are off
   input  flit_t                   in_data_i,
   input  logic                    in_valid_i,
-  output logic                    in_ready_o,     // combinational from in_data_i; always 1 but for lossless_i
+  output logic                    in_ready_o,     // combinational from in_data_i; always 1 unless lossless_i
   output flit_t                   out_data_o,
   output logic                    out_valid_o,
   input  logic                    out_ready_i,
-  output logic                    empty_o,        // nothing stored, in part or whole
-  output logic [Queues-1:0]       drop_o          // pulse: a packet of this queue found no room
+  output logic                    empty_o,        // nothing stored, not even part of a packet
+  output logic [Queues-1:0]       drop_o          // pulse: a packet of this queue was dropped, no room
 );
   localparam int unsigned AddressBits = $clog2(Flits);
   localparam int unsigned CreditBits  = 18;
   localparam logic signed [CreditBits-1:0] MostDebt = -18'sd65536;
 
-  // Pointers have one bit more than addresses: equal is empty, that bit turned over is full.
-  logic [Queues-1:0][AddressBits:0] whole_q, read_q;  // behind the last whole packet; next to read
+  // Pointers have one bit more than addresses: equal means empty, equal but for that bit means full.
+  logic [Queues-1:0][AddressBits:0] whole_q, read_q;  // after the last whole packet; next to read
 
   // Write side: one packet comes in at a time.
   logic [QueueBits-1:0] in_queue_q, in_queue;
@@ -41,7 +41,7 @@ module sl_queues
   assign write      = in_data_i.sop ? whole_q[in_queue] : write_q;
   assign full       = write == (read_q[in_queue] ^ {1'b1, {AddressBits{1'b0}}});
   assign over       = !in_data_i.sop && overflow_q;
-  // Room comes when a packet before this one leaves; without one there is nothing to wait for.
+  // Room appears when an earlier packet leaves; without one the input does not wait.
   assign in_ready_o = !(lossless_i && full && !over && whole_q[in_queue] != read_q[in_queue]);
   assign move       = in_valid_i && in_ready_o;
   assign overflow   = over || full;
@@ -64,8 +64,8 @@ module sl_queues
     end
   end
 
-  // Which queue: the one whose packet is under way; else the highest strict one that has a packet; else the one whose
-  // turn it is, while it has credit; else the next behind it that has a packet.
+  // The queue to send from: the one with a packet in progress; else the highest strict one with a packet; else the one whose turn
+  // it is, while it has credit; else the next one after it with a packet.
   logic [Queues-1:0]                       any_of;
   logic signed [Queues-1:0][CreditBits-1:0] credit_q;
   logic [QueueBits-1:0]                    choice_q, turn_q, choice;
@@ -74,7 +74,7 @@ module sl_queues
   always_comb begin
     any_of   = '0;
     choice   = choice_q;
-    any      = locked_q;  // only whole packets are here
+    any      = locked_q;  // holds whole packets only
     strict   = 1'b0;
     new_turn = 1'b0;
     if (!locked_q && whole_q != read_q) begin
@@ -100,7 +100,7 @@ module sl_queues
     end
   end
 
-  // Read side: what the schedule needs of a flit comes at once from LUT RAM, the flit itself a cycle later.
+  // Read side: the scheduler's fields of a flit come from LUT RAM in the same cycle, the flit itself one cycle later.
   localparam int unsigned EmptyBits = $clog2(DATA_BYTES);
   logic                  fetch, read_valid_q, load, strict_q, free, eop;
   logic [EmptyBits-1:0]  empty;

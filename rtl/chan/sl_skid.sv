@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A register in a channel, both ways: data, valid and ready all leave from flip-flops, one word a cycle, one cycle of
-// latency. Holds up to two words, so that a word already on its way has a place when the receiver stops.
+// A register for a channel, in both directions: data, valid and ready all leave from flip-flops, one word per cycle, one cycle of
+// latency. Holds up to two words, so that a word in flight has a slot when the receiver stops.
 module sl_skid #(
-  parameter int unsigned Width = 32  // bits of a word, 1 or more
+  parameter int unsigned Width = 32  // bits per word, at least 1
 ) (
   input  logic             clk_i,
   input  logic             rst_i,       // synchronous, active high

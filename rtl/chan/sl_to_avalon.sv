@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a packet channel to Avalon-ST (packets, ready latency 0): the first byte is the high-order symbol, empty counts unused
-// low-order symbols, channel is the ingress port over the whole packet, error at endofpacket: the packet is bad. The rest of
-// the metadata ends here. One beat a cycle, latency 1.
+// Converts a packet channel to Avalon-ST (packets, ready latency 0): the first byte is the high-order symbol, empty counts unused
+// low-order symbols, channel is the ingress port throughout the packet, error at endofpacket: the packet is bad. The other metadata
+// is discarded. One beat per cycle, latency 1.
 module sl_to_avalon
   import sluice_pkg::*;
 (
   input  logic                          clk_i,
   input  logic                          rst_i,                   // synchronous, active high
-  /* verilator lint_off UNUSEDSIGNAL */  // Avalon-ST has no place for the rest of the metadata
+  /* verilator lint_off UNUSEDSIGNAL */  // Avalon-ST has no signals for the rest of the metadata
   input  flit_t                         in_data_i,
   /* verilator lint_on UNUSEDSIGNAL */
   input  logic                          in_valid_i,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a packet channel to AXI4-Stream: byte 0 of the packet in tdata 7:0, tkeep ones over the bytes that count, tuser at
-// tlast: the packet is bad. Metadata ends here. One beat a cycle, latency 1.
+// Converts a packet channel to AXI4-Stream: byte 0 of the packet in tdata 7:0, tkeep ones over the valid bytes, tuser at tlast: the
+// packet is bad. Metadata is discarded. One beat per cycle, latency 1.
 module sl_to_axis
   import sluice_pkg::*;
 (
   input  logic                    clk_i,
   input  logic                    rst_i,          // synchronous, active high
-  /* verilator lint_off UNUSEDSIGNAL */  // AXI4-Stream has no place for sop and metadata
+  /* verilator lint_off UNUSEDSIGNAL */  // AXI4-Stream has no signals for sop and metadata
   input  flit_t                   in_data_i,
   /* verilator lint_on UNUSEDSIGNAL */
   input  logic                    in_valid_i,

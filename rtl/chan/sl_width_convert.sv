@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets from one width of the data to another, a power of two wider or narrower; byte 0 is in bits 7:0. Widening takes one
-// word a cycle and joins them; narrowing gives one word a cycle and leaves out pieces that hold no byte of the packet. The
-// error of a packet is that of its last word. Latency 1 after the last piece of a word.
+// Converts packets to a data width wider or narrower by a power of two; byte 0 is in bits 7:0. Widening takes one word per cycle
+// and joins words; narrowing emits one word per cycle and omits pieces without a byte of the packet. The error of a packet is the
+// error of its last word. Latency 1 after the last piece of a word.
 module sl_width_convert #(
-  parameter int unsigned InBytes  = 64,  // 2 or more, a power of two
-  parameter int unsigned OutBytes = 32   // 2 or more, a power of two, not InBytes
+  parameter int unsigned InBytes  = 64,  // at least 2, a power of two
+  parameter int unsigned OutBytes = 32   // at least 2, a power of two, not InBytes
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,        // synchronous, active high
   input  logic [8*InBytes-1:0]        in_data_i,
-  input  logic [$clog2(InBytes)-1:0]  in_empty_i,   // unused bytes at the end, at eop; 0 elsewhere
+  input  logic [$clog2(InBytes)-1:0]  in_empty_i,   // unused bytes at eop; 0 elsewhere
   input  logic                        in_sop_i,
   input  logic                        in_eop_i,
-  input  logic                        in_error_i,   // counts at eop only
+  input  logic                        in_error_i,   // valid at eop only
   input  logic                        in_valid_i,
   output logic                        in_ready_o,
-  output logic [8*OutBytes-1:0]       out_data_o,   // registered, as all outputs of the channel
+  output logic [8*OutBytes-1:0]       out_data_o,   // registered, like all outputs of the channel
   output logic [$clog2(OutBytes)-1:0] out_empty_o,
   output logic                        out_sop_o,
   output logic                        out_eop_o,
@@ -41,7 +41,7 @@ module sl_width_convert #(
   end
 
   if (InBytes > OutBytes) begin : gen_narrow
-    logic [IndexBits-1:0] final_piece;  // the last one that holds a byte of the packet
+    logic [IndexBits-1:0] final_piece;  // the last piece that holds a byte of the packet
 
     assign final_piece = in_eop_i ? IndexBits'(Ratio - 1) - in_empty_i[OutEmptyBits +: IndexBits] : IndexBits'(Ratio - 1);
     assign last  = index_q == final_piece;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The action sets of all rules, by rule index. Three cycles to read. A read in the cycle of a write or later gets the new
-// set, an earlier one the old: exact to the cycle, also where the RAM itself would leave the word undefined.
+// The action sets of all rules, by rule index. Three cycles to read. A read in the cycle of a write or later returns the new set,
+// an earlier one the old set: exact to the cycle, even where the RAM itself would leave the word undefined.
 module sl_action_ram
   import sluice_pkg::*;
 #(
-  parameter int unsigned Entries = 1024,  // rules, 2 or more
+  parameter int unsigned Entries = 1024,  // rules, at least 2
   localparam int unsigned IndexBits = $clog2(Entries)
 ) (
   input  logic                 clk_i,
-  input  logic                 rst_i,  // synchronous, active high: forgets reads under way
+  input  logic                 rst_i,  // synchronous, active high: discards reads in flight
   input  logic                 write_valid_i,
   input  logic [IndexBits-1:0] write_index_i,
   input  action_set_t          write_data_i,

@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pushes the counters of rules into host memory: keeps a copy of what sl_rule_counters writes, goes through all rules in turn, one a
-// cycle, and sends those that counted since they were sent. It takes nothing from the lookups: the copy has a read port of its own.
+// Pushes rule counters into host memory: keeps a copy of what sl_rule_counters writes, sweeps over all rules, one per cycle, and
+// sends those whose counters changed since they were last sent. Lookups are not slowed down: the copy has its own read port.
 //
-// A word of the copy has the number of the sweep in which it was written, so that nothing has to be marked as sent: what was written
-// in this sweep or the one before is sent. So each change is sent in the sweep under way or, where its rule was passed, in the
-// next; a change before its rule's turn is sent once more in the next sweep. Numbers have `StampBits`: what changes no more looks
-// new in two of 2**StampBits sweeps, so no two records of a rule that follow each other have the same edition.
+// Each word of the copy holds the number of the sweep in which it was written, so nothing needs to be marked as sent: words written
+// in this sweep or the previous one are sent. So each change is sent in the current sweep or, if its rule was already visited, in
+// the next; a change before its rule's turn is sent once more in the next sweep. Numbers have `StampBits`: a word that no longer
+// changes looks new in two of every 2**StampBits sweeps, so no two consecutive records of a rule have the same edition.
 //
-// A fresh rule is sent as 0 at once: `hold_o` is on until that and all before it was taken. Whoever answers the instruction only then
-// never lets the host see counts of the rule that had this number before.
+// A fresh rule is sent as 0 at once: `hold_o` is on until that record and all earlier ones were taken. If the instruction is
+// answered only then, the host never sees counts of the previous rule with this number.
 //
-// It knows nothing of what its memories hold at power-up: after reset, each rule's word comes once, before it is switched on.
+// It does not depend on the memories' contents at power-up: after reset, every rule's word must be written once before it is
+// switched on.
 module sl_counter_push
   import sluice_pkg::*;
   import sl_counter_pkg::*;
 #(
-  parameter int unsigned Entries   = 1024,  // rules, 2 or more
+  parameter int unsigned Entries   = 1024,  // rules, at least 2
   parameter int unsigned StampBits = 7      // 2 to 14
 ) (
   input  logic           clk_i,
   input  logic           rst_i,         // synchronous, active high
   input  logic           on_i,          // 0: nothing is sent
-  input  logic [31:0]    period_i,      // cycles from the start of a sweep to that of the next, at least
+  input  logic [31:0]    period_i,      // minimum cycles from the start of a sweep to the start of the next
   input  counter_event_t event_i,       // rules below Entries
-  output logic           hold_o,        // a fresh rule was not taken yet; from the cycle after its event, until when there must be no other
-  output logic [31:0]    sweeps_o,      // that have ended; wraps
+  output logic           hold_o,        // a fresh rule is not taken yet, from the cycle after its event; no other may come
+  output logic [31:0]    sweeps_o,      // completed sweeps; wraps
   output rule_push_t     push_data_o,   // channel to the DMA
   output logic           push_valid_o,
   input  logic           push_ready_i
 );
   localparam int unsigned IndexBits = $clog2(Entries);
   localparam int unsigned Depth     = 8;                          // words of the FIFO
-  localparam int unsigned Room      = Depth - 5;                  // so many in it: a word, those on their way and a fresh rule have room
+  localparam int unsigned Room      = Depth - 5;                  // leaves room for a word, words in flight and a fresh rule
   localparam int unsigned CopyBits  = StampBits + 1 + RULE_COUNTERS_BITS;
   localparam logic [IndexBits-1:0] Last = IndexBits'(Entries - 1);
 
@@ -41,7 +42,7 @@ module sl_counter_push
     rule_counters_t       counters;
   } copy_t;
 
-  // Steps: 0 the rule's turn, 2 its word is there, 3 into the FIFO.
+  // Steps: 0 the rule's turn, 2 its word is read, 3 into the FIFO.
   logic                 turn, begins, fits, met, recent, fresh_q, drain_q;
   logic [2:1]           valid_q, met_q;
   logic [2:1][31:0]     rule_q;
@@ -61,7 +62,7 @@ module sl_counter_push
   assign hold_o  = fresh_q || drain_q;
   assign written = '{stamp: sweeps_o[StampBits-1:0], mark: event_i.mark, counters: event_i.counters};
 
-  // A word that is written while it is read: the memory gives neither the old nor the new.
+  // A word that is written while it is read: the memory returns neither the old nor the new.
   assign met    = event_i.counted && event_i.rule == COUNTED_RULE_BITS'(next_q);
   assign copy   = met_q[2] ? met_copy_q[2] : ram_copy;
   assign recent = StampBits'(sweep_q[2]) - copy.stamp <= StampBits'(1);
@@ -80,7 +81,7 @@ module sl_counter_push
     sweep_q       <= {sweep_q[1], sweeps_o[14:0]};
     send_q        <= valid_q[2] && copy.mark == mark && recent;
     record_q      <= '{place: rule_q[2], edition: {sweep_q[2], 1'b0}, counters: copy.counters};
-    // A fresh rule, when all that was read before it is in the FIFO.
+    // A fresh rule, once all earlier reads are in the FIFO.
     if (event_i.fresh) begin
       fresh_q      <= on_i;
       fresh_rule_q <= event_i.fresh_rule[IndexBits-1:0];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the flow table's window from 0x100 on (`flow_registers`); what is below goes on to the OFU's frame. Answers every
-// request once, in the next cycle; an address where nothing is, an index out of range and an access in the wrong direction
-// answer an error and touch nothing.
+// The part of the flow table's window from 0x100 on (`flow_registers`); lower addresses go to the OFU's frame. Answers every
+// request once, in the next cycle; an access to an unused address, an index out of range and an access in the wrong direction
+// answer an error and change nothing.
 module sl_flow_registers
   import sluice_pkg::*;
 #(
@@ -26,11 +26,11 @@ module sl_flow_registers
   input  logic                            ofu_request_ready_i,
   input  register_response_t              ofu_response_i,
   input  logic                            ofu_response_valid_i,
-  output logic                            write_valid_o,         // a word of an operand
+  output logic                            write_valid_o,         // writes one word of an operand
   output logic [OperandBits+WordBits-1:0] write_address_o,
   output logic [31:0]                     write_data_o,
   output logic [7:0]                      group_index_o,
-  input  logic [31:0]                     group_used_i,          // of that group
+  input  logic [31:0]                     group_used_i,          // rules in that group
   output logic                            fence_on_o,            // see sl_flow_fence
   output logic [31:0]                     fence_bound_o,
   output logic [7:0][63:0]                fence_done_o,
@@ -58,7 +58,7 @@ module sl_flow_registers
 
   always_comb begin
     read_data = '0;
-    failed    = write;  // of what is not writable
+    failed    = write;  // an error unless writable
     unique case (address)
       FLOW_REGISTERS_GROUPS:        read_data = Groups;
       FLOW_REGISTERS_GROUP_ENTRIES: read_data = GroupEntries;

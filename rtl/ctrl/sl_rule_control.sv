@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rule control of an OFU: register window, instruction FIFO (16), configuration FSM, response FIFO (32). Instructions are
-// executed and answered in order; software that does not read responses stops the FSM at 32 of them, then the instruction
-// FIFO fills and a push answers an error: nothing is lost.
+// Rule control of an OFU: register window, instruction FIFO (16), configuration FSM, response FIFO (32). Instructions are executed
+// and answered in order. If software does not read responses, the FSM stops at 32, then the instruction FIFO fills and a push
+// answers an error: nothing is lost.
 module sl_rule_control
   import sluice_pkg::*;
 #(
-  parameter element_kind_t Kind        = ELEMENT_LPM,  // what the element is
+  parameter element_kind_t Kind        = ELEMENT_LPM,  // kind of the element
   parameter int unsigned   Entries0    = 512,          // rules of table 0, 1 to 262144
-  parameter int unsigned   Entries1    = 512,          // rules of table 1, 0 to 262144; 0: there is no table 1
-  parameter int unsigned   KeyBits0    = 32,           // bits of its key
-  parameter int unsigned   KeyBits1    = 128,          // bits of its key
+  parameter int unsigned   Entries1    = 512,          // rules of table 1, 0 to 262144; 0: no table 1
+  parameter int unsigned   KeyBits0    = 32,           // key bits of table 0
+  parameter int unsigned   KeyBits1    = 128,          // key bits of table 1
   parameter int unsigned   Latency     = 20,           // cycles from record in to record out
   parameter int unsigned   DrainCycles = 16,           // see sl_rule_fsm
   parameter int unsigned   EditEntries = 256,          // entries of the edit-data table, a power of two up to 65536
@@ -22,7 +22,7 @@ module sl_rule_control
   output logic                      reg_request_ready_o,
   output register_response_t        reg_response_o,
   output logic                      reg_response_valid_o,
-  output logic                      enabled_o,        // the OFU is switched on
+  output logic                      enabled_o,        // the OFU is enabled
   output instruction_t              op_o,             // to both tables
   output logic [1:0]                op_valid_o,       // index: table
   input  logic [1:0]                op_ready_i,
@@ -33,13 +33,13 @@ module sl_rule_control
   input  logic [1:0]                table_ready_i,
   input  logic [31:0]               table_used0_i,
   input  logic [31:0]               table_used1_i,
-  input  logic                      hold_i,           // no response is seen, and no populate begins
+  input  logic                      hold_i,           // no response is visible, and no populate begins
   output logic                      fresh_o,          // pulse: the rule of op_o is about to be populated
-  output logic                      commit_o,         // pulse: the actions of op_o belong to its rule from now on
+  output logic                      commit_o,         // pulse: the actions of op_o take effect for its rule
   output logic                      edit_valid_o,     // writes an entry of the edit-data table
   output logic [EditBits-1:0]       edit_index_o,
   output logic [EDIT_DATA_BITS-1:0] edit_data_o,
-  output logic                      counter_valid_o,  // reads the counters of a rule; holds until counter_done_i
+  output logic                      counter_valid_o,  // reads the counters of a rule; stable until counter_done_i
   output logic                      counter_table_o,
   output logic [29:0]               counter_id_o,
   input  logic                      counter_done_i,

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets, bytes and last hit of every rule: a hit every cycle, of the same rule too (results on their way to the RAM are
-// forwarded). A populated rule starts at 0 without a write of its own to the RAM, which hits may occupy every cycle: each word
-// carries a bit, a second RAM holds another for each rule, and while the two differ the word counts as 0. A read takes the
-// first cycle without a hit. Counters of a rule that was never populated are undefined.
-// After reset it writes every word once, so that the copy of the words' bits agrees with them whatever the RAMs held.
+// Packets, bytes and last hit of every rule. Takes a hit every cycle, also of the same rule (results in flight to the RAM are
+// forwarded). A populated rule starts at 0 without its own RAM write, since hits may use every write cycle: each word carries a
+// mark bit, a second RAM holds a mark for each rule, and while the two differ the word counts as 0. A read takes the first cycle
+// without a hit. Counters of a rule that was never populated are undefined. After reset it writes every word once, so that the copy
+// of the words' marks agrees with them whatever the RAMs held.
 module sl_rule_counters
   import sluice_pkg::*;
 #(
-  parameter int unsigned Entries = 1024,  // rules, 2 or more
+  parameter int unsigned Entries = 1024,  // rules, at least 2
   localparam int unsigned IndexBits = $clog2(Entries)
 ) (
   input  logic                 clk_i,
-  input  logic                 rst_i,          // synchronous, active high: stops what is under way
-  output logic                 ready_o,        // the words are written; before, no hit and no fresh rule
+  input  logic                 rst_i,          // synchronous, active high: stops operations in flight
+  output logic                 ready_o,        // the words are written; no hit and no fresh rule before
   input  logic [31:0]          tick_i,         // microseconds
   input  logic                 hit_valid_i,
   input  logic [IndexBits-1:0] hit_index_i,
   input  logic [15:0]          hit_length_i,   // bytes of the packet
-  input  logic                 fresh_valid_i,  // the rule starts at 0; no hit of it from 5 cycles before to 2 cycles after
+  input  logic                 fresh_valid_i,  // the rule restarts at 0; no hit on it from 5 cycles before to 2 cycles after
   input  logic [IndexBits-1:0] fresh_index_i,
-  input  logic                 read_valid_i,   // holds until read_done_o
+  input  logic                 read_valid_i,   // stable until read_done_o
   input  logic [IndexBits-1:0] read_index_i,
   output logic                 read_wait_o,    // a read is waiting for a cycle without a hit
-  output logic                 read_done_o,    // pulse: read_data_o is there
-  output rule_counters_t       read_data_o,    // of one moment; holds until the next read; 0 after reset
-  output sl_counter_pkg::counter_event_t event_o // what is written
+  output logic                 read_done_o,    // pulse: read_data_o is valid
+  output rule_counters_t       read_data_o,    // atomic; stable until the next read; 0 after reset
+  output sl_counter_pkg::counter_event_t event_o // the update that is written
 );
   typedef struct packed {
     logic           mark;
@@ -40,7 +40,7 @@ module sl_rule_counters
   assign read_wait_o = read_valid_i && !reading_q && hit_valid_i;
   assign index       = hit_valid_i ? hit_index_i : read_index_i;
 
-  // Steps 1 to 3 before the sum, 4 with the sum (written in this step), 5 and 6 only to forward.
+  // Steps 1 to 3 before the sum, 4 with the sum (written in this step), 5 and 6 only for forwarding.
   logic [6:1]           valid_q;  // a hit
   logic [3:1]           read_q;   // a read
   logic [IndexBits-1:0] index_q [1:6];
@@ -48,7 +48,7 @@ module sl_rule_counters
   rule_counters_t       base_q, sum_q [4:6], base, current, sum;
   logic                 late_q, mark_q3, mark_q4;
 
-  // The newest sum of this rule that the RAM did not have yet when it was read.
+  // The newest sum of this rule that the RAM did not have when it was read.
   always_comb begin
     base = (ram_mark == ram_word.mark) ? ram_word.counters : '0;
     for (int unsigned step = 6; step >= 4; step--) begin
@@ -116,7 +116,7 @@ module sl_rule_counters
     .read_valid_i(hit_valid_i || start), .read_address_i(index), .read_data_o(ram_word)
   );
 
-  // A fresh rule gets the mark that its word does not have; a copy of the words' marks says which one that is.
+  // A fresh rule gets the opposite of its word's mark, which is read from a copy of the words' marks.
   logic [1:0]           fresh_q;
   logic [IndexBits-1:0] fresh_index_q, fresh_index_q2;
 

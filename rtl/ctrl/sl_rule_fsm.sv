@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The configuration FSM (AccelSDP Figure 15): takes instructions, checks them against the map of used rule ids, hands them to
-// a table and answers each one in order. A failed instruction changes nothing: a table, rule id or kind out of range is EINVAL, a used id
-// to populate EEXIST, an unused one to delete or update ENOENT, and what the table itself refuses is passed on. It waits while the
-// response channel has no place. At most 4 cycles from the end of a table's operation to the start of the next.
+// The configuration FSM (AccelSDP Figure 15): takes instructions, checks them against the map of used rule ids, passes them to a
+// table and answers each one in order. A failed instruction changes nothing. EINVAL: a table, rule id or kind out of range; EEXIST:
+// populate of a used id; ENOENT: delete or update of an unused id; errors of the table are passed on. It waits while the response
+// channel is full. At most 4 cycles from the end of a table's operation to the start of the next.
 module sl_rule_fsm
   import sluice_pkg::*;
 #(
   parameter int unsigned Entries0 = 512,  // rules of table 0, 1 to 262144
-  parameter int unsigned Entries1 = 512,  // rules of table 1, 0 to 262144; 0: there is no table 1
-  parameter int unsigned DrainCycles = 16 // cycles from a deletion until no lookup and no count of the rule is under way
+  parameter int unsigned Entries1 = 512,  // rules of table 1, 0 to 262144; 0: no table 1
+  parameter int unsigned DrainCycles = 16 // cycles from a deletion until no lookup and no count of the rule is in flight
 ) (
   input  logic         clk_i,
   input  logic         rst_i,                // synchronous, active high: clears the map of used ids
@@ -28,7 +28,7 @@ module sl_rule_fsm
   input  logic [1:0]   table_ready_i,
   input  logic         hold_i = 1'b0,        // no populate begins
   output logic         fresh_o,              // pulse: the rule of op_o is about to be populated
-  output logic         commit_o,             // pulse: the actions of op_o belong to its rule from this cycle on
+  output logic         commit_o,             // pulse: the actions of op_o take effect for its rule from this cycle on
   output logic         ready_o               // reset is over
 );
   localparam int unsigned Words0   = (Entries0 + 31) / 32;
@@ -42,7 +42,7 @@ module sl_rule_fsm
   typedef enum logic [2:0] {StReset, StIdle, StWrite, StDelete, StUpdate, StInitialize, StClear} state_e;
 
   state_e               state_q;
-  /* verilator lint_off UNUSEDSIGNAL */  // key, priority and actions are the table's
+  /* verilator lint_off UNUSEDSIGNAL */  // key, priority and actions are for the table
   instruction_t         head;
   /* verilator lint_on UNUSEDSIGNAL */
   logic                 head_table, in_range_q, bad, used, issue, refuse, finish, done;
@@ -60,7 +60,7 @@ module sl_rule_fsm
   assign op_status  = head_table ? op_status1_i : op_status0_i;
   assign done       = op_done_i[head_table];
 
-  // Whether the instruction may go to its table, from the third cycle on.
+  // Whether the instruction may go to its table, valid from the third cycle on.
   always_comb begin
     bad = !(head.kind inside {INSTRUCTION_INITIALIZE, INSTRUCTION_POPULATE, INSTRUCTION_DELETE, INSTRUCTION_UPDATE}) ||
           !in_range_q;
@@ -128,7 +128,7 @@ module sl_rule_fsm
     end
   end
 
-  // The map of used rule ids, 32 to a word; table 1 starts at a power of two.
+  // The map of used rule ids, 32 per word; table 1 starts at a power of two.
   assign sweep_last = sweep_q == ((state_q == StClear && !head_table) ? MapBits'(Words0 - 1) : MapBits'(Words - 1));
   assign map_read   = state_q == StIdle && instruction_valid_i;
 

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The register window of an OFU (`ofu_registers`). Answers every request once; an address where nothing is, a write to a
-// read-only register, a read of `push`, a push into a full FIFO and a counter index out of range answer an error and touch nothing.
-// A read of the counters waits until they are there, a write to `remove` until the rule is gone; every other request is answered in
-// 2 cycles. `edit_data` reads what was last written to it, not the table; what was not written
-// since the reset reads 0.
+// The register window of an OFU (`ofu_registers`). Answers every request once. An access to an unused address, a write to a
+// read-only register, a read of `push`, a push into a full FIFO and a counter index out of range answer an error and change
+// nothing. A read of the counters waits until they are available, a write to `remove` until the rule is gone; every other request
+// is answered in 2 cycles. `edit_data` reads back the last value written to it, not the table; unwritten parts read 0 after reset.
 module sl_rule_registers
   import sluice_pkg::*;
 #(
-  parameter element_kind_t Kind        = ELEMENT_LPM,  // what the element is
+  parameter element_kind_t Kind        = ELEMENT_LPM,  // kind of the element
   parameter int unsigned   Entries0    = 512,          // rules of table 0
-  parameter int unsigned   Entries1    = 512,          // rules of table 1, 0: none
-  parameter int unsigned   KeyBits0    = 32,           // bits of its key
-  parameter int unsigned   KeyBits1    = 128,          // bits of its key
+  parameter int unsigned   Entries1    = 512,          // rules of table 1, 0: no table 1
+  parameter int unsigned   KeyBits0    = 32,           // key bits of table 0
+  parameter int unsigned   KeyBits1    = 128,          // key bits of table 1
   parameter int unsigned   Latency     = 20,           // cycles from record in to record out
   parameter int unsigned   EditEntries = 256,          // entries of the edit-data table, a power of two up to 65536
   localparam int unsigned  EditBits    = $clog2(EditEntries)
@@ -25,9 +24,9 @@ module sl_rule_registers
   output logic                      reg_response_valid_o, // one cycle
   output logic                      enabled_o,            // control bit 0; 0 after reset
   input  logic                      ready_i,              // memories are cleared
-  input  logic [4:0]                free_i,               // places of the instruction FIFO
-  input  logic [5:0]                waiting_i,            // responses
-  input  logic                      idle_i,               // no instruction and no response is under way
+  input  logic [4:0]                free_i,               // free slots of the instruction FIFO
+  input  logic [5:0]                waiting_i,            // responses waiting
+  input  logic                      idle_i,               // no instruction and no response is in flight
   input  logic [31:0]               used0_i,              // rules in table 0
   input  logic [31:0]               used1_i,
   output instruction_t              push_data_o,          // channel to the instruction FIFO
@@ -39,11 +38,11 @@ module sl_rule_registers
   output logic                      edit_valid_o,         // writes an entry of the edit-data table
   output logic [EditBits-1:0]       edit_index_o,
   output logic [EDIT_DATA_BITS-1:0] edit_data_o,
-  output logic                      counter_valid_o,      // reads the counters of a rule; holds until counter_done_i
+  output logic                      counter_valid_o,      // reads the counters of a rule; stable until counter_done_i
   output logic                      counter_table_o,
   output logic [29:0]               counter_id_o,
   input  logic                      counter_done_i,       // pulse
-  input  rule_counters_t            counter_data_i        // holds after counter_done_i
+  input  rule_counters_t            counter_data_i        // stable after counter_done_i
 );
   typedef enum logic [1:0] {StIdle, StDecode, StCounters, StRemove} state_e;
 
@@ -56,7 +55,7 @@ module sl_rule_registers
   logic [31:0]       instruction_q [OFU_REGISTERS_INSTRUCTION_COUNT];
   logic [31:0]       edit_q [OFU_REGISTERS_EDIT_DATA_COUNT];
   logic [15:0]       edit_index_q;
-  logic [4:0]        place;  // in the instruction
+  logic [4:0]        place;  // word index in the instruction
   logic              in_instruction;
   instruction_t      instruction;
 
@@ -72,7 +71,7 @@ module sl_rule_registers
 
   always_comb begin
     read_data = '0;
-    failed    = write;  // of what is not writable
+    failed    = write;  // an error unless writable
     unique case (address)
       OFU_REGISTERS_KIND:             read_data = 32'(Kind);
       OFU_REGISTERS_CONTROL: begin
@@ -174,7 +173,7 @@ module sl_rule_registers
         end
         if (response_ready_o) response_latched_q <= 1'b0;
       end
-      StRemove: if (response_valid_i) begin  // of this deletion: no other was under way
+      StRemove: if (response_valid_i) begin  // of this deletion: nothing else was in flight
         state_q              <= StIdle;
         reg_response_valid_o <= 1'b1;
         reg_response_o.error <= response_data_i.status != STATUS_OK;

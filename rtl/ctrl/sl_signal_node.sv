@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where an element meets the signal chain (ClickNP's CmdHub as a daisy chain). A message is words of 32 bits, bit 32 on the last: a header
-// {instance 31:16, reply 15, status 14:8, signal 7:0}, then the arguments, low word first. A request for this instance becomes an iteration,
-// and its reply (the header with `reply`, the result, low word first) takes its place on the chain; everything else passes.
-// A request of another length or for a signal that is not there is answered with STATUS_EINVAL and changes nothing.
+// Connects an element to the signal chain (ClickNP's CmdHub as a daisy chain). A message is a sequence of 32-bit words, bit 32 set
+// on the last: a header {instance 31:16, reply 15, status 14:8, signal 7:0}, then the arguments, low word first. A request for this
+// instance becomes an iteration, and its reply (the header with `reply`, the result, low word first) replaces it on the chain;
+// everything else passes. A request with a wrong length or an unknown signal is answered with STATUS_EINVAL and changes nothing.
 module sl_signal_node #(
-  parameter int unsigned Signals      = 1,   // kinds of the element, up to 256
-  parameter int unsigned ArgumentBits = 32,  // of the signal with the most; all requests have as many words
+  parameter int unsigned Signals      = 1,   // signals of the element, up to 256
+  parameter int unsigned ArgumentBits = 32,  // of the signal with the most arguments; all requests have that many words
   parameter int unsigned ResultBits   = 32
 ) (
   input  logic                    clk_i,
@@ -13,15 +13,15 @@ module sl_signal_node #(
   input  logic [15:0]             instance_i,
   input  logic [32:0]             in_data_i,
   input  logic                    in_valid_i,
-  output logic                    in_ready_o,     // combinational from the state and the room of a register
+  output logic                    in_ready_o,     // combinational from the state and the free space of a register
   output logic [32:0]             out_data_o,
   output logic                    out_valid_o,
   input  logic                    out_ready_i,
-  output logic                    pending_o,      // a signal waits to be an iteration
+  output logic                    pending_o,      // a signal waits to become an iteration
   output logic [7:0]              kind_o,
-  output logic [ArgumentBits-1:0] arguments_o,    // of the signal that waits
-  input  logic                    take_i,         // it has become one
-  input  logic                    result_valid_i, // its end
+  output logic [ArgumentBits-1:0] arguments_o,    // of the waiting signal
+  input  logic                    take_i,         // it has become an iteration
+  input  logic                    result_valid_i, // its iteration has ended
   input  logic [ResultBits-1:0]   result_i
 );
   localparam int unsigned ArgumentWords = (ArgumentBits + 31) / 32;
@@ -32,7 +32,7 @@ module sl_signal_node #(
   typedef enum logic [2:0] {Idle, Pass, Take, Pending, Wait, Reply} state_t;
 
   state_t                          state_q;
-  logic [CountBits-1:0]            count_q;      // argument words taken; result words to go
+  logic [CountBits-1:0]            count_q;      // argument words taken; result words left
   logic [ArgumentWords-1:0][31:0]  arguments_q;
   logic [ResultWords-1:0][31:0]    result_q;
   logic [6:0]                      status_q;
@@ -97,7 +97,7 @@ module sl_signal_node #(
   end
 
   logic unused;
-  assign unused = &{1'b0, arguments_q};  // the last word may have bits over
+  assign unused = &{1'b0, arguments_q};  // the last word may have unused bits
 
   sl_skid #(.Width(33)) u_skid (
     .clk_i, .rst_i, .in_data_i(skid_data), .in_valid_i(skid_valid), .in_ready_o(skid_ready),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A register that stays one of several copies of the same data, so that each is near to what it drives: synthesis merges
-// registers that are equal, unless they lie behind the border of a module that it must keep.
+// A register that stays one of several copies of the same data, so that each copy is placed near its loads. Synthesis merges equal
+// registers unless they are inside a module whose hierarchy it must keep.
 (* keep_hierarchy *)
 module sl_copy #(
   parameter int unsigned Width = 32

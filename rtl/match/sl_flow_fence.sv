@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// The order fence of the flow table (docs/design/fence.md): a packet that a rule matches goes to the host all the same while
-// an earlier packet of its flow is still on its way through the host, so that it cannot overtake it. Every packet to the host
-// leaves its timestamp in a word of its flow; `done_i` says up to which timestamp a lane's packets are through. Flows share
-// words by a hash: those that do are held together, never let go too early. A record a cycle, never stalled, FENCE_LATENCY
-// cycles.
+// The order fence of the flow table (docs/design/fence.md): a packet that a rule matches still goes to the host while an earlier
+// packet of its flow is on its way through the host, so that it cannot overtake it. Every packet to the host stores its timestamp
+// in its flow's word; `done_i` gives the timestamp up to which each lane's packets are through. Flows share words by hash: flows
+// that share a word are held together, never released too early. One record per cycle, never stalls, FENCE_LATENCY cycles.
 module sl_flow_fence
   import sluice_pkg::*;
 #(
-  parameter int unsigned Rules = 1024,  // of both tables, 2 or more
+  parameter int unsigned Rules = 1024,  // of both tables, at least 2
   localparam int unsigned RuleBits = $clog2(Rules),
   localparam int unsigned FlowBits = sl_flow_pkg::FENCE_FLOW_BITS
 ) (
   input  logic                clk_i,
-  input  logic                rst_i,          // synchronous, active high: forgets every flow, a cycle each
-  output logic                ready_o,        // that is done; before, the fence is off
-  input  logic                on_i,           // 0: what a rule matched passes, and nothing is noted
-  input  logic [31:0]         bound_i,        // cycles that a flow is held at most
-  input  logic [7:0][63:0]    done_i,         // of each lane: timestamp up to which its packets are through the host
-  input  logic                set_valid_i,    // records of this cycle and later see the rule with this flag
+  input  logic                rst_i,          // synchronous, active high: forgets every flow, one per cycle
+  output logic                ready_o,        // all flows are forgotten; the fence is off before
+  input  logic                on_i,           // 0: matched packets pass, and no packet is tracked
+  input  logic [31:0]         bound_i,        // maximum cycles that a flow is held
+  input  logic [7:0][63:0]    done_i,         // per lane: timestamp up to which its packets are through the host
+  input  logic                set_valid_i,    // records from this cycle on see the rule with this flag
   input  logic [RuleBits-1:0] set_rule_i,
   input  logic                set_to_host_i,  // its actions send packets to the host
   input  logic                valid_i,        // the lookup of a record has ended
   input  logic                hit_i,
-  input  logic [RuleBits-1:0] rule_i,         // where hit_i
+  input  logic [RuleBits-1:0] rule_i,         // valid with hit_i
   input  logic [FlowBits-1:0] flow_i,         // the word of its flow: lane in the upper 3 bits
   input  logic [63:0]         time_i,         // its timestamp
-  output logic                hit_o,          // FENCE_LATENCY cycles later: the rule holds for it
-  output logic                held_o,         // pulse: it went to the host for the fence
-  output logic                forced_o        // pulse: its flow was let go at the bound
+  output logic                hit_o,          // FENCE_LATENCY cycles later: apply the rule
+  output logic                held_o,         // pulse: sent to the host because of the fence
+  output logic                forced_o        // pulse: its flow was released at the bound
 );
   typedef struct packed {
     logic        pending;  // a packet of the flow went to the host
-    logic        held;     // and one since then for the fence alone
-    logic [63:0] last;     // timestamp of the last that went there
-    logic [31:0] since;    // where held: timestamp of the first that was held, low bits
+    logic        held;     // a later packet was sent there because of the fence alone
+    logic [63:0] last;     // timestamp of the last packet sent to the host
+    logic [31:0] since;    // if held: timestamp of the first held packet, low bits
   } word_t;
 
   logic                word_ready, flag_ready, on_q, flag;
@@ -53,7 +52,7 @@ module sl_flow_fence
     .write_valid_i(write), .write_index_i(flow_q[1]), .write_data_i(next)
   );
 
-  // A read sees what is written in its cycle and in the next: the flag is written a cycle late, so that no earlier record sees it.
+  // A read sees writes of the same cycle and of the next: the flag is written one cycle late, so that no earlier record sees it.
   sl_forward_ram #(.Width(1), .Entries(Rules)) u_flags (
     .clk_i, .rst_i, .ready_o(flag_ready), .reset_address_o(unused_flag_address), .reset_data_i(1'b0), .advance_i(1'b1),
     .read_valid_i(valid_i && hit_i), .read_index_i(rule_i), .read_data_o(flag),

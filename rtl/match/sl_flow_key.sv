@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key of the flow table from a packet's header record and its first bytes: the packet as Open vSwitch sees it, see
-// flow_key_t. Combinational. Not usable, so that the packet matches no rule: with a parser fault, where the record is of the
-// inside of a tunnel, and 802.2 SNAP (Open vSwitch reads on behind it, the parser does not).
+// The key of the flow table, from a packet's header record and its first bytes: the packet as Open vSwitch sees it, see flow_key_t.
+// Combinational. Not usable (the packet matches no rule) on a parser fault, if the record describes the inside of a tunnel, and for
+// 802.2 SNAP (Open vSwitch parses beyond it, the parser does not).
 module sl_flow_key
   import sluice_pkg::*;
 (

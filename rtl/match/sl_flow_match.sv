@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The match half of the flow table: mask groups in hashed memory (sl_mask_groups) and a TCAM (sl_ternary_table) beside each
-// other, the highest priority of both wins, at equal priority the groups. One lookup a cycle, never stalled,
-// sl_flow_pkg::flow_latency cycles. Operations as the two tables have them; their value and mask come from operands that were
-// written before (sl_flow_operands), the one that op_i.value (flow_target_t) names. One operation at a time.
+// The match half of the flow table: mask groups in hashed memory (sl_mask_groups) and a TCAM (sl_ternary_table) in parallel. The
+// highest priority of both wins; at equal priority the groups win. One lookup per cycle, never stalls, sl_flow_pkg::flow_latency
+// cycles. Operations as in the two tables; their value and mask come from the operand (sl_flow_operands) that op_i.value
+// (flow_target_t) names and that was written before. One operation at a time.
 module sl_flow_match
   import sluice_pkg::*;
 #(
   parameter int unsigned Groups         = 16,    // 1 to 256
-  parameter int unsigned GroupEntries   = 4096,  // slots of a group; a multiple of 4 from 8 on
-  parameter int unsigned TernaryEntries = 256,   // rules of the TCAM; a multiple of 4 from 8 on
+  parameter int unsigned GroupEntries   = 4096,  // slots per group; a multiple of 4, at least 8
+  parameter int unsigned TernaryEntries = 256,   // rules of the TCAM; a multiple of 4, at least 8
   localparam int unsigned AddressBits = $clog2(FLOW_OPERANDS) + $clog2(FLOW_OPERAND_BITS / 32)
 ) (
   input  logic                   clk_i,
@@ -19,11 +19,11 @@ module sl_flow_match
   output logic                   result_hit_o,
   output logic                   result_table_o,   // TABLE_HASHED or TABLE_TERNARY
   output logic [31:0]            result_id_o,      // rule id in that table
-  input  logic                   write_valid_i,    // a word of an operand
+  input  logic                   write_valid_i,    // write one word of an operand
   input  logic [AddressBits-1:0] write_address_i,  // {operand, word}
   input  logic [31:0]            write_data_i,
   input  instruction_t           op_i,
-  input  logic [1:0]             op_valid_i,       // index: table; not both
+  input  logic [1:0]             op_valid_i,       // index: table; at most one bit set
   output logic [1:0]             op_ready_o,
   output logic [1:0]             op_commit_o,
   output logic [1:0]             op_done_o,
@@ -31,7 +31,7 @@ module sl_flow_match
   output logic [1:0]             ready_o,
   output logic [1:0][31:0]       used_o,
   input  logic [7:0]             group_index_i,
-  output logic [31:0]            group_used_o      // rules in that group, the next cycle
+  output logic [31:0]            group_used_o      // rules in that group, one cycle later
 );
   localparam int unsigned KeyBits        = FLOW_KEY_BITS;
   localparam int unsigned PriorityBits   = 16;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operands of instructions whose keys are too wide for an instruction (`flow_operand_t`): a block RAM that software writes word
-// by word, and the operand of the operation at hand in registers. An operation is held back until its operand has been read,
-// 34 cycles; the words of its mask are seen one by one on the way. An operand that is written while its own operation runs may
-// come half old and half new; nothing else can.
+// Operands of instructions whose keys are too wide for an instruction (`flow_operand_t`): a block RAM that software writes word by
+// word, and registers that hold the operand of the current operation. An operation is delayed until its operand is read, 34 cycles;
+// the words of its mask appear one by one meanwhile. An operand that is written while its own operation runs may be read half old
+// and half new; no other write can do harm.
 module sl_flow_operands
   import sluice_pkg::*;
 #(
@@ -13,23 +13,23 @@ module sl_flow_operands
 ) (
   input  logic                            clk_i,
   input  logic                            rst_i,            // synchronous, active high
-  input  logic                            write_valid_i,    // by software
+  input  logic                            write_valid_i,    // from software
   input  logic [OperandBits+WordBits-1:0] write_address_i,  // {operand, word}
   input  logic [31:0]                     write_data_i,
-  input  logic [OperandBits-1:0]          operand_i,        // of the operation; holds with op_valid_i
+  input  logic [OperandBits-1:0]          operand_i,        // of the operation; stable while op_valid_i
   input  logic [1:0]                      op_valid_i,       // index: table
-  output logic [1:0]                      op_valid_o,       // the same, when the operand is there
+  output logic [1:0]                      op_valid_o,       // op_valid_i, delayed until the operand is read
   input  logic [1:0]                      op_ready_i,       // of the tables
-  output logic [1:0]                      op_ready_o,       // the same, when the operand is there
-  output logic [KeyBits-1:0]              value_o,          // hold from op_valid_o until the next operation
+  output logic [1:0]                      op_ready_o,       // op_ready_i, delayed until the operand is read
+  output logic [KeyBits-1:0]              value_o,          // stable from op_valid_o until the next operation
   output logic [KeyBits-1:0]              mask_o,
   output logic                            mask_valid_o,     // a word of the mask, before op_valid_o
   output logic [WordBits-2:0]             mask_index_o,
   output logic [31:0]                     mask_word_o
 );
   logic                         loading, loaded_q, read_q;
-  logic [WordBits:0]            count_q;  // words asked for
-  logic [WordBits-1:0]          index_q;  // of the word that is read
+  logic [WordBits:0]            count_q;  // words requested
+  logic [WordBits-1:0]          index_q;  // index of the word that is read
   logic [31:0]                  word;
   logic [FLOW_OPERAND_BITS-1:0] operand_q;
 

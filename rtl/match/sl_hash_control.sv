@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The maintenance half of a hashed table: one operation at a time, through port B of the ways, beside any traffic.
-// A key goes into a free slot of its own; where there is none, a breadth-first search over the slots that its occupants
-// could move to finds a shortest path to a free slot. Only then are keys moved, from the end of the path backwards:
-// each is copied to the next slot before its old slot is written over, so every key is in the table at every moment.
-// A shortest path has no slot twice, so every move is to a slot of that key. No path within MaxNodes slots: ENOSPC and
-// nothing has changed; every other failure is found before anything is written.
-// A rule id is in the table when the slot that the map names for it holds it; so the map needs no clearing.
+// The maintenance half of a hashed table: one operation at a time, through port B of the ways, concurrent with lookups. A key goes
+// into one of its free slots. If it has none, a breadth-first search over the slots to which the occupants could move finds a
+// shortest path to a free slot. Only then are keys moved, from the end of the path backwards: each is copied to the next slot
+// before its old slot is overwritten, so every key is in the table at all times. A shortest path has no slot twice, so every move
+// is to a slot of that key. If there is no path within MaxNodes slots: ENOSPC, and nothing changes; every other failure is detected
+// before anything is written. A rule id is in the table when the slot in its map entry holds it, so the map needs no clearing.
 module sl_hash_control #(
   parameter int unsigned KeyBits  = 104,
-  parameter int unsigned Slots    = 1024,                   // slots of a way
+  parameter int unsigned Slots    = 1024,                   // slots per way
   parameter int unsigned Ways     = 4,
   parameter int unsigned IdBits   = 12,
-  parameter int unsigned MaxNodes = 512,                    // slots that a search looks behind; a power of two
-  parameter logic [63:0] Seed     = 64'h243f6a8885a308d3,   // of the hash, until an INITIALIZE brings another
+  parameter int unsigned MaxNodes = 512,                    // slots that a search expands; a power of two
+  parameter logic [63:0] Seed     = 64'h243f6a8885a308d3,   // of the hash, until an INITIALIZE replaces it
   localparam int unsigned IndexBits = $clog2(Slots),
   localparam int unsigned WordBits  = 1 + IdBits + KeyBits
 ) (
@@ -24,12 +23,12 @@ module sl_hash_control #(
   output logic                           op_commit_o,
   output logic                           op_done_o,
   output sluice_pkg::status_t            op_status_o,
-  output logic                           ready_o,          // memories are clear; lookups that enter now may hit
+  output logic                           ready_o,          // memories are clear; lookups that enter from now on may hit
   output logic [31:0]                    used_o,
   output logic [63:0]                    seed_o,
   output logic [Ways-1:0]                write_o,          // port B of each way
   output logic [Ways-1:0][IndexBits-1:0] index_o,
-  output logic [WordBits-1:0]            word_o,           // {valid, id, key}; holds in the cycle after a write
+  output logic [WordBits-1:0]            word_o,           // {valid, id, key}; stable in the cycle after a write
   input  logic [Ways-1:0][WordBits-1:0]  read_word_i       // one cycle after index_o
 );
   import sluice_pkg::*;
@@ -38,7 +37,7 @@ module sl_hash_control #(
   localparam int unsigned WayBits     = Ways == 1 ? 1 : $clog2(Ways);
   localparam int unsigned NodeBits    = $clog2(MaxNodes);
   localparam int unsigned WordWait    = 3;  // cycles after index_o is set until word_q holds the slot
-  localparam int unsigned MatchWait   = 4;  // until match_q holds what the slots are
+  localparam int unsigned MatchWait   = 4;  // until match_q classifies the slots
 
   typedef struct packed {
     logic [WayBits-1:0]   way;
@@ -53,21 +52,21 @@ module sl_hash_control #(
   instruction_kind_t              kind_q;
   logic                           valid_op_q;  // mask and rule id are legal
   logic [IdBits-1:0]              id_q;
-  logic [KeyBits-1:0]             key_q;       // of the operation
-  logic [KeyBits-1:0]             hash_key_q;  // whose slots are looked at
+  logic [KeyBits-1:0]             key_q;       // key of the operation
+  logic [KeyBits-1:0]             hash_key_q;  // key whose slots are read
   logic                           hash_valid_q;
   logic [Ways-1:0][IndexBits-1:0] hash_index;
   logic [Ways-1:0][WordBits-1:0]  raw_q;
   logic [WordBits-1:0]            word_q;      // slot source_q
   slot_t                          source_q, target_q;
   logic [Ways-1:0]                free_q, match_q;
-  logic [NodeBits:0]              node_q;      // being looked behind or moved
+  logic [NodeBits:0]              node_q;      // being expanded or moved
   logic [NodeBits:0]              tail_q;      // nodes in the queue
   logic [WayBits-1:0]             way_q;
-  logic                           expanding_q; // the queue grows behind node_q, not by the slots of the new key
+  logic                           expanding_q; // the queue grows from node_q, not from the slots of the new key
   logic [IndexBits-1:0]           sweep_q;
   logic [63:0]                    new_seed_q;
-  logic                           answer_q;    // an operation is under way, not the clearing after reset
+  logic                           answer_q;    // an operation is in progress, not the clearing after reset
   status_t                        status_q;
 
   assign op_status_o = status_q;
@@ -99,12 +98,12 @@ module sl_hash_control #(
     .clk_i, .valid_i(hash_valid_q), .key_i(hash_key_q), .seed_i(seed_o), .index_o(hash_index)
   );
 
-  // What port B reads, in three steps: the words, which of them hold the key of the operation, the answer.
+  // Reads of port B, in three steps: the words, which of them hold the key of the operation, the answer.
   localparam int unsigned PartBits = 8;
   localparam int unsigned Parts    = (KeyBits + PartBits - 1) / PartBits;
   logic [Ways-1:0]            part_valid_q;
   logic [Ways-1:0][Parts-1:0] part_q;
-  logic                       present_q;  // the rule is in the table: its slot is one, is used, and is used by it
+  logic                       present_q;  // the rule is in the table: its slot exists, is used, and holds this rule
 
   function automatic logic [Parts-1:0] equal_parts(logic [KeyBits-1:0] a, logic [KeyBits-1:0] b);
     logic [Parts*PartBits-1:0] difference;
@@ -131,7 +130,7 @@ module sl_hash_control #(
     end
   end
 
-  // A free slot that is not the one its occupant is in already.
+  // A free slot, other than the one that its occupant is in already.
   logic [Ways-1:0]    usable;
   logic [WayBits-1:0] usable_way;
   always_comb begin
@@ -151,7 +150,7 @@ module sl_hash_control #(
     if (wait_q != 0) wait_q <= wait_q - 1'b1;
     else begin
       unique case (state_q)
-        SETTLE: begin  // every key that entered while the table was live is past the RAM
+        SETTLE: begin  // every key that entered while the table was live has passed the RAM
           seed_o  <= Seed ^ new_seed_q;
           sweep_q <= '0;
           word_o  <= '0;
@@ -215,7 +214,7 @@ module sl_hash_control #(
             state_q  <= kind_q == INSTRUCTION_UPDATE && !match_q[source_q.way] ? DONE : COMMIT;
           end
         end
-        PROBE: begin  // the slots of hash_key_q, whose hash is there
+        PROBE: begin  // read the slots of hash_key_q, whose hash is ready
           index_o <= hash_index;
           wait_q  <= 4'(MatchWait);
           state_q <= CHOOSE;
@@ -223,7 +222,7 @@ module sl_hash_control #(
         CHOOSE: begin
           way_q    <= '0;
           target_q <= '{way: usable_way, index: hash_index[usable_way]};
-          if (!expanding_q && |match_q) begin  // the key; status_q says so since CHECK
+          if (!expanding_q && |match_q) begin  // found the key; status_q was set in CHECK
             state_q <= DONE;
           end else if (usable == '0) begin
             state_q <= ENQUEUE;
@@ -237,7 +236,7 @@ module sl_hash_control #(
           if (32'(way_q) == Ways - 1) begin
             expanding_q <= 1'b1;
             if (expanding_q) node_q <= node_q + 1'b1;
-            wait_q  <= 4'd1;  // the node is read
+            wait_q  <= 4'd1;  // the node is being read
             state_q <= NEXT;
           end
         end
@@ -273,7 +272,7 @@ module sl_hash_control #(
           wait_q   <= 4'(WordWait);
           state_q  <= MOVE;
         end
-        COMMIT: begin  // a key that enters with the pulse reads the RAM together with the write, or after it
+        COMMIT: begin  // a key that enters with the pulse reads the RAM with the write, or after it
           op_commit_o <= 1'b1;
           status_q    <= STATUS_OK;
           wait_q      <= 4'(HashLatency - 1);
@@ -313,7 +312,7 @@ module sl_hash_control #(
     end
   end
 
-  // The lookup takes the written word one cycle after the write.
+  // Lookups take the written word one cycle after the write.
   logic written_q;
   always_ff @(posedge clk_i) begin
     written_q <= |write_o && ready_o;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keyed hash of a key to one slot index for each way; one key a cycle. Two rounds, each a seeded quadratic layer (one
-// 4-input LUT a bit, a bijection) and a sparse XOR matrix: KeyBits -> 64 -> the bits of all indices. The matrices are
-// fixed, the seed is not: without it nobody can say which keys share slots, because the difference of two keys is
-// multiplied by seed bits before the first matrix. `models/exact.py` computes the same function.
-// A purely linear hash would lose whole halves of a way for keys that count up; the second layer prevents that.
+// Keyed hash of a key to one slot index per way; one key per cycle. Two rounds, each a seeded quadratic layer (one 4-input LUT per
+// bit, a bijection) and a sparse XOR matrix: KeyBits -> 64 -> the bits of all indices. The matrices are fixed, the seed is not:
+// without the seed nobody can tell which keys share slots, because the difference of two keys is multiplied by seed bits before the
+// first matrix. `models/exact.py` computes the same function. A purely linear hash would leave whole halves of a way unused for
+// counting keys; the second layer prevents that.
 module sl_hash_function #(
-  parameter int unsigned KeyBits = 104,   // 3 or more
-  parameter int unsigned Slots   = 1024,  // slots of a way, 2 or more; indices are below it
-  parameter int unsigned Ways    = 4,     // indices made of a key, 1 to 8
+  parameter int unsigned KeyBits = 104,   // at least 3
+  parameter int unsigned Slots   = 1024,  // slots per way, at least 2; indices are below it
+  parameter int unsigned Ways    = 4,     // indices per key, 1 to 8
   localparam int unsigned IndexBits = $clog2(Slots)
 ) (
   input  logic                           clk_i,
   input  logic                           valid_i,
   input  logic [KeyBits-1:0]             key_i,
-  input  logic [63:0]                    seed_i,   // changes only while no key is under way
-  output logic [Ways-1:0][IndexBits-1:0] index_o   // 3 cycles after valid_i, 4 where Slots is no power of two; holds
+  input  logic [63:0]                    seed_i,   // changes only while no key is in flight
+  output logic [Ways-1:0][IndexBits-1:0] index_o   // 3 cycles after valid_i, 4 if Slots is no power of two; stable
 );
   localparam int unsigned Mid = 64;  // bits between the rounds
 
@@ -32,7 +32,7 @@ module sl_hash_function #(
   localparam int unsigned HighBits = Odd == 1 ? 0 : $clog2(Odd) + 8;
   localparam int unsigned HashBits = LowBits + HighBits;
 
-  // 32-bit finalizer of MurmurHash3: the source of the matrices.
+  // 32-bit finalizer of MurmurHash3, used to generate the matrices.
   function automatic logic [31:0] mix(int unsigned number);
     logic [31:0] x = number + 32'h9e3779b9;
     x = (x ^ (x >> 16)) * 32'h85ebca6b;
@@ -47,7 +47,7 @@ module sl_hash_function #(
     end
   endfunction
 
-  // Row `row` of the second matrix: one bit of each 4.
+  // Row `row` of the second matrix: one bit of each four.
   function automatic logic [Mid-1:0] second_row(int unsigned row);
     second_row = '0;
     for (int unsigned group = 0; group < Mid / 4; group++) begin

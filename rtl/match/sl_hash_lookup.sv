@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lookup half of a hashed table: key in, port A of every way read in one cycle, compared, rule id out; one key a
-// cycle, never stalled. A slot that is written in the very cycle in which it is read counts as written: its RAM word is
-// ignored and the written word is compared instead. Copies of a key exist in two slots for a while; both carry the
-// same rule id, so the ids of all slots that match are simply ORed.
+// The lookup half of a hashed table: takes a key, reads port A of every way in one cycle, compares, returns the rule id; one key
+// per cycle, never stalls. A slot that is written in the cycle in which it is read counts as written: its RAM word is ignored and
+// the written word is compared instead. A key exists in two slots for a while; both carry the same rule id, so the ids of all
+// matching slots are ORed.
 module sl_hash_lookup #(
   parameter int unsigned KeyBits = 104,
-  parameter int unsigned Slots   = 1024,  // slots of a way
+  parameter int unsigned Slots   = 1024,  // slots per way
   parameter int unsigned Ways    = 4,
   parameter int unsigned IdBits  = 12,
   localparam int unsigned IndexBits = $clog2(Slots),
@@ -22,24 +22,24 @@ module sl_hash_lookup #(
   input  logic [Ways-1:0][WordBits-1:0]  read_word_i,    // {valid, id, key}, one cycle later
   input  logic [Ways-1:0]                write_i,        // port B writes; one way at a time while live
   input  logic [Ways-1:0][IndexBits-1:0] write_index_i,
-  input  logic [WordBits-1:0]            write_word_i,   // also in the cycle after a write
+  input  logic [WordBits-1:0]            write_word_i,   // stable in the cycle after a write
   output logic                           result_valid_o,
   output logic                           result_hit_o,
-  output logic [31:0]                    result_id_o     // 0 where there is no hit
+  output logic [31:0]                    result_id_o     // 0 on a miss
 );
   localparam int unsigned HashLatency = Slots == 2 ** $clog2(Slots) ? 3 : 4;
   localparam int unsigned Latency     = HashLatency + 5;
   localparam int unsigned KeyDelay    = HashLatency + 2;
-  localparam int unsigned PartBits    = 8;  // key bits compared in the first step of a comparison
+  localparam int unsigned PartBits    = 8;  // key bits compared in the first step
   localparam int unsigned Parts       = (KeyBits + PartBits - 1) / PartBits;
-  localparam int unsigned NearBits    = 4;  // index bits compared in the first step of a collision
+  localparam int unsigned NearBits    = 4;  // index bits compared in the first step
   localparam int unsigned Nears       = (IndexBits + NearBits - 1) / NearBits;
   localparam int unsigned Words       = Ways + 1;  // the last is the word that is being written
 
   logic [Latency-1:0]              valid_q;            // [n]: the key that entered n + 1 cycles ago
   logic [Latency-2:0]              live_q;
   logic [KeyDelay-1:0][KeyBits-1:0] key_q;
-  logic [Ways-1:0][Nears-1:0]      near_q;             // parts of the index in which the written slot is the read one
+  logic [Ways-1:0][Nears-1:0]      near_q;             // parts of the index in which the written and the read slot agree
   logic [Ways-1:0]                 collide;
   logic [Words-1:0][WordBits-1:0]  raw_q;
   logic [Words-1:0]                part_valid_q, match_q;

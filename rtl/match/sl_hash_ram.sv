@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// One way of a hashed table: true dual-port block RAM on one clock. Port A only reads and does so in every cycle it is
-// asked to; port B reads or writes. A port A read of the address that port B writes in the same cycle is undefined in
-// hardware; the simulation makes it the old word or the new one, by the parity of the new, so that whoever relies on either
-// fails. Contents after power-up are undefined.
+// One way of a hashed table: true dual-port block RAM on one clock. Port A only reads, in every cycle in which it is enabled; port
+// B reads or writes. A port A read of the address that port B writes in the same cycle is undefined in hardware; the simulation
+// returns the old or the new word, by the parity of the new, so that code which relies on either fails. Contents after power-up are
+// undefined.
 module sl_hash_ram #(
-  parameter int unsigned Width = 117,   // bits of a word, 1 or more
-  parameter int unsigned Depth = 1024,  // words, 2 or more
+  parameter int unsigned Width = 117,   // bits per word, at least 1
+  parameter int unsigned Depth = 1024,  // words, at least 2
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input  logic                   clk_i,
   input  logic                   a_valid_i,
   input  logic [AddressBits-1:0] a_address_i,  // below Depth
-  output logic [Width-1:0]       a_data_o,     // one cycle after a_valid_i, holds until the next read
+  output logic [Width-1:0]       a_data_o,     // one cycle after a_valid_i, stable until the next read
   input  logic                   b_write_i,    // port B writes in this cycle; else it reads
   input  logic [AddressBits-1:0] b_address_i,  // below Depth
   input  logic [Width-1:0]       b_data_i,
-  output logic [Width-1:0]       b_data_o      // one cycle after b_address_i; not after a write
+  output logic [Width-1:0]       b_data_o      // one cycle after b_address_i; not valid after a write
 );
   (* ram_style = "block", syn_ramstyle = "block_ram", no_rw_check *)
   logic [Width-1:0] memory [Depth];

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact match in block RAM: a cuckoo hash table with one slot of each way for a key, all read in one cycle. One lookup a
-// cycle, never stalled by an operation; inserting, with the moves it takes, is done here, beside the traffic, and no
-// present key is missed or answered wrongly meanwhile. With 4 ways it takes 90 % of Entries and
-// commonly 96 %; a key for which no path to a free slot is found is refused with ENOSPC and nothing has changed.
-// EEXIST: the rule id or the key is there already. ENOENT: no such rule. EINVAL: rule id of Entries or more, a mask that
-// is not all ones, or an UPDATE whose value is not the key of the rule. INITIALIZE clears the table in Entries / Ways
-// cycles (every lookup misses from its commit on) and makes the low 64 bits of its value part of the seed of the hash.
+// Exact match in block RAM: a cuckoo hash table with one slot of each way per key, all read in one cycle. One lookup per cycle,
+// never stalled by an operation. Inserts, with their moves, run in this module, concurrent with lookups; no present key is missed
+// or answered wrongly meanwhile. With 4 ways it takes 90 % of Entries and commonly 96 %; a key with no path to a free slot is
+// refused with ENOSPC, and nothing changes. EEXIST: the rule id or the key is already there. ENOENT: no such rule. EINVAL: rule id
+// out of range, a mask that is not all ones, or an UPDATE whose value is not the key of the rule. INITIALIZE clears the table in
+// Entries / Ways cycles (every lookup misses from its commit on) and makes the low 64 bits of its value part of the hash seed.
 module sl_hash_table #(
   parameter int unsigned KeyBits  = 104,    // 3 to 320
-  parameter int unsigned Entries  = 4096,   // slots and rule ids; Ways times 2 or more
+  parameter int unsigned Entries  = 4096,   // slots and rule ids; at least twice Ways
   parameter int unsigned Ways     = 4,      // 2 to 8; Entries is a multiple of it
-  parameter int unsigned MaxNodes = 512,    // slots that the search for a free one looks behind; a power of two
-  parameter logic [63:0] Seed     = 64'h243f6a8885a308d3  // of the hash, until an INITIALIZE brings another
+  parameter int unsigned MaxNodes = 512,    // slots that a search for a free slot expands; a power of two
+  parameter logic [63:0] Seed     = 64'h243f6a8885a308d3  // of the hash, until an INITIALIZE replaces it
 ) (
   input  logic                     clk_i,
   input  logic                     rst_i,           // synchronous, active high
@@ -19,14 +18,14 @@ module sl_hash_table #(
   input  logic [KeyBits-1:0]       key_i,
   output logic                     result_valid_o,  // sl_match_pkg::hash_latency cycles later
   output logic                     result_hit_o,
-  output logic [31:0]              result_id_o,     // rule id; 0 where there is no hit
+  output logic [31:0]              result_id_o,     // rule id; 0 on a miss
   input  sluice_pkg::instruction_t op_i,
   input  logic                     op_valid_i,
   output logic                     op_ready_o,
-  output logic                     op_commit_o,     // keys from this cycle on see the new state
+  output logic                     op_commit_o,     // keys that enter from this cycle on see the new state
   output logic                     op_done_o,
-  output sluice_pkg::status_t      op_status_o,     // with op_done_o
-  output logic                     ready_o,         // memories are clear; before, every lookup misses
+  output sluice_pkg::status_t      op_status_o,     // valid with op_done_o
+  output logic                     ready_o,         // memories are clear; before that, every lookup misses
   output logic [31:0]              used_o           // rules in the table
 );
   localparam int unsigned Slots     = Entries / Ways;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between a table, which never stops, and a pipeline that stands still as a whole while an output has no room: keeps the
-// answers until the pipeline comes for them. The pipeline takes an answer (`take_i`) in the stage in front of the one that
-// reads it, which its token reaches Latency + 1 cycles after its key entered, or later. So an answer is always there, and
-// there are never more than Depth.
+// Between a table, which never stops, and a pipeline that stalls as a whole while an output has no room: holds the answers until
+// the pipeline takes them. The pipeline takes an answer (`take_i`) in the stage before the one that reads it, which its token
+// reaches at least Latency + 1 cycles after its key entered. So an answer is always available, and there are never more than Depth.
 module sl_lookup_queue #(
-  parameter int unsigned Width   = 33,  // bits of an answer, 1 or more
+  parameter int unsigned Width   = 33,  // bits per answer, at least 1
   parameter int unsigned Latency = 18   // cycles of the table
 ) (
   input  logic             clk_i,
@@ -12,7 +11,7 @@ module sl_lookup_queue #(
   input  logic             in_valid_i,
   input  logic [Width-1:0] in_data_i,
   input  logic             take_i,
-  output logic [Width-1:0] out_data_o   // from the cycle after take_i to the next take_i
+  output logic [Width-1:0] out_data_o   // from the cycle after take_i until the next take_i
 );
   localparam int unsigned Bits  = $clog2(Latency + 2);
   localparam int unsigned Depth = 2 ** Bits;

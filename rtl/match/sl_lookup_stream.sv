@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// sl_lookup_table as a stream: keys in, answers out in their order, between credits and a FIFO, so that neither an update
-// nor a full output ever stops the table. An update costs one cycle, in which no key enters.
+// sl_lookup_table as a stream: keys in, answers out in order, between credits and a FIFO, so that neither an update nor a full
+// output ever stops the table. An update costs one cycle, in which no key enters.
 module sl_lookup_stream #(
-  parameter int unsigned Kind      = 0,    // of sl_lookup_pkg
-  parameter int unsigned KeyBits   = 32,   // as of sl_lookup_table
+  parameter int unsigned Kind      = 0,    // see sl_lookup_pkg
+  parameter int unsigned KeyBits   = 32,   // see sl_lookup_table
   parameter int unsigned ValueBits = 32,
   parameter int unsigned Entries   = 512
 ) (
@@ -15,13 +15,13 @@ module sl_lookup_stream #(
   output logic [ValueBits:0]   out_data_o,       // {hit, value}
   output logic                 out_valid_o,
   input  logic                 out_ready_i,
-  input  logic                 update_valid_i,   // holds with the others until update_take_o
-  input  logic                 update_insert_i,  // else remove
+  input  logic                 update_valid_i,   // stable with the other update inputs until update_take_o
+  input  logic                 update_insert_i,  // 1: insert; 0: remove
   input  logic [KeyBits-1:0]   update_key_i,
-  input  logic [15:0]          update_number_i,  // length of a prefix
+  input  logic [15:0]          update_number_i,  // prefix length
   input  logic [ValueBits-1:0] update_value_i,
   output logic                 update_take_o,
-  output logic [7:0]           update_status_o   // with update_take_o: an errno
+  output logic [7:0]           update_status_o   // valid with update_take_o: an errno
 );
   localparam int unsigned Latency = sl_lookup_pkg::lookup_latency(Kind, KeyBits, Entries);
 

@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of rules with values, as the element language has it (docs/design/compiler.md, "Tables"): a match table, the
-// values of its rules, and updates that name a rule by its key, its prefix, or its priority. One lookup a cycle, never
-// stalled; the answer comes sl_lookup_pkg::lookup_latency cycles later.
+// A table of rules with values, as in the element language (docs/design/compiler.md, "Tables"): a match table, the values of its
+// rules, and updates that identify a rule by its key, its prefix, or its priority. One lookup per cycle, never stalls; the answer
+// comes sl_lookup_pkg::lookup_latency cycles later.
 //
-// An update is searched for among the rules, one a cycle, beside the lookups. Then `want_o` rises and it waits for `go_i`.
-// Keys that enter behind the cycle of `take_o` see it, those in front do not, and in that cycle no key may enter. Its answer
-// is an errno: STATUS_OK, STATUS_EINVAL (prefix longer than the key), STATUS_ENOENT (no such rule to remove), STATUS_ENOSPC
-// (as many rules as Entries; or the hash table finds no place, which random keys do not bring about). A rule that is there
-// already is replaced.
+// An update searches the rules, one per cycle, concurrent with lookups. Then `want_o` rises and the update waits for `go_i`. Keys
+// that enter after the cycle of `take_o` see it, earlier ones do not, and in that cycle no key may enter. Its answer is an errno:
+// STATUS_OK, STATUS_EINVAL (prefix longer than the key), STATUS_ENOENT (no such rule to remove), STATUS_ENOSPC (Entries rules are
+// there already; or the hash table finds no slot, which random keys do not cause). A rule that is already there is replaced.
 module sl_lookup_table #(
   parameter int unsigned Kind      = 0,    // of sl_lookup_pkg: EXACT, LPM, TERNARY
   parameter int unsigned KeyBits   = 32,   // 1 to sluice_pkg::KEY_BITS
-  parameter int unsigned ValueBits = 32,   // 1 or more
-  parameter int unsigned Entries   = 512,  // rules, 1 or more
-  parameter int unsigned Latency   = sl_lookup_pkg::lookup_latency(Kind, KeyBits, Entries)  // as its user believes
+  parameter int unsigned ValueBits = 32,   // at least 1
+  parameter int unsigned Entries   = 512,  // rules, at least 1
+  parameter int unsigned Latency   = sl_lookup_pkg::lookup_latency(Kind, KeyBits, Entries)  // the latency that its user assumes
 ) (
   input  logic                 clk_i,
   input  logic                 rst_i,            // synchronous, active high
-  output logic                 ready_o,          // the table is swept; before, no key may enter
+  output logic                 ready_o,          // the table is cleared; no key may enter before
   input  logic                 key_valid_i,
   input  logic [KeyBits-1:0]   key_i,
   output logic                 result_valid_o,   // Latency cycles after key_valid_i
-  output logic [ValueBits:0]   result_o,         // {hit, value}; 0 where there is no hit
-  input  logic                 update_valid_i,   // holds with the others until take_o
-  input  logic                 update_insert_i,  // else remove
+  output logic [ValueBits:0]   result_o,         // {hit, value}; 0 on a miss
+  input  logic                 update_valid_i,   // stable with the other update inputs until take_o
+  input  logic                 update_insert_i,  // 1: insert; 0: remove
   input  logic [KeyBits-1:0]   update_key_i,
-  input  logic [KeyBits-1:0]   update_mask_i,    // of a ternary rule: bits that must be those of the key
-  input  logic [15:0]          update_number_i,  // length of a prefix; priority
+  input  logic [KeyBits-1:0]   update_mask_i,    // of a ternary rule: bits that must match the key
+  input  logic [15:0]          update_number_i,  // prefix length; priority
   input  logic [ValueBits-1:0] update_value_i,
   output logic                 want_o,
-  input  logic                 go_i,             // may come at once, and stays until take_o
+  input  logic                 go_i,             // may rise at any time, and stays until take_o
   output logic                 take_o,
-  output logic [7:0]           status_o          // with take_o
+  output logic [7:0]           status_o          // valid with take_o
 );
   import sluice_pkg::*;
   import sl_lookup_pkg::*;
@@ -42,8 +41,8 @@ module sl_lookup_table #(
   localparam int unsigned Depth       = Entries < 2 ? 2 : Entries;
   localparam int unsigned IndexBits   = $clog2(Depth);
   localparam int unsigned LengthBits  = $clog2(PartBits + 1);
-  localparam int unsigned NameBits    = Kind == EXACT ? KeyBits : Kind == LPM ? LengthBits + KeyBits : 16;  // what names a rule
-  localparam int unsigned SliceBits   = 8;  // bits compared in the first step of a comparison
+  localparam int unsigned NameBits    = Kind == EXACT ? KeyBits : Kind == LPM ? LengthBits + KeyBits : 16;  // identify a rule
+  localparam int unsigned SliceBits   = 8;  // bits compared in the first step
   localparam int unsigned Slices      = (NameBits + SliceBits - 1) / SliceBits;
   localparam int unsigned WaitBits    = $clog2(MatchCycles + 1);
 
@@ -60,7 +59,7 @@ module sl_lookup_table #(
   logic [ValueBits-1:0] value_q;
   logic [NameBits-1:0]  name;
   logic [IndexBits-1:0] found_index_q, free_index_q, id_q;
-  logic [IndexBits:0]   asked_q, seen_q;      // rules that the search has read, and compared
+  logic [IndexBits:0]   asked_q, seen_q;      // rules that the search has requested, and compared
   logic [WaitBits-1:0]  wait_q;
   logic [7:0]           refusal_q;
   logic                 op_sent_q;
@@ -101,7 +100,7 @@ module sl_lookup_table #(
     );
   end
 
-  // Whether the match table has done with what it was asked for.
+  // Whether the match table has finished its last operation.
   logic op_quiet, op_busy_q;
   assign op_quiet = !op_busy_q || op_done;
   always_ff @(posedge clk_i) begin
@@ -110,8 +109,8 @@ module sl_lookup_table #(
     if (rst_i) op_busy_q <= 1'b0;
   end
 
-  // The values. One is written just when the key that would have entered with `take_o` would read it, so that every key
-  // finds the value of its rule as the rule was when it entered; and in that cycle nobody reads.
+  // The values. A value is written exactly when the key that would have entered with `take_o` would read it, so every key reads the
+  // value that its rule had when the key entered; no other key reads in that cycle.
   logic [ValueBits-1:0] value;
   logic [1:0]           result_valid_q, result_hit_q;
   logic                 value_write;
@@ -129,10 +128,10 @@ module sl_lookup_table #(
   assign result_valid_o = result_valid_q[1];
   assign result_o       = result_hit_q[1] ? {1'b1, value} : '0;
 
-  // The rules: what names each, and whether it is there. A search reads all of them; the comparison takes two steps.
+  // The rules: the identity of each, and whether it is present. A search reads all of them; the comparison takes two steps.
   logic                 rule_write, scanning;
   logic [NameBits:0]    rule;
-  logic [3:0]           scan_q;  // [n]: a rule was asked for n + 1 cycles ago
+  logic [3:0]           scan_q;  // [n]: a rule was requested n + 1 cycles ago
   logic                 there_q, there_q2, same_q;
   logic [Slices-1:0]    slices_q;
 
@@ -237,7 +236,7 @@ module sl_lookup_table #(
         done_q  <= 1'b1;
         state_q <= SETTLE;
       end
-      SETTLE: begin  // a cycle at least, in which update_valid_i falls
+      SETTLE: begin  // at least one cycle, in which update_valid_i falls
         if (wait_q != '0) wait_q <= wait_q - 1'b1;
         else begin
           done_q <= 1'b1;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations on a ternary table: takes populate, delete, update and initialize one after the other, decides which physical
-// entry each concerns, has the match memories written and switches the valid bits. Knows the physical entry of each rule
-// (block RAM) and the free entries (those never used, then a FIFO of the freed ones; the next one is announced early so
-// that its group is read before it is needed). An operation that fails changes nothing.
+// Operations on a ternary table. Takes populate, delete, update and initialize operations one after the other, chooses the physical
+// entry of each, has the match memories written, and switches the valid bits. Tracks the physical entry of each rule (block RAM)
+// and the free entries (those never used, then a FIFO of freed ones; the next one is announced early so that its group is read
+// before it is needed). An operation that fails changes nothing.
 //
-// A freed entry may be written again at once: a write takes longer to reach anything than the lookups under way take.
+// A freed entry may be rewritten at once: the write reaches the memories after in-flight lookups have read them.
 module sl_lpm_control #(
   parameter int unsigned KeyBits      = 32,   // up to sluice_pkg::KEY_BITS
   parameter int unsigned Entries      = 512,  // rules, and rule ids: 0 to Entries - 1; there is one more physical entry
@@ -28,8 +28,8 @@ module sl_lpm_control #(
   output logic                     target_valid_o,  // to the memories: the entry of the next write
   output logic [IndexBits-1:0]     target_index_o,
   output logic                     reload_o,
-  output logic                     write_valid_o,   // pulse after write_ready_i, with op_i's value, mask and priority
-  input  logic                     write_ready_i,   // may be late after a write, but not later than written_i
+  output logic                     write_valid_o,   // pulse after write_ready_i, with value, mask and priority of op_i
+  input  logic                     write_ready_i,   // may rise late after a write, but no later than written_i
   input  logic                     written_i,       // pulse, some cycles after a write
   output logic                     switch_o,        // = op_commit_o
   output logic                     set_valid_o,
@@ -44,11 +44,11 @@ module sl_lpm_control #(
   typedef enum logic [2:0] {STATE_CLEAR, STATE_PAUSE, STATE_IDLE, STATE_READ, STATE_CHECK, STATE_DECIDE, STATE_WRITE} state_e;
 
   state_e               state_q;
-  logic [RuleBits-1:0]  sweep_rule_q;    // of the clearing of the rule map
-  logic                 initialize_q;    // the clearing ends an operation
+  logic [RuleBits-1:0]  sweep_rule_q;    // rule map clearing
+  logic                 initialize_q;    // the clearing is part of an operation
   logic                 found_q, bad_q, full_q;
   logic [IndexBits-1:0] old_q;
-  logic [IndexBits:0]   fresh_q;         // entries below were used since the last initialize
+  logic [IndexBits:0]   fresh_q;         // entries below this were used since the last initialize
   logic                 populate, remove, update;
   logic                 take, fail, start, drop, initialize;
 
@@ -56,9 +56,9 @@ module sl_lpm_control #(
   assign remove     = op_i.kind == INSTRUCTION_DELETE;
   assign update     = op_i.kind == INSTRUCTION_UPDATE;
 
-  // The decision comes from registers: what is checked in one cycle, what follows from it in the next.
+  // The decision comes from registers: the checks take one cycle, their consequences the next.
   logic    populate_q, remove_q, update_q, initialize_kind_q;
-  logic    fail_q, write_q, start_q, drop_q, init_q;  // in STATE_DECIDE
+  logic    fail_q, write_q, start_q, drop_q, init_q;  // valid in STATE_DECIDE
   status_t failure, failure_q;
 
   always_comb begin
@@ -105,7 +105,7 @@ module sl_lpm_control #(
     .read_valid_i(state_q == STATE_IDLE && op_valid_i), .read_address_i(op_i.rule_id[RuleBits-1:0]), .read_data_o(map)
   );
 
-  // Free entries: a FIFO of freed ones behind the counter of those never used; the head in a register.
+  // Free entries: a FIFO of freed ones after the counter of never used ones; the head is in a register.
   logic [IndexBits-1:0] free_write_q, free_read_q, freed;
   logic [IndexBits:0]   free_count_q;
   logic                 free_fetch, free_fetch_q;
@@ -143,7 +143,7 @@ module sl_lpm_control #(
     end
   end
 
-  // Checks of the operand, two registers deep.
+  // Checks of the operand, two register stages.
   localparam int unsigned Bytes = (KeyBits + 7) / 8;
   logic [Bytes-1:0] step_q;  // the mask has a 1 below a 0 here
   logic             rule_bad_q, priority_bad_q;
@@ -161,7 +161,7 @@ module sl_lpm_control #(
       full_q  <= used_o == 32'(Entries);
       found_q <= map[IndexBits];
       old_q   <= map[IndexBits-1:0];
-      // An initialize has no operand; a delete has only its rule id.
+      // An initialize has no operand; a delete has only a rule id.
       bad_q   <= op_i.kind != INSTRUCTION_INITIALIZE && (rule_bad_q || !(populate || remove || update) ||
                  (!remove && (priority_bad_q || (PrefixOnly && |step_q))));
     end

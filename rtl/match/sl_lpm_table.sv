@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of ternary rules with priorities, by default for longest prefix match: a TCAM, a priority encoder, and the map
-// from the winning entry to the rule. One lookup a cycle, never stalled, sl_match_pkg::lpm_latency cycles. Operations run
-// beside the lookups; each takes effect for all keys that enter with `op_commit_o` or later, and for none before.
-// Cycles from operation to operation: 25 for a populate or update, 5 for a delete (LUT RAM), 260 and more for a populate
-// in block RAM; an initialize sweeps the rules.
+// A table of ternary rules with priorities, by default for longest prefix match: a TCAM, a priority encoder, and the map from the
+// winning entry to the rule. One lookup per cycle, never stalls, sl_match_pkg::lpm_latency cycles. Operations run concurrently with
+// lookups; each takes effect for all keys that enter with `op_commit_o` or later, and for none before. Cycles from one operation to
+// the next: 25 for a populate or update, 5 for a delete (LUT RAM), at least 260 for a populate in block RAM; an initialize sweeps
+// the rules.
 //
-// Errors (nothing changes): EINVAL rule id not below Entries, priority not below 2**PriorityBits, mask no prefix
-// (PrefixOnly), unknown kind; EEXIST populate of a rule that is there; ENOENT delete or update of one that is not; ENOSPC.
-// Of rules with equal priority that match one key, any one wins, always the same until one of them is written.
+// Errors (nothing changes): EINVAL rule id out of range, priority not below 2**PriorityBits, mask not a prefix (PrefixOnly),
+// unknown kind; EEXIST populate of an existing rule; ENOENT delete or update of a missing rule; ENOSPC. If several rules with equal
+// priority match a key, an arbitrary one wins, always the same until one of them is written.
 module sl_lpm_table #(
   parameter int unsigned KeyBits        = 32,   // 4 to sluice_pkg::KEY_BITS
-  parameter int unsigned Entries        = 512,  // rules, and rule ids; 4 or more; multiple of 4 is cheapest
+  parameter int unsigned Entries        = 512,  // rules, and rule ids; at least 4; a multiple of 4 is cheapest
   parameter int unsigned PriorityBits   = $clog2(KeyBits + 1),  // 1 to 16
   parameter bit          PrefixOnly     = 1'b1, // accept only masks that are a prefix
   parameter bit          BlockRam       = 1'b0, // match in block RAM: fewer LUTs, slower writes
@@ -25,7 +25,7 @@ module sl_lpm_table #(
   input  logic [KeyBits-1:0]       key_i,
   output logic                     result_valid_o,  // lpm_latency() cycles after key_valid_i
   output logic                     result_hit_o,
-  output logic [31:0]              result_id_o,     // rule id, where it hit
+  output logic [31:0]              result_id_o,     // rule id, on a hit
   input  sluice_pkg::instruction_t op_i,
   input  logic                     op_valid_i,
   output logic                     op_ready_o,
@@ -61,8 +61,8 @@ module sl_lpm_table #(
     .clear_valid_o(clear_valid), .clear_index_o(clear_index), .clear_all_o(clear_all)
   );
 
-  // A write goes to both memories at once, and is done when both have it. Ready is registered here because the memories
-  // are far apart; both stay ready until a write, and the next one comes long after it.
+  // A write goes to both memories at once, and is done when both have it. Ready is registered here because the memories are far
+  // apart; both stay ready until a write, and the next write comes long after it.
   assign written = (tcam_written || tcam_done_q) && (priority_written || priority_done_q);
   always_ff @(posedge clk_i) begin
     both_ready_q    <= tcam_ready && priority_ready && !write_valid && !reload && !rst_i;
@@ -92,8 +92,8 @@ module sl_lpm_table #(
     .write_priority_i(op_i.rule_priority[PriorityBits-1:0]), .written_o(priority_written)
   );
 
-  // The rule of each entry. Written at the commit: lookups under way that won with an earlier rule of this entry entered
-  // before that rule was freed, at least a whole write ago, which is longer than the latency (checked below).
+  // The rule of each entry. Written at the commit: in-flight lookups that matched an earlier rule of this entry entered before that
+  // rule was freed, at least a whole write ago, which is longer than the latency (checked below).
   sl_ram_block #(.Width(RuleBits), .Depth(Physical), .Latency(2)) u_rule (
     .clk_i,
     .write_valid_i(op_commit_o && set_valid), .write_address_i(set_index), .write_data_i(set_rule),

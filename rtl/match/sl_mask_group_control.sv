@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The maintenance half of sl_mask_groups: one operation at a time, through port B of the ways, beside any traffic; one for all
-// groups. As sl_hash_control in each group: a key goes into a free slot of its own; where there is none, a breadth-first search
-// finds a shortest path to a free slot, and keys are moved from its end backwards, each copied before its old slot is written
-// over. A group takes the mask of a rule that is populated while it is empty; its mask stands until it is empty again.
-// No path within MaxNodes slots: ENOSPC; another mask, an unknown group, an update that changes key, mask or group: EINVAL;
-// every failure is found before anything is written.
+// The maintenance half of sl_mask_groups, for all groups: one operation at a time, through port B of the ways, concurrent with
+// lookups. Works as sl_hash_control in each group: a key goes into one of its free slots; if it has none, a breadth-first search
+// finds a shortest path to a free slot, and keys are moved from its end backwards, each copied before its old slot is overwritten.
+// An empty group takes the mask of the rule that is populated; the mask stays until the group is empty again. ENOSPC: no path
+// within MaxNodes slots. EINVAL: another mask, an unknown group, an update that changes key, mask or group. Every failure is
+// detected before anything is written.
 module sl_mask_group_control #(
   parameter int unsigned KeyBits      = 496,
   parameter int unsigned Groups       = 16,
-  parameter int unsigned Slots        = 1024,                   // slots of a way of a group
+  parameter int unsigned Slots        = 1024,                   // slots per way of a group
   parameter int unsigned Ways         = 4,
   parameter int unsigned PriorityBits = 16,
-  parameter int unsigned MaxNodes     = 512,                    // slots that a search looks behind; a power of two
-  parameter logic [63:0] Seed         = 64'h243f6a8885a308d3,   // of the hash, until an INITIALIZE brings another
+  parameter int unsigned MaxNodes     = 512,                    // slots that a search expands; a power of two
+  parameter logic [63:0] Seed         = 64'h243f6a8885a308d3,   // of the hash, until an INITIALIZE replaces it
   localparam int unsigned Rules      = Groups * Ways * Slots,
   localparam int unsigned RuleBits   = $clog2(Rules),
   localparam int unsigned IndexBits  = $clog2(Slots),
@@ -34,16 +34,16 @@ module sl_mask_group_control #(
   output logic                           op_commit_o,
   output logic                           op_done_o,
   output sluice_pkg::status_t            op_status_o,
-  output logic                           ready_o,           // memories are clear; keys that enter now may hit
+  output logic                           ready_o,           // memories are clear; keys that enter from now on may hit
   output logic [31:0]                    used_o,
   input  logic [7:0]                     group_index_i,
-  output logic [31:0]                    group_used_o,      // the next cycle; 0 where there is no such group
+  output logic [31:0]                    group_used_o,      // one cycle later; 0 if the group does not exist
   output logic [63:0]                    seed_o,
   output logic [Groups-1:0]              set_mask_o,        // pulse, one-hot: the group takes op_mask_i
   output logic [Groups-1:0]              select_o,          // one-hot: the group whose port B is read
   output logic [Groups-1:0][Ways-1:0]    write_o,           // port B of each way of each group
   output logic [Ways-1:0][IndexBits-1:0] index_o,           // of every group
-  output logic [WordBits-1:0]            word_o,            // {valid, priority, id, key}; holds in the cycle after a write
+  output logic [WordBits-1:0]            word_o,            // {valid, priority, id, key}; stable in the cycle after a write
   input  logic [Ways-1:0][WordBits-1:0]  read_word_i        // of select_o, one cycle after index_o
 );
   import sluice_pkg::*;
@@ -53,7 +53,7 @@ module sl_mask_group_control #(
   localparam int unsigned NodeBits    = $clog2(MaxNodes);
   localparam int unsigned CountBits   = $clog2(Ways * Slots + 1);
   localparam int unsigned WordWait    = 3;  // cycles after index_o is set until word_q holds the slot
-  localparam int unsigned MatchWait   = 4;  // until match_q holds what the slots are
+  localparam int unsigned MatchWait   = 4;  // until match_q classifies the slots
 
   typedef struct packed {
     logic [WayBits-1:0]   way;
@@ -68,25 +68,25 @@ module sl_mask_group_control #(
   instruction_kind_t              kind_q;
   logic                           valid_op_q;  // rule id, priority and group are legal
   logic                           first_q;     // the rule would be the first of its group
-  logic [GroupBits-1:0]           op_group_q;  // that the operation names
-  logic [GroupBits-1:0]           group_q;     // that is worked on
+  logic [GroupBits-1:0]           op_group_q;  // group in the operation
+  logic [GroupBits-1:0]           group_q;     // group being worked on
   logic [PriorityBits-1:0]        priority_q;
   logic [RuleBits-1:0]            id_q;
-  logic [KeyBits-1:0]             key_q;       // of the operation
-  logic [KeyBits-1:0]             hash_key_q;  // whose slots are looked at
+  logic [KeyBits-1:0]             key_q;       // key of the operation
+  logic [KeyBits-1:0]             hash_key_q;  // key whose slots are read
   logic                           hash_valid_q;
   logic [Ways-1:0][IndexBits-1:0] hash_index;
   logic [Ways-1:0][WordBits-1:0]  raw_q;
   logic [WordBits-1:0]            word_q;      // slot source_q
   slot_t                          source_q, target_q;
   logic [Ways-1:0]                free_q, match_q;
-  logic [NodeBits:0]              node_q;      // being looked behind or moved
+  logic [NodeBits:0]              node_q;      // being expanded or moved
   logic [NodeBits:0]              tail_q;      // nodes in the queue
   logic [WayBits-1:0]             way_q;
-  logic                           expanding_q; // the queue grows behind node_q, not by the slots of the new key
+  logic                           expanding_q; // the queue grows from node_q, not from the slots of the new key
   logic [IndexBits-1:0]           sweep_q;
   logic [63:0]                    new_seed_q;
-  logic                           answer_q;    // an operation is under way, not the clearing after reset
+  logic                           answer_q;    // an operation is in progress, not the clearing after reset
   status_t                        status_q;
   logic [CountBits-1:0]           group_used_q [Groups];
 
@@ -113,7 +113,7 @@ module sl_mask_group_control #(
     .read_valid_i(1'b1), .read_address_i(node_q[NodeBits-1:0]), .read_data_o({node_parent, node_slot})
   );
 
-  // Rule id to group and slot. It needs no clearing: a rule is in the table when the slot that the map names holds it.
+  // Rule id to group and slot. It needs no clearing: a rule is in the table when the slot in its map entry holds it.
   logic [GroupBits-1:0] map_group;
   slot_t                map_slot;
   logic                 map_write;
@@ -125,8 +125,8 @@ module sl_mask_group_control #(
     .read_valid_i(state_q == MAP), .read_address_i(id_q), .read_data_o({map_group, map_slot})
   );
 
-  // The masks of the groups once more, to compare an operation's with while its words come. Those of an empty group are
-  // overwritten: until a rule is in it nobody asks for them.
+  // A second copy of the group masks, to compare with an operation's mask as its words arrive. The mask of an empty group is
+  // overwritten: nothing reads it until the group has a rule.
   localparam logic [31:0] LastWord = KeyBits % 32 == 0 ? '1 : 32'((64'd1 << (KeyBits % 32)) - 64'd1);
   logic [31:0]         mask_word, mask_known, mask_word_q;
   logic [MaskBits-1:0] mask_index_q;
@@ -152,12 +152,12 @@ module sl_mask_group_control #(
     .clk_i, .valid_i(hash_valid_q), .key_i(hash_key_q), .seed_i(seed_o), .index_o(hash_index)
   );
 
-  // What port B reads, in three steps: the words, which of them hold the key of the operation, the answer.
+  // Reads of port B, in three steps: the words, which of them hold the key of the operation, the answer.
   localparam int unsigned PartBits = 8;
   localparam int unsigned Parts    = (KeyBits + PartBits - 1) / PartBits;
   logic [Ways-1:0]            part_valid_q;
   logic [Ways-1:0][Parts-1:0] part_q;
-  logic                       present_q;  // the rule is in the table: its slot is one, is used, and is used by it
+  logic                       present_q;  // the rule is in the table: its slot exists, is used, and holds this rule
 
   function automatic logic [Parts-1:0] equal_parts(logic [KeyBits-1:0] a, logic [KeyBits-1:0] b);
     logic [Parts*PartBits-1:0] difference;
@@ -184,7 +184,7 @@ module sl_mask_group_control #(
     end
   end
 
-  // A free slot that is not the one its occupant is in already.
+  // A free slot, other than the one that its occupant is in already.
   logic [Ways-1:0]    usable;
   logic [WayBits-1:0] usable_way;
   always_comb begin
@@ -205,7 +205,7 @@ module sl_mask_group_control #(
     if (wait_q != 0) wait_q <= wait_q - 1'b1;
     else begin
       unique case (state_q)
-        SETTLE: begin  // every key that entered while the table was live is past the RAM
+        SETTLE: begin  // every key that entered while the table was live has passed the RAM
           seed_o  <= Seed ^ new_seed_q;
           sweep_q <= '0;
           word_o  <= '0;
@@ -279,7 +279,7 @@ module sl_mask_group_control #(
                         ? DONE : COMMIT;
           end
         end
-        PROBE: begin  // the slots of hash_key_q, whose hash is there
+        PROBE: begin  // read the slots of hash_key_q, whose hash is ready
           index_o <= hash_index;
           wait_q  <= 4'(MatchWait);
           state_q <= CHOOSE;
@@ -302,7 +302,7 @@ module sl_mask_group_control #(
           if (32'(way_q) == Ways - 1) begin
             expanding_q <= 1'b1;
             if (expanding_q) node_q <= node_q + 1'b1;
-            wait_q  <= 4'd1;  // the node is read
+            wait_q  <= 4'd1;  // the node is being read
             state_q <= NEXT;
           end
         end
@@ -338,7 +338,7 @@ module sl_mask_group_control #(
           wait_q   <= 4'(WordWait);
           state_q  <= MOVE;
         end
-        COMMIT: begin  // a key that enters with the pulse reads the RAM together with the write, or after it
+        COMMIT: begin  // a key that enters with the pulse reads the RAM with the write, or after it
           op_commit_o <= 1'b1;
           status_q    <= STATUS_OK;
           wait_q      <= 4'(EnterCycles + HashLatency - 1);
@@ -346,7 +346,7 @@ module sl_mask_group_control #(
           if (kind_q == INSTRUCTION_POPULATE) begin
             used_o                <= used_o + 1'b1;
             group_used_q[group_q] <= group_used_q[group_q] + 1'b1;
-            if (first_q) set_mask_o <= select_o;  // keys that entered before are past the RAM before the write
+            if (first_q) set_mask_o <= select_o;  // keys that entered before have passed the RAM before the write
           end
           if (kind_q == INSTRUCTION_DELETE) begin
             used_o                <= used_o - 1'b1;
@@ -382,7 +382,7 @@ module sl_mask_group_control #(
     end
   end
 
-  // The lookup takes the written word one cycle after the write.
+  // Lookups take the written word one cycle after the write.
   logic written_q;
   always_ff @(posedge clk_i) begin
     written_q <= |write_o && ready_o;

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ternary rules grouped by mask, in block RAM (the idea of elements/hashtcam): each group has a mask and a cuckoo hash table of
-// masked keys. Every group looks every key up; of those that hit the highest priority wins, of equal ones the lowest group.
-// One lookup a cycle, never stalled, sl_flow_pkg::groups_latency cycles. One rule id space for all groups; operations run beside
-// the lookups, each taking effect for all keys that enter with `op_commit_o` or later, and for none before.
-// `op_i.value` is a flow_target_t. POPULATE puts the rule into the group it names, which takes the rule's mask where it is
-// empty; UPDATE changes the priority. EINVAL: another mask than the group's, no such group, rule id or priority, or an UPDATE that
-// names another group, key or mask than the rule's. EEXIST: the rule id, or the key in this group, is there already. ENOSPC: no
-// path to a free slot was found; from 90 % of GroupEntries on. ENOENT: no such rule. INITIALIZE empties every group in
-// GroupEntries / Ways cycles and makes the low 64 bits of its value part of the seed of the hash.
+// masked keys. Every group looks up every key; the hit with the highest priority wins, the lowest group at equal priority. One
+// lookup per cycle, never stalls, sl_flow_pkg::groups_latency cycles. All groups share one rule id space; operations run
+// concurrently with lookups, each takes effect for all keys that enter with `op_commit_o` or later, and for none before.
+// `op_i.value` is a flow_target_t. POPULATE puts the rule into the group it names; an empty group takes the rule's mask. UPDATE
+// changes the priority. EINVAL: a mask other than the group's, an invalid group, rule id or priority, or an UPDATE whose group, key
+// or mask differ from the rule's. EEXIST: the rule id, or the key in this group, is already there. ENOSPC: no path to a free slot
+// was found; from 90 % of GroupEntries on. ENOENT: no such rule. INITIALIZE empties every group in GroupEntries / Ways cycles and
+// makes the low 64 bits of its value part of the hash seed.
 module sl_mask_groups #(
   parameter int unsigned KeyBits      = 496,
   parameter int unsigned Groups       = 16,    // 1 to 256
-  parameter int unsigned GroupEntries = 4096,  // slots of a group; a multiple of Ways, and twice it or more
+  parameter int unsigned GroupEntries = 4096,  // slots per group; a multiple of Ways, at least twice Ways
   parameter int unsigned Ways         = 4,     // 2 to 8
   parameter int unsigned PriorityBits = 16,    // 1 to 16; with the bits of a rule id at most 32
-  parameter int unsigned MaxNodes     = 512,   // slots that the search for a free one looks behind; a power of two
+  parameter int unsigned MaxNodes     = 512,   // slots that a search for a free slot expands; a power of two
   localparam int unsigned MaskBits = $clog2((KeyBits + 31) / 32)
 ) (
   input  logic                     clk_i,
@@ -23,10 +23,10 @@ module sl_mask_groups #(
   input  logic [KeyBits-1:0]       key_i,
   output logic                     result_valid_o,     // groups_latency() cycles after key_valid_i
   output logic                     result_hit_o,
-  output logic [PriorityBits-1:0]  result_priority_o,  // where it hit
+  output logic [PriorityBits-1:0]  result_priority_o,  // on a hit
   output logic [31:0]              result_id_o,
   input  sluice_pkg::instruction_t op_i,
-  input  logic [KeyBits-1:0]       op_value_i,         // hold with op_i until op_done_o
+  input  logic [KeyBits-1:0]       op_value_i,         // stable with op_i until op_done_o
   input  logic [KeyBits-1:0]       op_mask_i,
   input  logic                     op_mask_valid_i,    // the words of the mask, in order, before op_valid_i, with op_i
   input  logic [MaskBits-1:0]      op_mask_index_i,
@@ -39,7 +39,7 @@ module sl_mask_groups #(
   output logic                     ready_o,
   output logic [31:0]              used_o,
   input  logic [7:0]               group_index_i,
-  output logic [31:0]              group_used_o        // rules in that group, the next cycle
+  output logic [31:0]              group_used_o        // rules in that group, one cycle later
 );
   localparam int unsigned Slots       = GroupEntries / Ways;
   localparam int unsigned IndexBits   = $clog2(Slots);

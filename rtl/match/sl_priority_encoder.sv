@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of the entries that match, the one with the highest priority (AccelSDP Fig. 12, 13): a tree whose leaves are priority RAMs
-// of four entries and whose nodes keep the better of two. Priorities belong to entries, so an entry goes to any free
-// place, and none is moved for another. Among equal priorities any one wins, always the same one. One vector a cycle, sl_match_pkg::priority_latency
-// cycles. A priority is written by a sweep over the 16 patterns of its leaf, rewritten from a shadow like the TCAM's
-// entries, with the same rules: write only entries that cannot match, and let them match only after `written_o`.
+// Finds the matching entry with the highest priority (AccelSDP Fig. 12, 13): a tree whose leaves are priority RAMs of four entries
+// and whose nodes keep the better of two. Priorities belong to entries, so a rule goes to any free entry and none is moved for
+// another. Among equal priorities an arbitrary entry wins, always the same. One vector per cycle, sl_match_pkg::priority_latency
+// cycles. A priority is written by a sweep over the 16 patterns of its leaf, rewritten from a shadow as in the TCAM, with the same
+// rules: write only entries that cannot match, and let them match only after `written_o`.
 module sl_priority_encoder #(
-  parameter int unsigned Entries        = 513,  // 5 or more
-  parameter int unsigned PriorityBits   = 6,    // 1 or more
-  parameter int unsigned LevelsPerStage = 1,    // levels of the tree between registers: 1 (fastest clock) or more
-  parameter int unsigned BankEntries    = 64,   // entries with a valid and a write port of their own (sl_tcam); multiple of 4
+  parameter int unsigned Entries        = 513,  // at least 5
+  parameter int unsigned PriorityBits   = 6,    // at least 1
+  parameter int unsigned LevelsPerStage = 1,    // tree levels between registers: at least 1 (fastest clock)
+  parameter int unsigned BankEntries    = 64,   // entries with their own valid and write port (sl_tcam); multiple of 4
   localparam int unsigned IndexBits = $clog2(Entries),
   localparam int unsigned Banks     = (Entries + BankEntries - 1) / BankEntries
 ) (
   input  logic                    clk_i,
   input  logic                    rst_i,
-  input  logic [Banks-1:0]        match_valid_i,   // the same of every bank
+  input  logic [Banks-1:0]        match_valid_i,   // same for every bank
   input  logic [Entries-1:0]      match_i,
   output logic                    winner_valid_o,  // priority_latency() cycles after match_valid_i
   output logic                    winner_any_o,    // something matched
-  output logic [IndexBits-1:0]    winner_index_o,  // where any
+  output logic [IndexBits-1:0]    winner_index_o,  // valid with winner_any_o
   input  logic                    target_valid_i,  // the entry of the next write, see sl_tcam_shadow
   input  logic [IndexBits-1:0]    target_index_i,
   input  logic                    reload_i,
   input  logic                    write_valid_i,
   output logic                    write_ready_o,
   input  logic [PriorityBits-1:0] write_priority_i,
-  output logic                    written_o        // pulse: from this cycle on the entry may match
+  output logic                    written_o        // pulse: the entry may match from this cycle on
 );
   localparam int unsigned Leaves   = (Entries + 3) / 4;
   localparam int unsigned LeafBits = $clog2(Leaves);
@@ -33,13 +33,13 @@ module sl_priority_encoder #(
   localparam int unsigned TagBits  = Levels + 2;
 
   logic                    sweep_valid, sweep_last, write_q;
-  logic                    sweep_q;       // the sweep on its way: compared
+  logic                    sweep_q;       // the sweep, one stage later: compared
   logic [1:0]              last_q;
   logic [LeafBits-1:0]     sweep_leaf, leaf_q;
   logic [3:0]              sweep_pattern, sweep_pattern_q, pattern_q;
   logic [PriorityBits-1:0] lanes [4];
   logic [PriorityBits-1:0] lanes_q [4];
-  logic [3:0][3:0]         beats_q;       // [i][j]: of two that match, i wins over j
+  logic [3:0][3:0]         beats_q;       // [i][j]: if both match, i wins over j
   logic [Leaves-1:0]       write_leaf_q, leaf_write;
   logic [PriorityBits+1:0] winner_q;      // {priority, entry}
   logic [3:0]              bank_pattern [Banks];
@@ -93,7 +93,7 @@ module sl_priority_encoder #(
     end
   end
 
-  // The write port and the reset of each bank, two registers nearer to its leaves (see sl_tcam); the first serves four banks.
+  // The write port and reset of each bank, two registers closer to its leaves (see sl_tcam); the first serves four banks.
   localparam int unsigned Spines = (Banks + 3) / 4;
   logic [Spines-1:0]                   spine_write, spine_rst;
   logic [Spines-1:0][Leaves-1:0]       spine_leaf;
@@ -121,8 +121,8 @@ module sl_priority_encoder #(
     );
   end
 
-  // Level 0 are the leaves; level l + 1 keeps the better of each two of level l. A register stage for each
-  // LevelsPerStage levels, and for the last, and a valid bit of it for each bank.
+  // Level 0 are the leaves; level l + 1 keeps the better of each pair of level l. A register stage after every LevelsPerStage
+  // levels, and after the last; each has one valid bit per bank.
   logic [Levels:0][Banks-1:0] valid;
   logic [Leaves*4-1:0] match;
   assign match = (Leaves * 4)'(match_i);
@@ -133,7 +133,7 @@ module sl_priority_encoder #(
     /* verilator lint_off UNUSEDSIGNAL */  // the root needs no priority
     logic [PriorityBits-1:0] best [Nodes];
     /* verilator lint_on UNUSEDSIGNAL */
-    logic [TagBits-1:0]      tag [Nodes];  // the entry, relative to the first of the node
+    logic [TagBits-1:0]      tag [Nodes];  // the entry, relative to the first entry below the node
 
     if (l == 0) begin : gen_leaves
       always_ff @(posedge clk_i) valid[0] <= match_valid_i & ~bank_rst;

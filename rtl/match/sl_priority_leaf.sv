@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The leaf of the priority encoder: four entries and their priority RAM. The RAM is addressed by the match lines and holds,
-// for each of the 16 patterns, which entry wins and its priority, so no comparator and no priority register is needed.
-// A result is registered. Before the RAM was written for an entry, patterns with that entry give any result.
+// The leaf of the priority encoder: four entries and their priority RAM. The RAM is addressed by the match lines and holds, for
+// each of the 16 patterns, the winning entry and its priority, so no comparator and no priority register is needed. The result is
+// registered. Until the RAM is written for an entry, patterns with that entry give arbitrary results.
 module sl_priority_leaf #(
-  parameter int unsigned PriorityBits = 6  // 1 or more
+  parameter int unsigned PriorityBits = 6  // at least 1
 ) (
   input  logic                    clk_i,
   input  logic                    match_valid_i,
@@ -11,8 +11,8 @@ module sl_priority_leaf #(
   input  logic                    write_valid_i,
   input  logic [3:0]              write_pattern_i,
   input  logic [PriorityBits+1:0] write_winner_i,  // {priority, entry}
-  output logic                    any_o,           // one cycle after match_valid_i, holds
-  output logic [PriorityBits-1:0] priority_o,      // where any_o
+  output logic                    any_o,           // one cycle after match_valid_i, stable
+  output logic [PriorityBits-1:0] priority_o,      // valid with any_o
   output logic [1:0]              entry_o
 );
   logic [PriorityBits+1:0] winner;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node of the priority encoder: of two candidates the one that is there and has the higher priority (equal: the left).
+// A node of the priority encoder: of two candidates, selects the present one with the higher priority (the left one if equal).
 // Registered under `valid_i`, or combinational.
 module sl_priority_node #(
   parameter int unsigned PriorityBits = 6,
-  parameter int unsigned TagBits      = 4,     // bits that tell the entry
-  parameter int unsigned TagWeight    = 4,     // what a win of the right one adds to the tag; a power of two
+  parameter int unsigned TagBits      = 4,     // bits that identify the entry
+  parameter int unsigned TagWeight    = 4,     // added to the tag if the right candidate wins; a power of two
   parameter bit          Registered   = 1'b1
 ) (
   input  logic                    clk_i,
-  input  logic                    valid_i,  // where Registered: take the inputs
+  input  logic                    valid_i,  // if Registered: take the inputs
   input  logic                    left_any_i,
   input  logic [PriorityBits-1:0] left_priority_i,
   input  logic [TagBits-1:0]      left_tag_i,
@@ -25,7 +25,7 @@ module sl_priority_node #(
     logic [TagBits-1:0]      tag;
   } candidate_t;
 
-  // The comparison is the borrow of a difference: a carry chain and nothing behind it, where `>` costs a test for equal too.
+  // The comparison is the borrow of a subtraction: a carry chain with nothing after it, whereas `>` would also test for equality.
   // The weight is added outside the selection: a constant inside it becomes a synchronous reset with its own path.
   function automatic candidate_t better(candidate_t left, candidate_t right);
     logic                  wins;

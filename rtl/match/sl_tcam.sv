@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ternary match: every cycle a key, Latency cycles later the entries that match it. A transposed RAM: the key is cut into
-// chunks, and a RAM word for each value of a chunk has a bit per entry. In LUT RAM, or in block RAM with wider chunks: fewer
-// LUTs, slower writes.
+// Ternary match: takes a key every cycle and returns the matching entries Latency cycles later. A transposed RAM: the key is cut
+// into chunks, and each value of a chunk has a RAM word with one bit per entry. In LUT RAM, or in block RAM with wider chunks:
+// fewer LUTs, slower writes.
 //
-// A write never stalls or disturbs a lookup: it goes to an entry that is not valid, sweeps the 2**ChunkBits words of all
-// chunks at once, and rewrites the entries of the same group from a shadow with what they hold. `switch_i` then makes the
-// entry valid and another invalid in one cycle. One write enable per group of entries, because that is what a RAM has: one
-// per entry would cost GroupEntries times as much. Written to write: 2**ChunkBits + GroupEntries cycles.
+// A write never stalls or disturbs a lookup: it goes to an entry that is not valid, sweeps the 2**ChunkBits words of all chunks at
+// once, and rewrites the other entries of the same group unchanged from a shadow. `switch_i` then makes the entry valid and another
+// invalid in one cycle. There is one write enable per group of entries, because RAMs are built that way; one per entry would cost
+// GroupEntries times as much. From one write to the next: 2**ChunkBits + GroupEntries cycles.
 //
-// Rules for the user: write only invalid entries; do not switch an entry on before `written_o`; a write may follow a switch
-// that cleared its entry at once (it takes longer to reach the RAM than lookups under way take to read it).
+// Rules for the user: write only invalid entries; do not make an entry valid before `written_o`; a write may immediately follow the
+// switch that cleared its entry (the write arrives after in-flight lookups have read).
 module sl_tcam #(
-  parameter int unsigned KeyBits      = 32,   // padded to a multiple of ChunkBits inside
+  parameter int unsigned KeyBits      = 32,   // internally padded to a multiple of ChunkBits
   parameter int unsigned Entries      = 513,  // physical entries, one more than rules; Entries - 1 a multiple of GroupEntries is cheapest
   parameter bit          BlockRam     = 1'b0,
   parameter int unsigned ChunkBits    = BlockRam ? 8 : 4,  // address bits of a RAM: 4 (ECP5), 4 to 6 (xcup); block RAM: up to 9
@@ -25,17 +25,17 @@ module sl_tcam #(
   input  logic                 rst_i,
   input  logic                 key_valid_i,
   input  logic [KeyBits-1:0]   key_i,
-  output logic [Banks-1:0]     match_valid_o,   // Latency cycles after key_valid_i; the same of every bank, from registers there
-  output logic [Entries-1:0]   match_o,         // holds until the next
+  output logic [Banks-1:0]     match_valid_o,   // Latency cycles after key_valid_i; same for every bank, from registers there
+  output logic [Entries-1:0]   match_o,         // stable until the next
   input  logic                 target_valid_i,  // the entry of the next write, see sl_tcam_shadow
   input  logic [IndexBits-1:0] target_index_i,
   input  logic                 reload_i,
   input  logic                 write_valid_i,
   output logic                 write_ready_o,
   input  logic [KeyBits-1:0]   write_value_i,
-  input  logic [KeyBits-1:0]   write_mask_i,    // 1: the bit must agree
-  output logic                 written_o,       // pulse: from this cycle on the entry may be switched on
-  input  logic                 switch_i,        // a key that enters in this cycle or later sees the new valid bits
+  input  logic [KeyBits-1:0]   write_mask_i,    // 1: the bit must match
+  output logic                 written_o,       // pulse: the entry may be made valid from this cycle on
+  input  logic                 switch_i,        // keys that enter from this cycle on see the new valid bits
   input  logic                 set_valid_i,
   input  logic [IndexBits-1:0] set_index_i,
   input  logic                 clear_valid_i,
@@ -87,7 +87,7 @@ module sl_tcam #(
     end
   end
 
-  // What goes to every bank goes there by way of a spine, a register that serves four banks: the table may fill a chip.
+  // Signals reach the banks through a spine, a register that serves four banks: the table may fill a chip.
   localparam int unsigned BanksPerSpine = 4;
   localparam int unsigned Spines        = (Banks + BanksPerSpine - 1) / BanksPerSpine;
   localparam int unsigned WriteBits     = Groups + ChunkBits + Chunks * GroupEntries;

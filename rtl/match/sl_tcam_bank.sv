@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A bank of a TCAM: some 64 entries (block RAM: all of them) with all that concerns them, behind registers of its own, so that
-// what comes to a large table has one clock cycle to reach its banks, and the next to reach the slices within one.
+// A bank of a TCAM: about 64 entries (block RAM: all of them) with their logic, behind its own registers, so that signals have one
+// clock cycle to reach the banks of a large table, and the next to reach the slices in a bank.
 module sl_tcam_bank #(
   parameter int unsigned KeyBits      = 32,  // multiple of ChunkBits
-  parameter int unsigned Entries      = 64,  // entries of the bank, 1 or more
+  parameter int unsigned Entries      = 64,  // entries per bank, at least 1
   parameter bit          BlockRam     = 1'b0,
   parameter int unsigned ChunkBits    = 4,   // address bits of a RAM
   parameter int unsigned GroupEntries = 4,   // entries that share a write enable
@@ -27,7 +27,7 @@ module sl_tcam_bank #(
   input  logic [IndexBits-1:0]           clear_index_i,
   input  logic                           clear_all_i,
   output logic                           match_valid_o,  // Latency cycles after key_valid_i
-  output logic [Entries-1:0]             match_o         // holds until the next
+  output logic [Entries-1:0]             match_o         // stable until the next
 );
   localparam int unsigned PerSlice = BlockRam ? Chunks : SliceChunks;
   localparam int unsigned Slices   = (Chunks + PerSlice - 1) / PerSlice;
@@ -53,7 +53,7 @@ module sl_tcam_bank #(
 
   always_ff @(posedge clk_i) begin
     key_valid_q[Latency-1:1] <= key_valid_q[Latency-2:0];
-    // The matches of all slices and the valid bits meet before this register: what follows is a RAM addressed by them.
+    // The matches of all slices and the valid bits are combined before this register, which addresses a RAM.
     if (key_valid_q[Latency-2]) match_o <= accept_all & valid;
     if (rst_i) key_valid_q[Latency-1:1] <= '0;
   end

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shadow of a transposed RAM: what was written to each entry, in block RAM, so that entries that share a RAM word
-// can be rewritten together. The next entry to write is announced by `target_*`; its group is then read into registers
-// (`lanes_o`), one entry a cycle. A write puts the new word in its lane and starts a sweep: `sweep_valid_o` for
-// 2**WordBits cycles, with the number of the word, while the user computes each RAM word from all lanes. Every other lane
-// is what it was, so the sweep rewrites live entries with what they hold. A write that comes without `write_ready_o` is lost.
+// The shadow of a transposed RAM: the contents of each entry, in block RAM, so that entries that share a RAM word can be rewritten
+// together. `target_*` announces the next entry to write; its group is then read into registers (`lanes_o`), one entry per cycle. A
+// write puts the new word into its lane and starts a sweep: `sweep_valid_o` for 2**WordBits cycles, with the word number, while the
+// user computes each RAM word from all lanes. The other lanes are unchanged, so the sweep rewrites live entries with their own
+// contents. A write without `write_ready_o` is lost.
 module sl_tcam_shadow #(
-  parameter int unsigned Width        = 64,   // bits of an entry
-  parameter int unsigned Entries      = 513,  // 2 or more; where the last group holds one entry, that one takes no shadow
-  parameter int unsigned GroupEntries = 4,    // power of two, 2 or more
-  parameter int unsigned WordBits     = 4,    // a sweep has 2**WordBits words; WordBits 2 or more
+  parameter int unsigned Width        = 64,   // bits per entry
+  parameter int unsigned Entries      = 513,  // at least 2; if the last group has only one entry, that entry takes no shadow
+  parameter int unsigned GroupEntries = 4,    // a power of two, at least 2
+  parameter int unsigned WordBits     = 4,    // a sweep has 2**WordBits words; at least 2
   localparam int unsigned IndexBits = $clog2(Entries),
   localparam int unsigned LaneBits  = $clog2(GroupEntries),
   localparam int unsigned Groups    = (Entries + GroupEntries - 1) / GroupEntries,
@@ -32,19 +32,19 @@ module sl_tcam_shadow #(
   localparam int unsigned AddressBits = $clog2(Depth);
 
   logic                    write;
-  logic                    target_valid_q;  // a register of the target: who knows it may be far away
+  logic                    target_valid_q;  // registered target: its source may be far away
   logic [IndexBits-1:0]    target_q;
   logic                    loading_q;      // the lanes are being read
   logic [LaneBits-1:0]     read_lane_q;
-  logic [GroupEntries-1:0] read_here_q;    // the lane that is on its way out of the RAM, one-hot, or none
-  logic [GroupEntries-1:0] target_here_q;  // the lane of the target, one-hot: known long before the write
+  logic [GroupEntries-1:0] read_here_q;    // lane whose word the RAM outputs next, one-hot or none
+  logic [GroupEntries-1:0] target_here_q;  // lane of the target, one-hot: known long before the write
   logic [Width-1:0]        shadow;
   logic [IndexBits-1:0]    read_index;
   logic                    near_end;
 
   assign write       = write_valid_i && write_ready_o;
   assign read_index  = {target_q[IndexBits-1:LaneBits], read_lane_q};
-  assign near_end    = !sweep_valid_o || &sweep_word_o[WordBits-1:1];  // a lane read now is latched behind the last word
+  assign near_end    = !sweep_valid_o || &sweep_word_o[WordBits-1:1];  // a lane read now is latched after the last word
 
   sl_ram_block #(.Width(Width), .Depth(Depth)) u_shadow (
     .clk_i,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A slice of a TCAM: some chunks of the key for some 64 entries in LUT RAM, with registers of the key and of the write port of
-// its own, so that no signal has to reach more RAMs than one slice holds; in block RAM the whole table. For each chunk a RAM,
-// addressed by the chunk, tells of each entry whether it accepts that value. Entries are written in groups, one write enable
-// each. Nothing is reset: an entry means nothing until its group was written.
+// A slice of a TCAM: some chunks of the key for about 64 entries in LUT RAM, with its own key and write port registers, so that no
+// signal reaches more RAMs than one slice holds; in block RAM the whole table. Each chunk has a RAM, addressed by the chunk, with
+// one bit per entry: whether the entry accepts that value. Entries are written in groups, one write enable each. Nothing is reset:
+// an entry is undefined until its group is written.
 //
-// A lookup may read the very word that a sweep rewrites: it gets the old word, by the collision behaviour of the RAM or by
-// the logic that synthesis adds where the RAM gives none (so the memories here do not carry `no_rw_check`).
+// A lookup may read the very word that a sweep rewrites: it gets the old word, by the collision behaviour of the RAM or by logic
+// that synthesis adds (so the memories here do not carry `no_rw_check`).
 module sl_tcam_slice #(
   parameter int unsigned KeyBits      = 32,  // multiple of ChunkBits
-  parameter int unsigned Entries      = 64,  // 1 or more
+  parameter int unsigned Entries      = 64,  // at least 1
   parameter bit          BlockRam     = 1'b0,
   parameter int unsigned ChunkBits    = 4,   // address bits of a RAM: 4 (ECP5), 4 to 6 (xcup)
   parameter int unsigned GroupEntries = 4,   // entries that share a write enable
-  parameter int unsigned AndChunks    = 4,   // chunks that are combined behind the RAMs, before the register
+  parameter int unsigned AndChunks    = 4,   // chunks combined after the RAMs, before the register
   localparam int unsigned Chunks   = KeyBits / ChunkBits,
   localparam int unsigned Groups   = (Entries + GroupEntries - 1) / GroupEntries,
   localparam int unsigned Partials = (Chunks + AndChunks - 1) / AndChunks
@@ -24,7 +24,7 @@ module sl_tcam_slice #(
   input  logic [Groups-1:0]              write_group_i,  // one-hot, or none
   input  logic [ChunkBits-1:0]           write_word_i,
   input  logic [Chunks*GroupEntries-1:0] write_data_i,   // chunk after chunk
-  output logic [Partials-1:0][Entries-1:0] match_o       // two (block RAM: three) cycles after the key: an entry accepts it where all agree
+  output logic [Partials-1:0][Entries-1:0] match_o       // 2 (block RAM: 3) cycles after the key: an entry matches if all agree
 );
   logic                           key_valid_q, accept_valid;
   logic [KeyBits-1:0]             key_q;
@@ -68,7 +68,7 @@ module sl_tcam_slice #(
       end
     end
 `else
-    // The same as one assignment: the simulator looks at each assignment to a memory in every cycle.
+    // The same as one assignment, because the simulator evaluates every assignment to a memory in every cycle.
     always_ff @(posedge clk_i) begin
       if (write_valid_q) begin
         logic [Groups*GroupEntries-1:0] enable;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The valid bits of a TCAM. One cycle sets one bit and clears another (or does one of the two, or clears all): `valid_o` is
-// new Delay cycles later, which is when the lookup that entered beside the request needs it.
-// Bits are toggled, so a set of a set bit or a clear of a clear bit is a fault of the user (asserted).
+// The valid bits of a TCAM. One cycle sets one bit and clears another (or does either, or clears all). `valid_o` changes Delay
+// cycles later, when the lookup that entered with the request needs it. Bits are toggled, so setting a set bit or clearing a clear
+// bit is an error of the user (asserted).
 module sl_tcam_valid #(
-  parameter int unsigned Entries = 64,   // 1 or more
-  parameter int unsigned Delay   = 2,    // cycles from the request to valid_o, 2 or more
+  parameter int unsigned Entries = 64,   // at least 1
+  parameter int unsigned Delay   = 2,    // cycles from the request to valid_o, at least 2
   localparam int unsigned IndexBits = Entries > 1 ? $clog2(Entries) : 1
 ) (
   input  logic                 clk_i,
@@ -12,15 +12,15 @@ module sl_tcam_valid #(
   input  logic                 set_valid_i,
   input  logic [IndexBits-1:0] set_index_i,
   input  logic                 clear_valid_i,
-  input  logic [IndexBits-1:0] clear_index_i,  // not set_index_i
-  input  logic                 clear_all_i,    // alone
+  input  logic [IndexBits-1:0] clear_index_i,  // differs from set_index_i
+  input  logic                 clear_all_i,    // exclusive
   output logic [Entries-1:0]   valid_o
 );
   localparam int unsigned Columns = 16;
   localparam int unsigned Rows    = (Entries + Columns - 1) / Columns;
   localparam int unsigned Request = 3 + 2 * IndexBits;
 
-  // One-hot rows and columns, one register before the bits: an entry needs two signals a port.
+  // One-hot rows and columns, one register before the bits: each port needs two signals per entry.
   logic [Request-1:0]   request;
   logic                 set, clear, clear_all;
   logic [IndexBits-1:0] set_index, clear_index;

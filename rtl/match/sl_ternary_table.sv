@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table of ternary rules with priorities whose value and mask do not come in the instruction: `sl_lpm_table` for wide keys.
-// A TCAM, a priority encoder, and the map from the winning entry to the rule and its priority. One lookup a cycle, never
-// stalled, sl_flow_pkg::ternary_latency cycles. Operations run beside the lookups; each takes effect for all keys that enter
-// with `op_commit_o` or later, and for none before. Errors as in sl_lpm_table. Of rules with equal priority that match one key,
-// any one wins, always the same until one of them is written.
+// A table of ternary rules with priorities whose value and mask do not come in the instruction: `sl_lpm_table` for wide keys. A
+// TCAM, a priority encoder, and the map from the winning entry to the rule and its priority. One lookup per cycle, never stalls,
+// sl_flow_pkg::ternary_latency cycles. Operations run concurrently with lookups; each takes effect for all keys that enter with
+// `op_commit_o` or later, and for none before. Errors as in sl_lpm_table. If several rules with equal priority match a key, an
+// arbitrary one wins, always the same until one of them is written.
 module sl_ternary_table #(
   parameter int unsigned KeyBits        = 496,
-  parameter int unsigned Entries        = 256,  // rules, and rule ids; 8 or more; multiple of 4 is cheapest
+  parameter int unsigned Entries        = 256,  // rules, and rule ids; at least 8; a multiple of 4 is cheapest
   parameter int unsigned PriorityBits   = 16,   // 1 to 16
   parameter int unsigned ChunkBits      = 4,    // see sl_tcam
   parameter int unsigned LevelsPerStage = 1     // of the priority encoder
@@ -17,11 +17,11 @@ module sl_ternary_table #(
   input  logic [KeyBits-1:0]       key_i,
   output logic                     result_valid_o,     // ternary_latency() cycles after key_valid_i
   output logic                     result_hit_o,
-  output logic [PriorityBits-1:0]  result_priority_o,  // where it hit
+  output logic [PriorityBits-1:0]  result_priority_o,  // on a hit
   output logic [31:0]              result_id_o,
-  input  sluice_pkg::instruction_t op_i,               // its value and mask do not count
-  input  logic [KeyBits-1:0]       op_value_i,         // hold with op_i until op_done_o
-  input  logic [KeyBits-1:0]       op_mask_i,          // 1: the bit must agree
+  input  sluice_pkg::instruction_t op_i,               // its value and mask are ignored
+  input  logic [KeyBits-1:0]       op_value_i,         // stable with op_i until op_done_o
+  input  logic [KeyBits-1:0]       op_mask_i,          // 1: the bit must match
   input  logic                     op_valid_i,
   output logic                     op_ready_o,
   output logic                     op_commit_o,
@@ -36,7 +36,7 @@ module sl_ternary_table #(
   localparam int unsigned BankEntries = 64;
   localparam int unsigned Banks       = (Physical + BankEntries - 1) / BankEntries;
 
-  // A register of the key: it goes to all of the table. So what switches entries is one cycle later too.
+  // A key register: the key drives the whole table. So the entry switch is delayed by one cycle too.
   logic               key_valid_q;
   logic [KeyBits-1:0] key_q;
   always_ff @(posedge clk_i) begin
@@ -96,8 +96,8 @@ module sl_ternary_table #(
     .write_priority_i(op_i.rule_priority[PriorityBits-1:0]), .written_o(priority_written)
   );
 
-  // The rule of each entry, and its priority. Written at the commit: lookups under way that won with an earlier rule of this
-  // entry entered before that rule was freed, at least a whole write ago, which is longer than the latency (checked below).
+  // The rule and priority of each entry. Written at the commit: in-flight lookups that matched an earlier rule of this entry
+  // entered before that rule was freed, at least a whole write ago, which is longer than the latency (checked below).
   logic [RuleBits-1:0] result_rule;
   sl_ram_block #(.Width(PriorityBits + RuleBits), .Depth(Physical), .Latency(2)) u_rule (
     .clk_i,

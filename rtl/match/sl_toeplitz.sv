@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Toeplitz hash (Microsoft's RSS): bit n of the input, counted from the first, that is 1 adds the 32 bits of the key from bit n
-// on, modulo 2. One input a cycle, never stalls, LATENCY 2. Input bits behind the end are 0 and change nothing.
+// Toeplitz hash (Microsoft's RSS): each 1 bit n of the input, counted from the first, XORs in the 32 bits of the key that start at
+// bit n. One input per cycle, never stalls, LATENCY 2. Trailing 0 bits of the input change nothing.
 module sl_toeplitz #(
-  parameter int unsigned Words = 9  // of the input, 32 bits each, 1 or more: two IPv6 addresses and two ports
+  parameter int unsigned Words = 9  // 32-bit words of the input, at least 1: two IPv6 addresses and two ports
 ) (
   input  logic                      clk_i,
   input  logic [32*Words-1:0]       data_i,  // the first bit is the highest
-  input  logic [32*(Words+1)-1:0]   key_i,   // of this input; the first bit is the highest
+  input  logic [32*(Words+1)-1:0]   key_i,   // key for this input; the first bit is the highest
   output logic [31:0]               hash_o   // 2 cycles after its input
 );
   logic [31:0] part_q [Words];
   logic [31:0] hash;
 
-  // What a word of the input adds, with the bits of the key that reach into it.
+  // The contribution of an input word, from the key bits that overlap it.
   function automatic logic [31:0] part(logic [31:0] word, logic [62:0] key);
     part = '0;
     for (int unsigned bit_ = 0; bit_ < 32; bit_++) part ^= key[62 - bit_ -: 32] & {32{word[31 - bit_]}};
@@ -31,5 +31,5 @@ module sl_toeplitz #(
   end
 
   logic unused;
-  assign unused = key_i[0];  // the last bit of the key meets no bit of the input
+  assign unused = key_i[0];  // the last key bit meets no input bit
 endmodule

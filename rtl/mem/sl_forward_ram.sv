@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory of a state array in a pipeline: block RAM whose reads see every earlier write, also those still on their way, so that a
+// The memory of a state array in a pipeline: block RAM whose reads see every earlier write, including writes in flight, so that a
 // read-modify-write of the same word can follow in every cycle (ClickNP 4.2.1, "delayed write", over all stages in flight).
 //
-// The read of an iteration is asked for two stages before its data is there; its write is given in the stage in which the data is
-// there, or n stages later. Data is that of all earlier iterations' writes but those of the n in front, and not of the own one.
-// Addresses of Entries or more read 0 and write nothing.
-// After reset the memory writes itself with `reset_data_i`, a word a cycle, and is then ready; before, nothing may be asked.
+// An iteration requests its read two stages before the data is needed; it writes in the stage of the data, or n stages later. The
+// data includes the writes of all earlier iterations except the n directly ahead, and not its own write. Addresses of Entries or
+// more read 0 and write nothing. After reset the memory fills itself with `reset_data_i`, one word per cycle, and is then ready; no
+// access may come before.
 module sl_forward_ram #(
-  parameter int unsigned Width   = 32,    // bits of a word
-  parameter int unsigned Entries = 1024,  // words, 2 or more
-  parameter int unsigned IndexBits = $clog2(Entries),  // of the addresses; fewer or more than Entries needs
+  parameter int unsigned Width   = 32,    // bits per word
+  parameter int unsigned Entries = 1024,  // words, at least 2
+  parameter int unsigned IndexBits = $clog2(Entries),  // address width; may differ from what Entries needs
   localparam int unsigned AddressBits = $clog2(Entries),
   localparam int unsigned CompareBits = (IndexBits > AddressBits ? IndexBits : AddressBits) + 1
 ) (
   input  logic                   clk_i,
   input  logic                   rst_i,            // synchronous, active high
-  output logic                   ready_o,          // the words are those of the reset
-  output logic [AddressBits-1:0] reset_address_o,  // before `ready_o`: whose reset word is wanted in this cycle
+  output logic                   ready_o,          // the reset words are written
+  output logic [AddressBits-1:0] reset_address_o,  // before `ready_o`: address whose reset word is written in this cycle
   input  logic [Width-1:0]       reset_data_i,
-  input  logic                   advance_i,        // the pipeline moves; else everything holds
+  input  logic                   advance_i,        // the pipeline advances; otherwise everything holds
   input  logic                   read_valid_i,     // stage n
   input  logic [IndexBits-1:0]   read_index_i,     // stage n
   output logic [Width-1:0]       read_data_o,      // stage n + 2
@@ -51,8 +51,8 @@ module sl_forward_ram #(
     .read_data_o(ram_q)
   );
 
-  // The three writes that a read cannot find in the RAM, the newest last: the one that is written into the RAM while the RAM is read,
-  // the one that is made in that cycle, the one that is made in the next.
+  // The three writes that a read cannot find in the RAM, the newest last: the one that is written into the RAM in the read's cycle,
+  // the one issued in that cycle, the one issued in the next.
   logic [Width-1:0] word_q;
 
   assign read_data_o = !inside_q2 ? '0 : late_hit_q ? late_data_q : word_q;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block RAM, one write port and one read port on one clock. A read answers `Latency` cycles after its address and holds
-// until the next read. A read of the address that is written in the same cycle gives an undefined word (the old one in
-// simulation): whoever needs either word compares addresses beside it. Contents after power-up are undefined.
+// Block RAM, one write port and one read port on one clock. A read returns its word `Latency` cycles after the address and holds it
+// until the next read. A read of the address that is written in the same cycle returns an undefined word (the old one in
+// simulation): a user that needs either word must compare addresses. Contents after power-up are undefined.
 module sl_ram_block #(
-  parameter int unsigned Width   = 32,   // bits of a word, 1 or more
-  parameter int unsigned Depth   = 512,  // words, 2 or more; no power of two needed
+  parameter int unsigned Width   = 32,   // bits per word, at least 1
+  parameter int unsigned Depth   = 512,  // words, at least 2; need not be a power of two
   parameter int unsigned Latency = 1,    // 1, or 2 with a second output register (faster clock on both targets)
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Block RAM with a write port on one clock and a read port on another. A read answers one cycle of its clock later and
-// holds until the next read. A word may be read only when its write is safely past, which the user's pointers ensure;
-// reading it while it is written gives an undefined word.
+// Block RAM with a write port on one clock and a read port on another. A read returns its word one cycle of its clock later and
+// holds it until the next read. A word may be read only after its write has completed, which the user's pointers ensure; reading it
+// while it is written returns an undefined word.
 module sl_ram_block_cdc #(
-  parameter int unsigned Width = 32,   // bits of a word, 1 or more
-  parameter int unsigned Depth = 512,  // words, 2 or more
+  parameter int unsigned Width = 32,   // bits per word, at least 1
+  parameter int unsigned Depth = 512,  // words, at least 2
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input  logic                   write_clk_i,

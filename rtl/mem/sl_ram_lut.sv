@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// LUT RAM: one write port, one read port that answers in the same cycle (asynchronous read). For small or wide, shallow
-// memories. A read of the address that is written in the same cycle gives the old word. Contents after power-up are
+// LUT RAM: one write port, one asynchronous read port, which returns its word in the same cycle. For small memories, or wide and
+// shallow ones. A read of the address that is written in the same cycle returns the old word. Contents after power-up are
 // undefined.
 module sl_ram_lut #(
-  parameter int unsigned Width = 32,  // bits of a word, 1 or more
-  parameter int unsigned Depth = 32,  // words, 2 or more; costs one RAM column for each 32 or 64 (xcup), 16 (ECP5)
+  parameter int unsigned Width = 32,  // bits per word, at least 1
+  parameter int unsigned Depth = 32,  // words, at least 2; costs one RAM column for each 32 or 64 (xcup), 16 (ECP5)
   localparam int unsigned AddressBits = $clog2(Depth)
 ) (
   input  logic                   clk_i,

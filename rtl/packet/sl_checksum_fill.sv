@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills in the checksums that the host asks for (transmit_checksum_t in the low bits of `mark`) in packets with VERDICT_FORWARD, whose
-// mark is cleared; others leave as they came. One flit a cycle. A checksum stands before the bytes that it is over, so a packet that
-// asks for one waits here until all of it is in; one that asks for what cannot be leaves as it came, with a pulse.
+// Fills in the checksums that the host requests (transmit_checksum_t in the low bits of `mark`) in packets with VERDICT_FORWARD and
+// clears their mark; other packets leave unchanged. One flit per cycle. A checksum precedes the bytes that it covers, so a packet
+// that requests one waits here until all of it is in; one whose request is impossible leaves unchanged, with a pulse.
 module sl_checksum_fill
   import sluice_pkg::*;
 #(
@@ -16,16 +16,16 @@ module sl_checksum_fill
   output flit_t out_data_o,   // registered
   output logic  out_valid_o,  // registered
   input  logic  out_ready_i,
-  output logic  unfilled_o,   // pulse: a packet asks for what cannot be
-  output logic  idle_o        // nothing inside
+  output logic  unfilled_o,   // pulse: a packet's request is impossible
+  output logic  idle_o        // empty
 );
-  localparam int unsigned Latency  = 6;  // of the sums
+  localparam int unsigned Latency  = 6;  // latency of the sums
   localparam int unsigned Words    = DATA_BYTES / 2;
   localparam int unsigned WordBits = $clog2(Words);
   localparam int unsigned IpField = 10, TcpField = 16, UdpField = 6;  // bytes from the header to its checksum
   localparam int unsigned IpLeast = 20;  // bytes of an IPv4 header
 
-  // What to write into a packet: a checksum each, and the 16-bit word of the packet where it stands.
+  // The words to write into a packet: each checksum, and the index of its 16-bit word in the packet.
   typedef struct packed {
     logic        ipv4;
     logic        l4;
@@ -34,7 +34,7 @@ module sl_checksum_fill
     logic [9:0]  l4_word;
   } places_t;
 
-  // Input: is it possible, and what are the sums over?
+  // Input: is the request possible, and which bytes do the sums cover?
   transmit_checksum_t asked;
   logic [15:0] l3, l4, length, l4_field, sum_l3_q, sum_l4_q, sum_length_q;
   logic        push, asks, ipv4_good, l4_good, fills, fills_q;
@@ -74,7 +74,7 @@ module sl_checksum_fill
     end
   end
 
-  // The sums; of a packet that is to be filled in they are its result.
+  // The sums; for a packet to fill in, they are its result.
   logic [15:0]        ipv4_sum, l4_sum, result_ipv4, result_l4;
   logic [Latency-1:0] done_q;
   logic               result_valid, result_take, unused_ready;
@@ -94,7 +94,7 @@ module sl_checksum_fill
     .from_i(in_data_i.sop ? l4 : sum_l4_q), .to_i(in_data_i.sop ? length : sum_length_q), .sum_o(l4_sum)
   );
 
-  // A result for each of the flits at most: there is always room.
+  // At most one result per flit: the FIFO never overflows.
   sl_fifo #(.Width(32), .Depth(Flits)) u_results (
     .clk_i, .rst_i, .in_data_i({ipv4_sum, l4_sum}), .in_valid_i(done_q[Latency-1]), .in_ready_o(unused_ready),
     .out_data_o({result_ipv4, result_l4}), .out_valid_o(result_valid), .out_ready_i(result_take), .count_o(unused_results)
@@ -104,7 +104,7 @@ module sl_checksum_fill
   flit_t      head, filled;
   places_t    head_places, now, now_q;
   logic       head_fills, head_valid, head_take, waits, filled_valid, filled_ready;
-  logic [9-WordBits:0] number, number_q;  // of the flit; behind the last that can be written to it stays
+  logic [9-WordBits:0] number, number_q;  // of the flit; saturates after the last flit that can be written
   logic [$clog2(Flits+1)-1:0] count;
 
   sl_fifo #(.Width($bits(places_t) + 1 + FLIT_BITS), .Depth(Flits), .Style(1)) u_packets (
@@ -119,7 +119,7 @@ module sl_checksum_fill
   assign head_take    = filled_ready && !waits;
   assign result_take  = head_valid && head_take && head_fills && head.eop;
 
-  function automatic logic [15:0] bytes_of(logic [15:0] sum);  // the checksum, as it stands in a flit: high byte first
+  function automatic logic [15:0] bytes_of(logic [15:0] sum);  // the checksum as stored in a flit: high byte first
     return {~sum[7:0], ~sum[15:8]};
   endfunction
 

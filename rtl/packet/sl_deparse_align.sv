@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Realigns each packet by its job's shift, removes dropped packets and puts the new metadata into the first flit. A shift
-// inserts or removes VLAN tags and removes the headers of a tunnel; whole flits that are removed go nowhere. One
-// flit a cycle in and out: the bytes of each flit are rotated as it comes in, and an output flit is joined from the flit
-// before, the held flit and the next one. A packet that grows into one more flit makes the input wait one cycle; one that
-// shrinks out of its last flit leaves one cycle of the output empty. A packet waits for its job, a job for its packet.
-// `error` at the end stays.
+// Realigns each packet by its job's shift, removes dropped packets and writes the new metadata into the first flit. A shift inserts
+// or removes VLAN tags and removes the headers of a tunnel; flits that are removed whole are discarded. One flit per cycle in and
+// out: the bytes of each flit are rotated on input, and an output flit is joined from the previous, the held and the next flit. A
+// packet that grows by a flit stalls the input for one cycle; one that shrinks by its last flit leaves one output cycle empty. A
+// packet waits for its job, a job for its packet. `error` at the end is kept.
 module sl_deparse_align
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 (
   input  logic         clk_i,
   input  logic         rst_i,        // synchronous, active high
-  /* verilator lint_off UNUSEDSIGNAL */  // sop is made anew, events are counted where the job is taken
+  /* verilator lint_off UNUSEDSIGNAL */  // sop is regenerated, events are counted where the job is taken
   input  flit_t        in_data_i,
   /* verilator lint_on UNUSEDSIGNAL */
   input  logic         in_valid_i,
@@ -24,23 +23,23 @@ module sl_deparse_align
   input  logic         out_ready_i
 );
   localparam int unsigned EmptyBits = $clog2(DATA_BYTES);
-  localparam int unsigned TailBits  = 64;  // the most that a packet grows
+  localparam int unsigned TailBits  = 64;  // the most that a packet can grow
 
   /* verilator lint_off UNUSEDSIGNAL */
   flit_t                      hold_q;        // its bytes rotated; metadata of the packet's first flit
   deparse_job_t               job_q;
   /* verilator lint_on UNUSEDSIGNAL */
   logic                       hold_valid_q;
-  logic                       spill_q;       // the held flit went out; what is left of it is in tail_q
+  logic                       spill_q;       // the held flit was sent; its remainder is in tail_q
   logic                       first_q;       // the next flit in is the first of a packet
-  logic                       drop_q;        // the packet that comes in is being dropped
+  logic                       drop_q;        // the incoming packet is being dropped
   logic [3:0]                 skip_q;        // whole flits still to be removed
-  logic [TailBits-1:0]        tail_q;        // of the flit before the held one, what belongs to the next
+  logic [TailBits-1:0]        tail_q;        // the part of the flit before the held one that belongs to the next
   logic [EDIT_INDEX_BITS-1:0] index_q;
 
   logic                 shrinks, merge, spills, fire, free, take, dropping, skipping;
   logic [3:0]           skip;
-  flit_half_t           turn;    // how far the bytes that come in are rotated
+  flit_half_t           turn;    // rotation of the incoming bytes
   flit_data_t           turned;
   flit_half_t           place;   // where an output flit is joined
   logic [EmptyBits-1:0] moved;   // the same in bytes: the shift, modulo DATA_BYTES
@@ -62,7 +61,7 @@ module sl_deparse_align
   assign job_ready_o = free && first_q && in_valid_i;
   assign out_valid_o = hold_valid_q && (!shrinks || hold_q.eop || in_valid_i);
 
-  // How many flits a shift removes whole.
+  // Number of whole flits that a shift removes.
   function automatic logic [3:0] whole_flits(logic signed [7:0] by);
     return by < 0 ? 4'(8'(-by) >> FLIT_HALF_BITS) : '0;
   endfunction

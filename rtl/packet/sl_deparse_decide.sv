@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a header record to the deparser's job for its packet: the decision, the image of the bytes to write and the new
-// checksums (RFC 1624). Latency DECIDE_LATENCY, never stalls. Any record gives a job.
+// Converts a header record into the deparser's job for its packet: the decision, the image of the bytes to write and the new
+// checksums (RFC 1624). Latency DECIDE_LATENCY, never stalls. Every record yields a job.
 module sl_deparse_decide
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -8,7 +8,7 @@ module sl_deparse_decide
   input  logic         clk_i,
   input  logic         rst_i,     // synchronous, active high
   input  logic         valid_i,
-  /* verilator lint_off UNUSEDSIGNAL */  // what is not written back into a packet
+  /* verilator lint_off UNUSEDSIGNAL */  // fields that are not written back into a packet
   input  phv_record_t  record_i,
   /* verilator lint_on UNUSEDSIGNAL */
   output logic         valid_o,   // DECIDE_LATENCY cycles after valid_i
@@ -24,7 +24,7 @@ module sl_deparse_decide
   phv_record_t  record_q1, record_q2;
   /* verilator lint_on UNUSEDSIGNAL */
 
-  // The packet was opened, and no action removes what it came in: nothing of it can be edited.
+  // The parser opened a tunnel and no action strips the outer headers: the packet cannot be edited.
   function automatic logic is_wrapped(
     /* verilator lint_off UNUSEDSIGNAL */
     phv_record_t r
@@ -33,8 +33,8 @@ module sl_deparse_decide
     return r.info.outer_length != '0 && !r.edits.strip_outer;
   endfunction
 
-  // CRC-16 (polynomial 0x1021, from 0) of the 5-tuple as it leaves, most significant bit first: bit n of it is the parity
-  // of the key under mask n.
+  // CRC-16 (polynomial 0x1021, initial value 0) of the 5-tuple as sent, most significant bit first: bit n is the parity of the key
+  // under mask n.
   localparam int unsigned FlowBits = FIVE_TUPLE6_BITS;
   typedef logic [15:0][FlowBits-1:0] masks_t;
 
@@ -52,7 +52,7 @@ module sl_deparse_decide
 
   localparam masks_t CrcMasks = crc_masks();
 
-  // A UDP source port of 49152 to 65535 that is the same for all packets of a flow (RFC 7348 section 5).
+  // A UDP source port in 49152 to 65535 that is the same for all packets of a flow (RFC 7348 section 5).
   function automatic logic [15:0] entropy(
     /* verilator lint_off UNUSEDSIGNAL */
     phv_t phv
@@ -66,7 +66,7 @@ module sl_deparse_decide
     return port;
   endfunction
 
-  // The verdict and where the transport stands; nothing of the image yet.
+  // The verdict and the offset of the transport header, without the image.
   function automatic deparse_job_t decide(
     /* verilator lint_off UNUSEDSIGNAL */
     phv_record_t r

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts its header in front of each packet that is to have one; all others pass. One flit a cycle out: the input waits while
-// whole flits of the header go, and one cycle more where the packet grows into one more flit. A header that is missing
-// leaves the packet as it is, marked bad at its end. A packet waits for its header, a header for its packet.
+// Prepends its header to each packet that needs one; all others pass. One flit per cycle out: the input waits while whole flits of
+// the header are sent, and one cycle more if the packet grows by a flit. If the header is missing, the packet stays unchanged and
+// is marked bad at its end. A packet waits for its header, a header for its packet.
 module sl_deparse_prepend
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 (
   input  logic          clk_i,
   input  logic          rst_i,           // synchronous, active high
-  input  written_t      in_data_i,       // `insert`: the same for all flits of a packet
+  input  written_t      in_data_i,       // `insert`: same for all flits of a packet
   input  logic          in_valid_i,
   output logic          in_ready_o,      // combinational from header_valid_i and out_ready_i
   input  front_header_t header_data_i,
@@ -29,15 +29,15 @@ module sl_deparse_prepend
   localparam int unsigned HeaderFlits = TEMPLATE_BYTES / DATA_BYTES;
   localparam int unsigned WholeBits   = 8 - EmptyBits;
 
-  logic [WholeBits-1:0] sent_q;         // flits of the header alone that went out
-  logic                 spill_q;        // what is left of the packet is in tail_q
+  logic [WholeBits-1:0] sent_q;         // header-only flits that were sent
+  logic                 spill_q;        // the remainder of the packet is in tail_q
   logic [EmptyBits-1:0] spill_empty_q;
   logic                 spill_error_q;
-  flit_data_t           tail_q;         // what the next flit out starts with
+  flit_data_t           tail_q;         // start of the next output flit
 
   logic                 free, start, alone, spills, take;
-  logic [WholeBits-1:0] whole;          // flits of the header alone
-  flit_half_t           rest;           // and what is left of it, in 2 bytes
+  logic [WholeBits-1:0] whole;          // header-only flits
+  flit_half_t           rest;           // the rest of the header, in 2-byte units
   logic [EmptyBits-1:0] rest_bytes;
 
   assign whole      = header.size[7:EmptyBits];

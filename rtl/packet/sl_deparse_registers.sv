@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Register window of the deparser (`deparse_registers`): a template is written word by word and then stored whole, so that
-// packets see the old one or the new one. A wrong access, or a template whose size cannot be, answers an error.
+// Register window of the deparser (`deparse_registers`): a template is written word by word and then stored whole, so that packets
+// see the old or the new one. An invalid access, or a template with an impossible size, answers an error.
 module sl_deparse_registers
   import sluice_pkg::*;
   import sl_packet_pkg::*;

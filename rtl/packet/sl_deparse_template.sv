@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store of header templates, and their repair for each packet: IP length and checksum, UDP length and source port,
-// tunnel id. Latency TEMPLATE_LATENCY, never stalls; no packet may come in the cycle of a write, so that each sees one
-// template whole. A template that was never written, or was removed, is `missing`.
+// The store of header templates, and their per-packet fields: IP length and checksum, UDP length and source port, tunnel id.
+// Latency TEMPLATE_LATENCY, never stalls; no packet may come in the cycle of a write, so that each packet sees one whole template.
+// A template that was never written, or was removed, is `missing`.
 module sl_deparse_template
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 (
   input  logic           clk_i,
-  input  logic           rst_i,          // synchronous, active high: no template is there
-  input  logic           write_valid_i,  // stores a template, or removes it where its size is 0; later packets see it
+  input  logic           rst_i,          // synchronous, active high: removes all templates
+  input  logic           write_valid_i,  // stores a template, or removes it if its size is 0; later packets see it
   input  logic [7:0]     write_index_i,
   input  template_t      write_data_i,   // size: even, at most TEMPLATE_BYTES
   input  logic           valid_i,        // a packet that gets a template
   /* verilator lint_off UNUSEDSIGNAL */  // `insert` is valid_i
   input  deparse_front_t front_i,
   /* verilator lint_on UNUSEDSIGNAL */
-  input  logic [15:0]    length_i,       // bytes of the packet behind the template
+  input  logic [15:0]    length_i,       // bytes of the packet after the template
   output logic           valid_o,        // TEMPLATE_LATENCY cycles after valid_i
   output front_header_t  header_o
 );
   localparam int unsigned Halves    = TEMPLATE_BYTES / 2;
-  localparam int unsigned HalfBits  = $clog2(Halves) + 1;  // a place, the one behind the end too
+  localparam int unsigned HalfBits  = $clog2(Halves) + 1;  // an offset, including the end
   localparam int unsigned ReadCycles = 2;
 
   typedef logic [8*TEMPLATE_BYTES-1:0] bytes_t;
 
-  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits; not all of a front is used in every stage
+  /* verilator lint_off UNUSEDSIGNAL */  // reserved bits; not every stage uses all of a front
   template_t      stored, named_q;
   deparse_front_t front, front_q, front_q2;
   template_info_t info_q2;
@@ -36,12 +36,12 @@ module sl_deparse_template
   logic           present, read_valid, missing_q, missing_q2, valid_q, valid_q2;
   bytes_t         bytes_q2;
 
-  // Bytes from a place to the end of the packet. A template's repair counts from a place inside it.
+  // Bytes from an offset to the end of the packet. Per-packet fields count from an offset inside the template.
   function automatic logic [15:0] length_from(logic [15:0] packet, logic [7:0] size, logic [5:0] place);
     return packet + 16'(size) - 16'({place, 1'b0});
   endfunction
 
-  // 16 bits at a place; nothing behind the end.
+  // Writes 16 bits at an offset; nothing beyond the end.
   function automatic bytes_t put(bytes_t bytes, logic enable, logic [HalfBits-1:0] place, logic [15:0] value);
     bytes_t x;
     x = bytes;
@@ -51,7 +51,7 @@ module sl_deparse_template
     return x;
   endfunction
 
-  // The lower byte of the 16 bits stays.
+  // Keeps the lower byte of the 16 bits.
   function automatic bytes_t put_high(bytes_t bytes, logic enable, logic [HalfBits-1:0] place, logic [7:0] value);
     bytes_t x;
     x = bytes;

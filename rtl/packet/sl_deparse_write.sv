@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the edited fields into realigned flits: first the image of Ethernet, tags and IP, then ports and checksum of the
-// transport header wherever it stands. Latency WRITE_LATENCY, never stalls.
+// Writes the edited fields into realigned flits: first the image of Ethernet, tags and IP, then ports and checksum of the transport
+// header at its offset. Latency WRITE_LATENCY, never stalls.
 module sl_deparse_write
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -18,7 +18,7 @@ module sl_deparse_write
   localparam int unsigned HeadFlits = HEAD_BYTES / DATA_BYTES;
 
   logic              valid_q1, valid_q2;
-  /* verilator lint_off UNUSEDSIGNAL */  // the template is made beside
+  /* verilator lint_off UNUSEDSIGNAL */  // the template is computed in parallel
   aligned_t          in_q;
   /* verilator lint_on UNUSEDSIGNAL */
   flit_t             flit_q;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One's complement sum of a range of a packet's bytes, as 16-bit big-endian words (RFC 1071), over its flits so far: after the
-// last, of the whole range. One flit a cycle, never stalls, LATENCY 6. An odd last byte counts as the high half of a word.
+// One's complement sum of a range of a packet's bytes, as 16-bit big-endian words (RFC 1071), over its flits so far; after the last
+// flit, of the whole range. One flit per cycle, never stalls, LATENCY 6. An odd last byte counts as the high half of a word.
 module sl_flit_sum
   import sluice_pkg::*;
 (
@@ -8,9 +8,9 @@ module sl_flit_sum
   input  logic                    valid_i,
   input  logic                    first_i,  // first flit of a packet
   input  logic [8*DATA_BYTES-1:0] data_i,   // byte 0 in bits 7:0
-  input  logic [15:0]             from_i,   // first byte of the range, even; the same for all flits of a packet
-  input  logic [15:0]             to_i,     // byte behind the range
-  output logic [15:0]             sum_o     // 6 cycles after a flit; 0 only where every byte was 0
+  input  logic [15:0]             from_i,   // first byte of the range, even; same for all flits of a packet
+  input  logic [15:0]             to_i,     // first byte after the range
+  output logic [15:0]             sum_o     // 6 cycles after a flit; 0 only if every byte was 0
 );
   localparam int unsigned Words  = DATA_BYTES / 2;
   localparam int unsigned Groups = Words / 4;
@@ -43,7 +43,7 @@ module sl_flit_sum
       group_q[i] <= 18'(word_q[4*i]) + 18'(word_q[4*i+1]) + 18'(word_q[4*i+2]) + 18'(word_q[4*i+3]);
     end
     flit_q <= flit;
-    // A packet has less than 2**15 words: the total does not wrap.
+    // A packet has less than 2**15 words: the total does not overflow.
     if (valid_q[2]) total_q <= (first_q[2] ? '0 : total_q) + 32'(flit_q);
     fold_q <= 17'(total_q[31:16]) + 17'(total_q[15:0]);
     sum_o  <= fold_q[15:0] + 16'(fold_q[16]);

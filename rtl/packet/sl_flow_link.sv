@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands before the parser and notes of each packet what its header record will lack (link_info_t): the TPIDs, whether it
-// is 802.2 SNAP, and when it came. The packets go through unchanged and without delay (valid and ready pass through); one word a packet leaves on
-// `link`, in order. With `Depth` words waiting the next packet waits: more than there can be packets inside the parser.
+// Before the parser, records for each packet what its header record will lack (link_info_t): the TPIDs, whether it is 802.2 SNAP,
+// and its receive time. Packets pass unchanged and without delay (valid and ready pass through); one word per packet leaves on
+// `link`, in order. With `Depth` words waiting, the next packet waits: the parser never holds that many packets.
 module sl_flow_link
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 #(
-  parameter int unsigned Depth = 128  // words, 2 or more
+  parameter int unsigned Depth = 128  // words, at least 2
 ) (
   input  logic       clk_i,
   input  logic       rst_i,         // synchronous, active high

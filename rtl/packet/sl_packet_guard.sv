@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps packets whole behind an element whose program cannot be shown to do so: what leaves is well-formed, whatever comes. A flit that
-// breaks a packet (a first flit inside a packet, unused bytes before the last) ends it with `error`; what follows up to the next first
-// flit is discarded. In the way of a word, combinational; the state moves with `in_valid_i`.
+// Keeps packets whole after an element whose program is not proved to do so: the output is well-formed for any input. A flit that
+// breaks a packet (a first flit inside a packet, unused bytes before the last) ends it with `error`; flits up to the next first
+// flit are discarded. Combinational in the data path; the state moves with `in_valid_i`.
 module sl_packet_guard
   import sluice_pkg::*;
 (

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Types and small functions of the parser and the deparser. Formats themselves are in sluice_pkg.
+// Types and small functions of the parser and the deparser. The formats are in sluice_pkg.
 /* verilator lint_off UNUSEDPARAM */  // no part uses all of a package
 package sl_packet_pkg;
   import sluice_pkg::*;
 
   localparam int unsigned WINDOW_FLITS = WINDOW_BYTES / DATA_BYTES;
   localparam int unsigned WINDOW_BITS  = 8 * WINDOW_BYTES;
-  // Every header behind the tags starts at 2 modulo 4, so those headers are read as 32-bit words from byte 2 on.
+  // Every header after the tags starts at 2 modulo 4, so those headers are read as 32-bit words from byte 2 on.
   localparam int unsigned WINDOW_WORDS = (WINDOW_BYTES - 2) / 4;
-  localparam int unsigned FIRST_WORD   = (14 + 20 - 2) / 4;  // the first that can follow an IP header
+  localparam int unsigned FIRST_WORD   = (14 + 20 - 2) / 4;  // the first word that can follow an IP header
   localparam int unsigned POINTER_BITS = $clog2(WINDOW_WORDS + 1);
 
-  // A tunnel is opened where its inner Ethernet header starts at a byte from MIN_OUTER to MAX_OUTER: behind the shortest
-  // headers, and where tags and an IP header still fit into the window.
+  // A tunnel is opened only if its inner Ethernet header starts between bytes MIN_OUTER and MAX_OUTER: after the shortest
+  // headers, and early enough that tags and an IP header still fit into the window.
   localparam int unsigned MIN_OUTER  = 14 + 20 + 4;
   localparam int unsigned MAX_OUTER  = 126;
-  localparam int unsigned FIRST_OPEN = (MIN_OUTER - 2) / 4;  // as words
+  localparam int unsigned FIRST_OPEN = (MIN_OUTER - 2) / 4;  // in words
   localparam int unsigned LAST_OPEN  = (MAX_OUTER - 2) / 4;
 
-  // Cycles of each part of the parser, of a row of parts that reads one stack of headers, and of all of it.
+  // Cycles of each part of the parser, of a row that reads one stack of headers, and of the whole parser.
   localparam int unsigned ETHERNET_LATENCY  = 1;
   localparam int unsigned NETWORK_LATENCY   = 2;
   localparam int unsigned EXTENSION_LATENCY = 2;
@@ -31,7 +31,7 @@ package sl_packet_pkg;
   typedef logic [WINDOW_BITS-1:0]  window_t;  // byte 0 of the packet in bits 7:0
   typedef logic [POINTER_BITS-1:0] pointer_t; // word n: bytes 4n + 2 to 4n + 5
 
-  // The device's own addresses, that tunnels to it are opened by.
+  // The device's own addresses; tunnels to them are opened.
   typedef struct packed {
     logic [ADMIT_REGISTERS_LANE_MAC_COUNT/2-1:0][47:0] lane_mac;
     logic [127:0] ipv6;
@@ -40,28 +40,28 @@ package sl_packet_pkg;
     logic         open_ipv4;
   } own_addresses_t;
 
-  // What a packet was opened from.
+  // The tunnel that was opened.
   typedef struct packed {
     tunnel_kind_t kind;
     logic [23:0]  id;
     logic [7:0]   outer_length;
   } tunnel_t;
 
-  // What one part of the parser hands to the next. `record.fault` other than 0 or `done`: nothing more is read.
+  // State passed between parts of the parser. `record.fault` other than 0, or `done`: nothing more is read.
   typedef struct packed {
     phv_record_t record;
     logic        done;
     logic        chain;    // IPv6: extension headers may follow
-    logic        own;      // sent to the device's own MAC address and to an address that tunnels are opened at
+    logic        own;      // sent to the device's own MAC address and to an address of its tunnels
     pointer_t    words;    // of the window
     pointer_t    pointer;  // next header to read
     logic [15:0] limit;    // bytes: where the IP packet ends
   } parse_state_t;
 
-  // One-cycle pulses for `graph_counters_t`, once for each packet.
+  // One-cycle pulses for `graph_counters_t`, once per packet.
   typedef struct packed {
     logic forwarded;
-    logic to_host;       // with its cause: fault, not_eligible, miss, not_stripped, or none of them (a rule said so)
+    logic to_host;       // with its cause: fault, not_eligible, miss, not_stripped, or none (a rule's action)
     logic drop_rule;
     logic drop_ttl;
     logic drop_no_port;
@@ -71,26 +71,26 @@ package sl_packet_pkg;
     logic not_stripped;
   } deparse_event_t;
 
-  // What the deparser writes into the aligned packet.
+  // The fields that the deparser writes into the aligned packet.
   localparam int unsigned HEAD_BYTES      = 64;   // Ethernet, tags and the IP header without options end before this
-  localparam int unsigned EDIT_FLITS      = 256 / DATA_BYTES;      // flits that may be written into
+  localparam int unsigned EDIT_FLITS      = 256 / DATA_BYTES;      // flits that can be edited
   localparam int unsigned EDIT_INDEX_BITS = $clog2(EDIT_FLITS) + 1; // index of a flit, EDIT_FLITS for all later ones
 
   typedef struct packed {
     logic [8*HEAD_BYTES-1:0] image;      // byte 0 of the packet in bits 7:0
     logic [2*HEAD_BYTES-1:0] mask;       // bit n: the packet's bits 4n + 3 to 4n come from the image
-    logic                    src_write;  // the 16 bits at src_half are replaced; the same for dst and sum
+    logic                    src_write;  // the 16 bits at src_half are replaced; likewise dst and sum
     logic                    dst_write;
     logic                    sum_write;
     logic [15:0]             src;
     logic [15:0]             dst;
     logic [15:0]             sum;
-    logic [6:0]              src_half;   // in 2 bytes from the start of the aligned packet
+    logic [6:0]              src_half;   // offset in 2-byte units from the start of the aligned packet
     logic [6:0]              dst_half;
     logic [6:0]              sum_half;
   } deparse_edit_t;
 
-  // The header template that is put in front of a packet, and what is written into it.
+  // The header template to prepend to a packet, and its per-packet fields.
   typedef struct packed {
     logic        insert;
     logic        write_id;
@@ -99,22 +99,22 @@ package sl_packet_pkg;
     logic [15:0] udp_src;
   } deparse_front_t;
 
-  // What becomes of one packet.
+  // The deparser's job for one packet.
   typedef struct packed {
     logic              drop;
-    logic              keep;        // mark and queue of the metadata stay as they came
+    logic              keep;        // mark and queue of the metadata stay unchanged
     verdict_t          verdict;
     fault_t            fault;
     logic [7:0]        egress_mask;
     logic [3:0]        egress_queue;
     logic [31:0]       mark;
-    logic signed [7:0] shift;       // in 2 bytes: how much longer the packet gets at its start, -67 to 4
+    logic signed [7:0] shift;       // growth at the packet's start in 2-byte units, -67 to 4
     deparse_event_t    happened;
     deparse_edit_t     edit;
     deparse_front_t    front;
   } deparse_job_t;
 
-  // A flit behind the realigner, with what is to be written into it.
+  // A flit after the realigner, with its edits.
   typedef struct packed {
     flit_t                      flit;
     deparse_edit_t              edit;
@@ -122,25 +122,25 @@ package sl_packet_pkg;
     logic [EDIT_INDEX_BITS-1:0] index;
   } aligned_t;
 
-  // A flit that leaves the deparser but for the headers in front.
+  // A flit from the deparser, before headers are prepended.
   typedef struct packed {
-    logic  insert;  // a header template goes in front of the flit's packet
+    logic  insert;  // a header template is prepended to the flit's packet
     flit_t flit;
   } written_t;
 
-  // A header template as it is stored, and as it goes in front of a packet. Byte 0 in bits 7:0.
+  // A header template as stored, and as prepended to a packet. Byte 0 in bits 7:0.
   typedef struct packed {
     template_info_t              info;
     logic [8*TEMPLATE_BYTES-1:0] bytes;
   } template_t;
 
   typedef struct packed {
-    logic                        missing;  // there is no such template: the packet is marked bad
-    logic [7:0]                  size;     // bytes, even; 0 where it is missing
+    logic                        missing;  // no such template: the packet is marked bad
+    logic [7:0]                  size;     // bytes, even; 0 if missing
     logic [8*TEMPLATE_BYTES-1:0] bytes;
   } front_header_t;
 
-  localparam logic [15:0] FIRST_ETHERTYPE = 16'h0600;  // below: a length
+  localparam logic [15:0] FIRST_ETHERTYPE = 16'h0600;  // smaller values are a length
   localparam logic [47:0] LLC_SNAP        = 48'haaaa_0300_0000;
 
   localparam int unsigned DECIDE_LATENCY   = 3;
@@ -151,9 +151,9 @@ package sl_packet_pkg;
   localparam int unsigned FLIT_HALF_BITS = $clog2(DATA_BYTES / 2);
 
   typedef logic [FLIT_DATA_BITS-1:0] flit_data_t;
-  typedef logic [FLIT_HALF_BITS-1:0] flit_half_t;  // a place in a flit, in 2 bytes
+  typedef logic [FLIT_HALF_BITS-1:0] flit_half_t;  // an offset in a flit, in 2-byte units
 
-  // The bytes of a flit moved up by `halves` times 2 bytes; what leaves at the top comes back at the bottom.
+  // Rotates the bytes of a flit up by `halves` times 2 bytes.
   function automatic flit_data_t rotate_up(flit_data_t data, flit_half_t halves);
     flit_data_t x;
     x = data;
@@ -178,15 +178,15 @@ package sl_packet_pkg;
     return {x[7:0], x[15:8], x[23:16], x[31:24]};
   endfunction
 
-  // Big-endian value of a header of 40 bytes or less that stands in memory order.
+  // Big-endian value of a header of at most 40 bytes in memory order.
   function automatic logic [319:0] swap320(logic [319:0] x);
     logic [319:0] y;
     for (int unsigned i = 0; i < 40; i++) y[8*i +: 8] = x[8*(39-i) +: 8];
     return y;
   endfunction
 
-  // Word `pointer` of the window as a big-endian value. A pointer outside of them gives an undefined word.
-  /* verilator lint_off UNUSEDSIGNAL */  // only where a word can stand
+  // Word `pointer` of the window as a big-endian value. A pointer out of range returns an undefined word.
+  /* verilator lint_off UNUSEDSIGNAL */  // only where a word can start
   function automatic logic [31:0] window_word(window_t window, pointer_t pointer);
     logic [WINDOW_WORDS-1:FIRST_WORD][31:0] words;
     words = window[16 + 32 * FIRST_WORD +: 32 * (WINDOW_WORDS - FIRST_WORD)];
@@ -198,7 +198,7 @@ package sl_packet_pkg;
     return ethertype == ETHERTYPE_VLAN || ethertype == ETHERTYPE_QINQ || ethertype == ETHERTYPE_VLAN_OLD;
   endfunction
 
-  // What a header record lacks of the packet's first flit and its metadata.
+  // The fields of the packet's first flit and metadata that the header record lacks.
   /* verilator lint_off UNUSEDSIGNAL */  // only the link layer, and of the metadata the timestamp
   function automatic link_info_t link_info(flit_data_t data, meta_t meta);
     logic        has_tag;
@@ -222,8 +222,8 @@ package sl_packet_pkg;
            next_header == IP_PROTOCOL_DESTINATION || next_header == IP_PROTOCOL_MOBILITY;
   endfunction
 
-  // Fault of a header that starts at word `pointer` of a window of `window_words` with `remaining` bytes of the packet
-  // left, and has `words` words.
+  // Fault of a header of `words` words that starts at word `pointer` of a window of `window_words`, with `remaining` bytes of the
+  // packet left.
   function automatic fault_t header_fault(
     logic [15:0] remaining, pointer_t window_words, pointer_t pointer, logic [9:0] words
   );

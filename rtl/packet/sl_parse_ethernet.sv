@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// First part of the parser: Ethernet and up to two VLAN tags. Starts the record of a packet. Latency 1, never stalls.
-// A packet that ends inside a header, a third tag and MPLS set the record's fault.
+// First part of the parser: Ethernet and up to two VLAN tags. Starts the record of a packet. Latency 1, never stalls. Sets the
+// record's fault on a packet that ends inside a header, a third tag, and MPLS.
 module sl_parse_ethernet
   import sluice_pkg::*;
   import sl_packet_pkg::*;

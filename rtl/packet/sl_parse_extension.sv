@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Third part of the parser, MAX_EXTENSIONS of it in a row: one IPv6 extension header each. Latency 2, never stalls: the
-// first cycle selects the header's word, the second checks it and moves the pointer behind it. A header that fails sets
-// the record's fault and no field.
+// Third part of the parser, MAX_EXTENSIONS instances in a row: one IPv6 extension header each. Latency 2, never stalls: the first
+// cycle selects the header's word, the second checks it and advances the pointer. A header that fails sets the record's fault and
+// no field.
 module sl_parse_extension
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -48,7 +48,7 @@ module sl_parse_extension
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
-  // A block a cycle: where one block reads and writes a register, a simulator copies all of it every cycle.
+  // One block per cycle: if one block reads and writes a register, a simulator copies the whole register every cycle.
   always_ff @(posedge clk_i) begin
     valid_q <= valid_i && !rst_i;
     if (valid_i) begin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second part of the parser: the IPv4 or IPv6 header without what follows, or ARP. Latency 2, never stalls: the first
-// cycle moves the header to a fixed place, the second checks it. A header that fails sets the record's fault and no field.
-// Also says whether the packet was sent to one of the device's own addresses.
+// Second part of the parser: the IPv4 header (without options), the IPv6 header, or ARP. Latency 2, never stalls: the first cycle
+// moves the header to a fixed position, the second checks it. A header that fails sets the record's fault and no field. Also
+// detects packets that were sent to one of the device's own addresses.
 module sl_parse_network
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -23,7 +23,7 @@ module sl_parse_network
   logic         own_mac_q;    // the destination is the lane's own address
   logic [15:0]  available_q;  // bytes from l3_offset to the end of the packet
 
-  /* verilator lint_off UNUSEDSIGNAL */  // only the places where the header can stand
+  /* verilator lint_off UNUSEDSIGNAL */  // only the offsets where the header can start
   function automatic logic [319:0] align(window_t window, logic [1:0] tags);
     unique case (tags)
       2'd0:    return swap320(window[8 * 14 +: 320]);
@@ -118,10 +118,10 @@ module sl_parse_network
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
-  logic [7:0] port;  // that the packet came from
+  logic [7:0] port;  // ingress port
   assign port = state_i.record.ingress_port;
 
-  // A block a cycle: where one block reads and writes a register, a simulator copies all of it every cycle.
+  // One block per cycle: if one block reads and writes a register, a simulator copies the whole register every cycle.
   always_ff @(posedge clk_i) begin
     valid_q <= valid_i && !rst_i;
     if (valid_i) begin

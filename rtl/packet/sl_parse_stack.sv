@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row of the parser: reads one stack of headers, from Ethernet to the transport header. Latency STACK_LATENCY, never
-// stalls.
+// A row of the parser: reads one stack of headers, from Ethernet to transport. Latency STACK_LATENCY, never stalls.
 module sl_parse_stack
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -13,8 +12,8 @@ module sl_parse_stack
   input  meta_t          meta_i,
   input  own_addresses_t own_i,
   output logic           valid_o,   // STACK_LATENCY cycles after valid_i
-  output window_t        window_o,  // where state_o.own
-  output parse_state_t   state_o    // its record is finished
+  output window_t        window_o,  // valid if state_o.own
+  output parse_state_t   state_o    // its record is complete
 );
   logic         ethernet_valid, network_valid;
   window_t      ethernet_window, network_window;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Last part of a row of the parser: TCP, UDP, ICMP, ICMPv6 or SCTP. Latency 2, never stalls: the first cycle selects the
-// header's words, the second checks them and finishes the record. A header that fails sets the record's fault and no
-// field. The window goes on only where a tunnel may be in it.
+// Last part of a row of the parser: TCP, UDP, ICMP, ICMPv6 or SCTP. Latency 2, never stalls: the first cycle selects the header's
+// words, the second checks them and completes the record. A header that fails sets the record's fault and no field. The window is
+// passed on only if it may contain a tunnel.
 module sl_parse_transport
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -12,8 +12,8 @@ module sl_parse_transport
   input  window_t      window_i,
   input  parse_state_t state_i,
   output logic         valid_o,   // TRANSPORT_LATENCY cycles after valid_i
-  output window_t      window_o,  // where state_o.own
-  output parse_state_t state_o    // the pointer is still before the transport header
+  output window_t      window_o,  // valid if state_o.own
+  output parse_state_t state_o    // the pointer is still at the transport header
 );
   logic         valid_q, overlong_q;
   window_t      window_q;
@@ -80,7 +80,7 @@ module sl_parse_transport
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
-  // A block a cycle: where one block reads and writes a register, a simulator copies all of it every cycle.
+  // One block per cycle: if one block reads and writes a register, a simulator copies the whole register every cycle.
   always_ff @(posedge clk_i) begin
     valid_q <= valid_i && !rst_i;
     if (valid_i) begin

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Between the two rows of the parser: finds the VXLAN, Geneve or GRE header behind the outer stack of a packet that was
-// sent to the device itself, and shifts the window so that the inner Ethernet header is at byte 0. Latency
-// TUNNEL_LATENCY, never stalls: select the header's words, check them, shift by 8 words, shift by words. What is no
-// sound tunnel header is not opened: then nothing leaves.
+// Between the two rows of the parser: finds the VXLAN, Geneve or GRE header after the outer stack of a packet that was sent to the
+// device itself, and shifts the window so that the inner Ethernet header is at byte 0. Latency TUNNEL_LATENCY, never stalls: select
+// the header's words, check them, shift by 8 words, shift by words. An invalid tunnel header is not opened: there is no
+// output.
 module sl_parse_tunnel
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -10,22 +10,22 @@ module sl_parse_tunnel
   input  logic         clk_i,
   input  logic         rst_i,     // synchronous, active high
   input  logic         valid_i,
-  input  window_t      window_i,  // where state_i.own
-  /* verilator lint_off UNUSEDSIGNAL */  // the outer record goes its own way
+  input  window_t      window_i,  // valid if state_i.own
+  /* verilator lint_off UNUSEDSIGNAL */  // the outer record takes another path
   input  parse_state_t state_i,
   /* verilator lint_on UNUSEDSIGNAL */
   output logic         valid_o,   // TUNNEL_LATENCY cycles after valid_i: opened
   output window_t      window_o,
   output pointer_t     words_o,   // of the window
-  output logic [15:0]  length_o,  // bytes from the inner Ethernet header to the end of what carries it
+  output logic [15:0]  length_o,  // bytes from the inner Ethernet header to the end of its carrier
   output tunnel_t      tunnel_o
 );
-  localparam int unsigned OpenBytes = WINDOW_BYTES - MIN_OUTER;  // of a window behind an outer stack
+  localparam int unsigned OpenBytes = WINDOW_BYTES - MIN_OUTER;  // of a window after an outer stack
   localparam int unsigned SkipBits  = $clog2(LAST_OPEN - FIRST_OPEN + 1);
 
   typedef logic [8*OpenBytes-1:0] open_t;
 
-  // What the header at `pointer` says.
+  // The result of the tunnel header at `pointer`.
   typedef struct packed {
     logic        is_open;
     logic [15:0] length;
@@ -49,7 +49,7 @@ module sl_parse_tunnel
     end
   end
 
-  // Bytes behind the UDP header: of UDP as its own length says, which the row before has checked.
+  // Bytes after the UDP header, by the UDP length field, which the previous row has checked.
   function automatic logic [15:0] udp_payload(window_t window, pointer_t udp);
     return 16'(window_word(window, udp + pointer_t'(1)) >> 16) - 16'd8;
   endfunction
@@ -57,7 +57,7 @@ module sl_parse_tunnel
   tunnel_kind_t kind_q;
   pointer_t     at_q;
   logic [31:0]  word_q [3];   // of the header
-  logic [15:0]  remaining_q;  // bytes from the header to the end of what carries it
+  logic [15:0]  remaining_q;  // bytes from the header to the end of its carrier
 
   /* verilator lint_off UNUSEDSIGNAL */  // only some fields of the headers are read
   function automatic found_t find(
@@ -69,7 +69,7 @@ module sl_parse_tunnel
     gre_t        gre;
     logic        sound;
     logic [6:0]  words;
-    logic [7:0]  behind;  // word behind the header
+    logic [7:0]  behind;  // first word after the header
     f           = '0;
     geneve      = geneve_t'({first, second});
     gre         = gre_t'(first);
@@ -84,7 +84,7 @@ module sl_parse_tunnel
         sound = geneve.version == '0 && !geneve.control && !geneve.critical && geneve.protocol == ETHERTYPE_TEB;
         words = 7'd2 + 7'(geneve.options_size);
       end
-      default: begin  // GRE; bits that only RFC 1701 knows must be 0, RFC 2784 section 2.3
+      default: begin  // GRE; bits that only RFC 1701 defines must be 0, RFC 2784 section 2.3
         sound = !gre.reserved && gre.reserved_2[8:7] == '0 && gre.version == '0 && gre.protocol == ETHERTYPE_TEB;
         words = 7'd1 + 7'(gre.checksum_present) + 7'(gre.key_present) + 7'(gre.sequence_present);
         if (gre.key_present) begin
@@ -120,7 +120,7 @@ module sl_parse_tunnel
 
   logic                may_open_q;
   logic                open_q2, open_q3;
-  open_t               window_q, window_q2, window_q3;  // from the first place of an inner Ethernet header on
+  open_t               window_q, window_q2, window_q3;  // from the first possible offset of an inner Ethernet header on
   found_t              found;
   tunnel_t             tunnel_q2, tunnel_q3;
   logic [15:0]         length_q2, length_q3;
@@ -130,7 +130,7 @@ module sl_parse_tunnel
 
   assign found = find(kind_q, at_q, remaining_q, word_q[0], word_q[1], word_q[2]);
 
-  // A block a cycle: where one block reads and writes a register, a simulator copies all of it every cycle.
+  // One block per cycle: if one block reads and writes a register, a simulator copies the whole register every cycle.
   always_ff @(posedge clk_i) begin
     may_open_q <= valid_i && may_open && may_be != TUNNEL_NONE && !rst_i;
     if (valid_i && state_i.own) begin

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gathers the first WINDOW_BYTES of each packet beside the flits' own way: a window leaves one cycle after its last flit
-// (or after the end of a shorter packet), with the metadata of the first flit. One window a cycle with packets of one
-// flit. Bytes behind the end of a packet are undefined in the window. A waiting window stops the input.
+// Collects the first WINDOW_BYTES of each packet in parallel to the flits: a window leaves one cycle after its last flit (or after
+// the end of a shorter packet), with the metadata of the first flit. One window per cycle for packets of one flit. Bytes after the
+// end of a packet are undefined in the window. A waiting window stalls the input.
 module sl_parse_window
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 (
   input  logic    clk_i,
   input  logic    rst_i,         // synchronous, active high
-  /* verilator lint_off UNUSEDSIGNAL */  // the flit's other fields go their own way
+  /* verilator lint_off UNUSEDSIGNAL */  // the flit's other fields take another path
   input  flit_t   in_data_i,
   /* verilator lint_on UNUSEDSIGNAL */
   input  logic    in_valid_i,
@@ -20,7 +20,7 @@ module sl_parse_window
 );
   localparam int unsigned IndexBits = $clog2(WINDOW_FLITS + 1);
 
-  logic [IndexBits-1:0] index_q;  // flits of this packet so far, WINDOW_FLITS and up as WINDOW_FLITS
+  logic [IndexBits-1:0] index_q;  // flits of this packet so far, saturates at WINDOW_FLITS
   logic                 take, in_window, complete;
 
   assign in_ready_o = !window_valid_o || window_ready_i;

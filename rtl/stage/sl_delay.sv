@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Delays words by a fixed number of cycles, as companion of a pipeline that never stalls. Longer delays use LUT RAM as
-// a ring instead of a chain of flip-flops. Only the valid bits are reset; a word without its valid is never seen.
+// Delays words by a fixed number of cycles, to accompany a pipeline that never stalls. Longer delays use LUT RAM as a ring instead
+// of a chain of flip-flops. Only the valid bits are reset; a word without its valid is never used.
 module sl_delay #(
-  parameter int unsigned Width  = 32,  // bits of a word, 1 or more
-  parameter int unsigned Cycles = 4    // delay, 0 or more
+  parameter int unsigned Width  = 32,  // bits per word, at least 1
+  parameter int unsigned Cycles = 4    // delay, at least 0
 ) (
   input  logic             clk_i,
-  input  logic             rst_i,    // synchronous, active high: forgets the words inside
+  input  logic             rst_i,    // synchronous, active high: discards the words inside
   input  logic             valid_i,
   input  logic [Width-1:0] data_i,
   output logic             valid_o,  // valid_i, Cycles later
-  output logic [Width-1:0] data_o    // registered; holds until the next valid word
+  output logic [Width-1:0] data_o    // registered; stable until the next valid word
 );
   if (Cycles == 0) begin : gen_none
     logic unused;
@@ -39,7 +39,7 @@ module sl_delay #(
     logic [AddressBits-1:0] place_q;
     logic [Width-1:0]       read_data;
 
-    // The place is read before it is written again, Places cycles after its word came.
+    // A slot is read before it is rewritten, Places cycles after its word came.
     sl_ram_lut #(.Width(Width), .Depth(Places)) u_ram (
       .clk_i, .write_valid_i(valid_i), .write_address_i(place_q), .write_data_i(data_i),
       .read_address_i(place_q), .read_data_o(read_data)

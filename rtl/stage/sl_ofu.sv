@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The frame of a rule table element: everything but key selection and tables. A record goes to the tables, and when they hit
-// through the action units; one record a cycle. A record that is not eligible, or that enters while the OFU is off, passes
-// untouched. Rules change under full traffic: each lookup sees a rule wholly old or wholly new, and none is held up. The one
-// thing that takes a cycle from the traffic is a read of counters that found no cycle without a hit in 32.
+// The frame of a rule table element: everything except key selection and tables. A record goes to the tables and, on a hit, through
+// the action units; one record per cycle. A record that is not eligible, or that enters while the OFU is disabled, passes
+// unchanged. Rules change under full traffic: each lookup sees the old or the new rule as a whole, and none is delayed. Only one
+// operation takes a cycle from the traffic: a read of counters that found no cycle without a hit in 32.
 module sl_ofu
   import sluice_pkg::*;
 #(
-  parameter element_kind_t Kind          = ELEMENT_LPM,  // what the element is
+  parameter element_kind_t Kind          = ELEMENT_LPM,  // kind of the element
   parameter int unsigned   TableBit      = TABLE_LPM,    // its bit in record.hits, 0 to TABLE_MASK_BITS - 1
-  parameter int unsigned   LookupLatency = 8,            // cycles from lookup_valid_o to lookup_hit_i, 2 or more
+  parameter int unsigned   LookupLatency = 8,            // cycles from lookup_valid_o to lookup_hit_i, at least 2
   parameter int unsigned   Entries0      = 512,          // rules of table 0 (TABLE_IPV4), 2 to 262144
-  parameter int unsigned   Entries1      = 512,          // rules of table 1 (TABLE_IPV6), 0 to 262144; 0: there is none
-  parameter int unsigned   KeyBits0      = 32,           // bits of the key of table 0
-  parameter int unsigned   KeyBits1      = 128,          // bits of the key of table 1
+  parameter int unsigned   Entries1      = 512,          // rules of table 1 (TABLE_IPV6), 0 to 262144; 0: no table 1
+  parameter int unsigned   KeyBits0      = 32,           // key bits of table 0
+  parameter int unsigned   KeyBits1      = 128,          // key bits of table 1
   parameter int unsigned   EditEntries   = 256           // entries of the edit-data table, a power of two from 2 to 65536
 ) (
   input  logic               clk_i,
@@ -40,18 +40,18 @@ module sl_ofu
   input  logic [1:0]         op_commit_i,
   input  logic [1:0]         op_done_i,
   input  status_t [1:0]      op_status_i,
-  input  logic [1:0]         table_ready_i,       // 1 for a table that is not there
+  input  logic [1:0]         table_ready_i,       // 1 for a missing table
   input  logic [1:0][31:0]   table_used_i,
   output sl_counter_pkg::counter_event_t counters_o,  // of both tables, as in sl_rule_counters
-  input  logic               hold_i = 1'b0        // on from 3 cycles after a rule was made fresh: no populate is answered, and none begins
+  input  logic               hold_i = 1'b0        // on from 3 cycles after a fresh rule: no populate is answered, and none begins
 );
   localparam int unsigned ReadCycles  = 3;  // of sl_action_ram
   localparam int unsigned Latency     = LookupLatency + ReadCycles + sl_action_pkg::ACTION_LATENCY;
   localparam int unsigned GateLatency = 2;  // of sl_pipe_gate's output FIFO
   localparam int unsigned CountCycles = 6;  // of sl_rule_counters, from a hit to its sum in the RAM
   localparam int unsigned EditBits    = $clog2(EditEntries);
-  // Rules of both tables in one index: those of table 1 stand from the first multiple of its power of two behind table 0,
-  // so that the id needs no adder.
+  // Rules of both tables share one index: table 1 starts at the first multiple of its power of two after table 0, so that the index
+  // needs no adder.
   localparam int unsigned EntriesMax  = Entries0 > Entries1 ? Entries0 : Entries1;
   localparam int unsigned IdBits      = $clog2(EntriesMax);
   localparam int unsigned Span1       = Entries1 == 0 ? 1 : 2 ** $clog2(Entries1);
@@ -101,7 +101,7 @@ module sl_ofu
   assign hit_q[0] = hit;
   always_ff @(posedge clk_i) hit_q[ReadCycles:1] <= rst_i ? '0 : hit_q[ReadCycles-1:0];
 
-  // Actions of a rule change when the first lookup that sees its new entry comes out of the tables.
+  // The actions of a rule change when the first lookup that sees its new entry leaves the tables.
   localparam int unsigned CommitBits = RuleBits + ACTION_SET_BITS;
   logic                commit_late;
   logic [RuleBits-1:0] commit_rule, hit_rule, op_rule;
@@ -136,7 +136,7 @@ module sl_ofu
     .read_wait_o(counter_wait), .read_done_o(counter_done), .read_data_o(counter_data), .event_o(counters_o)
   );
 
-  // A read of counters that waits for long gets one cycle without a new record.
+  // A read of counters that waits too long gets one cycle without a new record.
   logic [4:0] patience_q;
   always_ff @(posedge clk_i) begin
     patience_q <= counter_wait ? patience_q + 5'd1 : '0;
@@ -160,7 +160,7 @@ module sl_ofu
     .counter_done_i(counter_done), .counter_data_i(counter_data)
   );
 
-  // Only the low bits of ids count: tables give ids below their Entries.
+  // Only the low bits of ids are used: tables return ids below their Entries.
   logic unused;
   assign unused = &{1'b0, lookup_id_i[31:IdBits], counter_id[29:IdBits]};
 endmodule

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pulses from one clock to another: as many words without data come out as pulses went in, 3 to 4 cycles of `out_clk_i` later.
-// None is lost while fewer than 2^Bits wait. Resets as of sl_cdc_fifo; timing constraints: sl_cdc_fifo.tcl.
+// Carries pulses from one clock to another: one word without data per pulse, 3 to 4 cycles of `out_clk_i` later. None is lost while
+// fewer than 2^Bits wait. Resets as in sl_cdc_fifo; timing constraints: sl_cdc_fifo.tcl.
 module sl_cdc_count #(
-  parameter int unsigned Bits = 16  // of the counter whose gray code crosses, 2 or more
+  parameter int unsigned Bits = 16  // width of the counter whose gray code crosses, at least 2
 ) (
   input  logic in_clk_i,
-  input  logic in_rst_i,     // asynchronous, active high; ends in step with in_clk_i
+  input  logic in_rst_i,     // asynchronous, active high; deasserts synchronously to in_clk_i
   input  logic in_pulse_i,
   input  logic out_clk_i,
-  input  logic out_rst_i,    // asynchronous, active high; ends in step with out_clk_i
+  input  logic out_rst_i,    // asynchronous, active high; deasserts synchronously to out_clk_i
   output logic out_valid_o,  // a pulse waits
   input  logic out_ready_i
 );

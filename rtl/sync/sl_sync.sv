@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Brings bits from another clock into this one, each through a chain of flip-flops. The bits are not kept in step with each
-// other: only for single bits and for gray code. A pulse shorter than a clock may be missed. The source must be a
-// flip-flop, or glitches are sampled.
+// Synchronises bits from another clock, each through a chain of flip-flops. The bits are not kept aligned with each other: use it
+// only for single bits and for gray code. A pulse shorter than a clock may be missed. The source must be a flip-flop, or glitches
+// are sampled.
 module sl_sync #(
-  parameter int unsigned Width  = 1,  // bits, 1 or more
-  parameter int unsigned Stages = 2   // flip-flops in the chain, 2 or more
+  parameter int unsigned Width  = 1,  // at least 1
+  parameter int unsigned Stages = 2   // flip-flops in the chain, at least 2
 ) (
   input  logic             clk_i,
   input  logic [Width-1:0] async_i,

@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shell: lanes into one stream, the graph, the host's packets merged in, replication, lanes out; registers and counters.
-// Whole packets are dropped in four places only, each with a counter: a lane's receive store, the to-host store, before the ring of a
-// receive queue, a lane's transmit store or, where its QoS is on, the queues before it. With bit 2 of control (lossless) these press
-// back instead.
+// The shell: merges the lanes into one stream, runs it through the graph, merges in the host's packets, replicates and sends to the
+// lanes; registers and counters. Whole packets are dropped in only four places, each with a counter: a lane's receive store, the
+// to-host store, before the ring of a receive queue, and a lane's transmit store or, where its QoS is on, the queues before it.
+// With bit 2 of control (lossless) these apply back-pressure instead.
 //
-// With HostLanes the host's side is lanes to an ordinary NIC (sh_host_lanes) instead of a ring, and to_host_*, from_host_*
-// are not used: a bump in the wire. Registers and rules stay with the register bus.
+// With HostLanes the host side is lanes to an ordinary NIC (sh_host_lanes) instead of a ring, and to_host_*, from_host_* are
+// unused: a bump in the wire. Registers and rules stay on the register bus.
 //
-// Fence: with bit 1 of control no packet enters the graph; status bit 1 then says when nothing is in flight between the
-// receive stores, the host, and the merge behind which order is kept. Bit 0 resets the graph (rules too) once that is so.
+// Fence: with bit 1 of control set, no packet enters the graph; status bit 1 then says when nothing is in flight between the
+// receive stores, the host, and the merge after which order is kept. Bit 0 resets the graph (rules too) once that is so.
 module sh_core #(
   parameter int unsigned Lanes = 4,               // 1 to 7
   parameter int unsigned HostLanes = 0,           // 0, or Lanes: lane Lanes + n is the host lane of lane n
-  parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have clocks of their own; 0: all on clk_i
-  parameter int unsigned LaneFlits = 512,         // each lane's stores; two packets of the largest size and more
-  parameter int unsigned QueueFlits = 16384 / sluice_pkg::DATA_BYTES,  // of a lane's queue; a power of two, more than a packet
+  parameter bit          LaneClocks = 1'b0,       // 1: each lane's channels have their own clocks; 0: all on clk_i
+  parameter int unsigned LaneFlits = 512,         // each lane's stores; at least two packets of the largest size
+  parameter int unsigned QueueFlits = 16384 / sluice_pkg::DATA_BYTES,  // per lane queue; a power of two, larger than a packet
   parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
   parameter int unsigned LpmEntries6 = sluice_pkg::LPM_ENTRIES6,
   parameter int unsigned ExactEntries4 = sluice_pkg::EXACT_ENTRIES4,
   parameter int unsigned ExactEntries6 = sluice_pkg::EXACT_ENTRIES6,
-  parameter int unsigned FlowGroups = 0,          // of sh_graph, as those before
+  parameter int unsigned FlowGroups = 0,          // sh_graph parameters, as those before
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
-  parameter int unsigned HostQueues = 0,          // receive queues of each lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
+  parameter int unsigned HostQueues = 0,          // receive queues per lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                          clk_i,
-  input  logic                          rst_i,                 // synchronous, active high, on for 4 cycles; resets the lanes' clocks too
-  input  logic [Ports-1:0]              lane_rx_clk_i = '0,    // LaneClocks: of lane_rx_*, any frequency and phase; they may stop
-  input  logic [Ports-1:0]              lane_tx_clk_i = '0,    // LaneClocks: of lane_tx_*
-  input  logic                          lanes_wait_i = 1'b1,   // constant; 0: MACs that cannot wait for ready, nor in lossless mode
+  input  logic                          rst_i,                 // synchronous, active high, at least 4 cycles; resets lanes too
+  input  logic [Ports-1:0]              lane_rx_clk_i = '0,    // LaneClocks: clocks lane_rx_*, any frequency and phase; may stop
+  input  logic [Ports-1:0]              lane_tx_clk_i = '0,    // LaneClocks: clocks lane_tx_*
+  input  logic                          lanes_wait_i = 1'b1,   // constant; 0: MACs cannot wait for ready, even in lossless mode
   input  sluice_pkg::flit_t [Ports-1:0] lane_rx_data_i,
   input  logic [Ports-1:0]              lane_rx_valid_i,
   output logic [Ports-1:0]              lane_rx_ready_o,
@@ -39,9 +39,9 @@ module sh_core #(
   output sluice_pkg::flit_t             to_host_data_o,
   output logic                          to_host_valid_o,
   input  logic                          to_host_ready_i,
-  output sluice_pkg::host_info_t        to_host_info_o,        // HostQueues: of the packet, see sh_host_describe
+  output sluice_pkg::host_info_t        to_host_info_o,        // HostQueues: describes the packet, see sh_host_describe
   output sluice_pkg::flow_key_t         to_host_key_o,
-  input  logic [Lanes-1:0][sluice_pkg::HOST_QUEUES-1:0] to_host_absent_i,  // HostQueues: as there
+  input  logic [Lanes-1:0][sluice_pkg::HOST_QUEUES-1:0] to_host_absent_i,  // HostQueues: see sh_host_describe
   input  logic [Lanes-1:0][sluice_pkg::HOST_QUEUES-1:0] to_host_full_i,
   input  sluice_pkg::flit_t             from_host_data_i,      // egress mask and queue in its metadata
   input  logic                          from_host_valid_i,
@@ -51,15 +51,15 @@ module sh_core #(
   output logic                          reg_request_ready_o,
   output sluice_pkg::register_response_t reg_response_o,
   output logic                          reg_response_valid_o,
-  output sluice_pkg::rule_push_t        rule_push_data_o,      // FlowGroups: counters of rules for host memory
+  output sluice_pkg::rule_push_t        rule_push_data_o,      // FlowGroups: rule counters for host memory
   output logic                          rule_push_valid_o,
   input  logic                          rule_push_ready_i,
-  output logic                          idle_o                 // nothing at all is in the device, but counters of rules
+  output logic                          idle_o                 // the device is empty, except for rule counters
 );
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 
-  // Register windows: the shell, the graph's, one of each lane's QoS, and that of the receive queues.
+  // Register windows: the shell, the graph's, one for each lane's QoS, and the receive queues'.
   localparam int unsigned GraphWindows = 4;
   localparam int unsigned QosWindow    = 1 + GraphWindows;
   localparam int unsigned HostWindow   = QosWindow + Lanes;
@@ -119,7 +119,7 @@ module sh_core #(
     .event_o(graph_event), .idle_o(graph_empty)
   );
 
-  // The host's packets: to the lanes, or into the graph.
+  // Packets from the host: to the lanes, or into the graph.
   logic lanes_host_ready;
 
   assign host_enters = takes_host && (host_data.sop ? host_data.meta.verdict == VERDICT_PASS : host_enters_q);
@@ -161,7 +161,7 @@ module sh_core #(
     if (rst_i) done_q <= '0;
   end
 
-  // To the host. A graph that has a way there of its own sends nothing there by the other.
+  // To the host. A graph with its own path to the host sends nothing to the host through out_*.
   flit_t       stored_data;
   logic        host_store_ready;
   assign split_ready[1] = host_store_ready;
@@ -282,12 +282,12 @@ module sh_core #(
     assign tx_overflow[i] = tx_full[i] || qos_drop[i];
   end
 
-  // What is in flight, and the reset of the graph.
+  // In-flight tracking, and the reset of the graph.
   logic [3:0] reset_q;
 
   assign graph_idle = graph_empty && host_store_idle && describe_idle;
   assign graph_rst  = rst_i || reset_q != '0;
-  // Every place where a packet can be, or a packet between two of them would be overlooked.
+  // Every place that can hold a packet: a packet between two of them must not be missed.
   assign idle_o = graph_idle && from_host_idle && !merged_valid && copy_valid == '0 && &qos_empty && &tx_idle && &rx_idle
                   && (LaneClocks || lane_rx_valid_i == '0);
 

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of the shell: here the rule tables (cfg_rules) or, with FlowGroups, the flow table (cfg_flow) behind one stream of all
-// lanes. `./sluice build FILE.sl` writes another module of this name and these ports, which stands in for it (docs/design/shell.md).
+// The graph of the shell: the rule tables (cfg_rules) or, with FlowGroups, the flow table (cfg_flow), behind one stream of all
+// lanes. `./sluice build FILE.sl` writes another module with this name and these ports, which replaces it (docs/design/shell.md).
 module sh_graph #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
   parameter int unsigned LpmEntries6 = sluice_pkg::LPM_ENTRIES6,
   parameter int unsigned ExactEntries4 = sluice_pkg::EXACT_ENTRIES4,
   parameter int unsigned ExactEntries6 = sluice_pkg::EXACT_ENTRIES6,
-  parameter int unsigned FlowGroups = 0,          // 0: the rule tables; else the flow table, sizes as of el_flow_table
+  parameter int unsigned FlowGroups = 0,          // 0: the rule tables; else the flow table, sizes as in el_flow_table
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES
 ) (
   input  logic                          clk_i,
-  input  logic                          rst_i,              // synchronous, active high: of the shell
-  input  logic                          graph_rst_i,        // of the graph, on with rst_i too; begins only when it is idle
-  input  logic                          pause_i,            // 1: no packet of a lane enters; on through graph_rst_i
+  input  logic                          rst_i,              // synchronous, active high: resets the shell
+  input  logic                          graph_rst_i,        // resets the graph, on with rst_i too; begins only when it is idle
+  input  logic                          pause_i,            // 1: no packet from a lane enters; stays on through graph_rst_i
   input  logic [63:0]                   time_i,             // core cycles
   input  logic [31:0]                   tick_i,             // microseconds
   input  sluice_pkg::flit_t [Lanes-1:0] lane_data_i,        // whole packets without gaps, lengths in their metadata
   input  logic [Lanes-1:0]              lane_valid_i,
   output logic [Lanes-1:0]              lane_ready_o,
-  output logic                          takes_host_o,       // constant. 1: packets of the host with VERDICT_PASS come here
-  input  sluice_pkg::flit_t             host_data_i,        // whole packets without gaps; their queue is the channel
+  output logic                          takes_host_o,       // constant. 1: host packets with VERDICT_PASS come here
+  input  sluice_pkg::flit_t             host_data_i,        // whole packets without gaps; `queue` is the channel
   input  logic                          host_valid_i,
   output logic                          host_ready_o,
-  output sluice_pkg::flit_t             out_data_o,         // packets; verdict and egress mask say where to
+  output sluice_pkg::flit_t             out_data_o,         // packets; verdict and egress mask give the destination
   output logic                          out_valid_o,
   input  logic                          out_ready_i,
-  output sluice_pkg::flit_t             to_host_data_o,     // a way to the host besides; then nothing goes there by the other
+  output sluice_pkg::flit_t             to_host_data_o,     // optional path to the host; if used, out_* sends nothing there
   output logic                          to_host_valid_o,
   input  logic                          to_host_ready_i,
   input  sluice_pkg::register_request_t reg_request_i,
@@ -35,10 +35,10 @@ module sh_graph #(
   output logic [3:0]                    reg_request_ready_o,
   output sluice_pkg::register_response_t [3:0] reg_response_o,
   output logic [3:0]                    reg_response_valid_o,
-  output logic [3:0][31:0]              capability_o,       // constant: kind and size of the windows
+  output logic [3:0][31:0]              capability_o,       // constant: kind and size code of the windows
   output sl_packet_pkg::deparse_event_t event_o,            // pulses for the graph's counters
   output logic                          idle_o,             // nothing in flight
-  output sluice_pkg::rule_push_t        push_data_o,        // counters of rules for host memory
+  output sluice_pkg::rule_push_t        push_data_o,        // rule counters for host memory
   output logic                          push_valid_o,
   input  logic                          push_ready_i
 );
@@ -92,7 +92,7 @@ module sh_graph #(
   assign to_host_data_o  = '0;
   assign to_host_valid_o = 1'b0;
 
-  // What is in flight: every packet that came in leaves, or is dropped with an event.
+  // Packets in flight: every packet that entered leaves, or is dropped with an event.
   assign entered = in_valid && in_ready && in_data.sop;
   assign left    = out_valid_o && out_ready_i && out_data_o.eop;
   assign dropped = event_o.drop_rule || event_o.drop_ttl || event_o.drop_no_port;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The flow table behind a compiled configuration: what leaves that by a lane is looked up as a packet of that lane, whatever the
-// configuration wrote into verdict and egress mask. Windows 1 and 4 are those of cfg_flow; the configuration's is window 2.
+// The flow table behind a compiled configuration. A packet that leaves the configuration on a lane is looked up as a packet of that
+// lane; the verdict and egress mask from the configuration are ignored. Windows 1 and 4 belong to cfg_flow, window 2 to the
+// configuration.
 module sh_graph_flows #(
   parameter int unsigned Lanes = 4,
-  parameter int unsigned Groups = 8,              // of the flow table, as of el_flow_table
+  parameter int unsigned Groups = 8,              // flow table sizes, as in el_flow_table
   parameter int unsigned GroupEntries = 256,
   parameter int unsigned TernaryEntries = 64
 ) (
@@ -13,7 +14,7 @@ module sh_graph_flows #(
   input  sluice_pkg::flit_t [Lanes-1:0] lane_data_i,         // whole packets without gaps, lengths in their metadata
   input  logic [Lanes-1:0]              lane_valid_i,
   output logic [Lanes-1:0]              lane_ready_o,
-  output sluice_pkg::flit_t             out_data_o,          // packets; verdict and egress mask say where to
+  output sluice_pkg::flit_t             out_data_o,          // packets; verdict and egress mask give the destination
   output logic                          out_valid_o,
   input  logic                          out_ready_i,
   input  sluice_pkg::register_request_t reg_request_i,
@@ -25,7 +26,7 @@ module sh_graph_flows #(
   input  logic                          program_ready_i,
   input  sluice_pkg::register_response_t program_response_i,
   input  logic                          program_response_valid_i,
-  output sluice_pkg::rule_push_t        push_data_o,         // counters of rules for host memory
+  output sluice_pkg::rule_push_t        push_data_o,         // rule counters for host memory
   output logic                          push_valid_o,
   input  logic                          push_ready_i,
   output sl_packet_pkg::deparse_event_t event_o,             // pulses for the graph's counters
@@ -74,7 +75,7 @@ module sh_graph_flows #(
     reg_response_valid_o[1] = program_response_valid_i;
   end
 
-  // Every packet that came in leaves, or is dropped with an event.
+  // Every packet that entered leaves, or is dropped with an event.
   assign entered = in_valid && in_ready && in_data.sop;
   assign left    = out_valid_o && out_ready_i && out_data_o.eop;
   assign dropped = event_o.drop_rule || event_o.drop_ttl || event_o.drop_no_port;

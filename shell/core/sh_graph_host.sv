@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's packets to the channels of a compiled configuration: `queue` is the number of the channel. What names no channel, or has
-// not the length of a record of it, is dropped and counted. Each channel has a store, and counts the flits that leave it, so that
-// the host need not send what has no room: then no channel waits for another.
+// Sends the host's packets to the channels of a compiled configuration: `queue` is the channel number. Packets with an unknown
+// channel, or whose length is not the channel's record length, are dropped and counted. Each channel has a store and counts the
+// flits that leave it, so the host can avoid sending what does not fit: no channel then waits for another.
 module sh_graph_host #(
   parameter int unsigned                Channels = 1,  // 1 to GRAPH_CHANNELS
-  parameter logic [Channels-1:0][15:0]  Bytes = '0     // of a record's packet; 0: a channel of packets
+  parameter logic [Channels-1:0][15:0]  Bytes = '0     // length of a record's packet; 0: a channel of packets
 ) (
   input  logic                             clk_i,
   input  logic                             rst_i,       // synchronous, active high

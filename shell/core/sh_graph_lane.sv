@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A lane's packets on their way into a compiled configuration: they stop between two packets while `pause_i` is on. A lane that the
-// configuration does not read is emptied and counted.
+// A lane's packets on their way into a compiled configuration. While `pause_i` is on they stop at a packet boundary. The packets of
+// a lane that the configuration does not read are discarded and counted.
 module sh_graph_lane #(
   parameter bit Read = 1'b1  // the configuration reads it
 ) (
@@ -13,7 +13,7 @@ module sh_graph_lane #(
   output sluice_pkg::flit_t out_data_o,   // registered
   output logic              out_valid_o,  // registered
   input  logic              out_ready_i,
-  output logic              lost_o        // pulse: a packet that nobody reads
+  output logic              lost_o        // pulse: discarded a packet, because no element reads the lane
 );
   import sluice_pkg::*;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of a channel to the host as packets: one a record, of as many whole flits as it needs, low bits first.
+// Sends records of a channel to the host as packets: one per record, as many whole flits as it needs, low bits first.
 module sh_graph_pack #(
   parameter int unsigned Width = 32  // bits of a record, 1 or more
 ) (

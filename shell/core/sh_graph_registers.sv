@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The register window of a compiled configuration (`graph_registers`): a mailbox on its signal chain, what its channels from the host
-// have taken, and counters of what was dropped. It is window 1; windows 2 to 4 answer errors.
+// The register window of a compiled configuration (`graph_registers`): a mailbox on its signal chain, the flits taken by each
+// channel from the host, and drop counters. It is window 1; windows 2 to 4 answer errors.
 module sh_graph_registers #(
   parameter int unsigned Channels = 1,  // from the host, 1 to GRAPH_CHANNELS
   parameter int unsigned Stores = 1     // channels that leave, 1 to 16

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A channel that leaves a compiled configuration, to a lane or to the host: whole packets, so that no channel holds up another in the
-// middle of one, and with the metadata that takes them there. It presses back when full; packets that are marked bad, too
-// long or too short are dropped and counted.
+// A channel that leaves a compiled configuration, to a lane or to the host. It stores whole packets, so no channel blocks another
+// in the middle of a packet, and sets the metadata that routes them. It applies back-pressure when full; packets that are marked
+// bad, too long or too short are dropped and counted.
 module sh_graph_store #(
   parameter bit          ToHost = 1'b0,
-  parameter int unsigned Number = 0  // of the lane, or of the channel to the host
+  parameter int unsigned Number = 0  // number of the lane, or of the channel to the host
 ) (
   input  logic              clk_i,
   input  logic              rst_i,        // synchronous, active high

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other way round than sh_graph_pack: packets of the host, of as many whole flits as a record needs, as records.
+// The inverse of sh_graph_pack: turns packets from the host, each as many whole flits as a record needs, into records.
 module sh_graph_unpack #(
   parameter int unsigned Width = 32  // bits of a record, 1 or more
 ) (

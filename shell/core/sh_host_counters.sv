@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of the host path as `host_counters_t` and of the graph as `graph_counters_t` lay them out, read two words at a time. They wrap.
+// Counters of the host path (`host_counters_t`) and of the graph (`graph_counters_t`), read two words at a time. They wrap.
 module sh_host_counters (
   input  logic                          clk_i,
-  input  logic                          rst_i,              // synchronous, active high: all 0
-  input  logic                          to_host_i,          // pulses, with bytes beside them
+  input  logic                          rst_i,              // synchronous, active high: clears all
+  input  logic                          to_host_i,          // pulses, with their lengths in bytes
   input  logic [15:0]                   to_host_length_i,
   input  logic                          to_host_overflow_i,
   input  logic                          to_host_error_i,
@@ -14,7 +14,7 @@ module sh_host_counters (
   input  logic                          from_host_merged_i,
   input  logic                          from_host_unfilled_i,
   input  sl_packet_pkg::deparse_event_t graph_i,
-  input  logic [2:0]                    pair_i,             // which two words
+  input  logic [2:0]                    pair_i,             // index of the two words
   output logic [63:0]                   host_pair_o,        // combinational from pair_i
   output logic [63:0]                   graph_pair_o        // combinational from pair_i
 );

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// On the way to the host: reads the headers of each packet as it is delivered, verifies its checksums and spreads packets over the
-// receive queues of their lanes by their hash, or as a rule chose (host_info_t, docs/design/shell.md); one of no lane is for lane 0,
-// and queue 0 where none is chosen. Its key goes beside, as the flow table makes it (sl_flow_key). Packets leave as they came; one
-// flit a cycle. A packet whose queue has no room is dropped whole and counted, so that a queue nobody reads does not stop the others;
-// in lossless mode it waits.
+// On the way to the host: parses each packet's headers, verifies its checksums, and spreads packets over the receive queues of
+// their lanes by hash, or as a rule chose (host_info_t, docs/design/shell.md). A packet of no lane goes to lane 0; without a choice
+// or hash it goes to queue 0. Its key accompanies it, as the flow table builds it (sl_flow_key). Packets leave unchanged, one flit
+// per cycle. A packet whose queue has no room is dropped whole and counted, so an unread queue does not stop the others; in
+// lossless mode it waits.
 module sh_host_describe
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 #(
   parameter int unsigned Lanes = 4,   // 1 to 7
-  parameter int unsigned Queues = 4   // of each lane, 1 to HOST_QUEUES
+  parameter int unsigned Queues = 4   // per lane, 1 to HOST_QUEUES
 ) (
   input  logic               clk_i,
   input  logic               rst_i,         // synchronous, active high
@@ -17,26 +17,27 @@ module sh_host_describe
   input  logic               in_valid_i,
   output logic               in_ready_o,    // from registers
   output flit_t              out_data_o,
-  output host_info_t         out_info_o,    // of the packet, with each of its flits; checksums and sum at eop
-  output flow_key_t          out_key_o,     // of the packet, with each of its flits; 0 without info.has_key
+  output host_info_t         out_info_o,    // describes the packet, with each of its flits; checksums and sum at eop
+  output flow_key_t          out_key_o,     // key of the packet, with each of its flits; 0 without info.has_key
   output logic               out_valid_o,
   input  logic               out_ready_i,
-  // Queue q of lane n has no ring, or none with room for the largest packet. The latter may rise only when a packet for it moves.
+  // Queue q of lane n has no ring (absent), or has no room for the largest packet (full). `full_i` may rise only when a packet for
+  // that queue moves.
   input  logic [Lanes-1:0][HOST_QUEUES-1:0] absent_i,
   input  logic [Lanes-1:0][HOST_QUEUES-1:0] full_i,
-  input  logic               lossless_i,    // a packet for a full queue waits: `out_ready_i` knows
-  output logic               dropped_o,     // pulse: a packet for a full or absent queue
-  output logic               idle_o,        // nothing inside
+  input  logic               lossless_i,    // a packet for a full queue waits; `out_ready_i` must stall it
+  output logic               dropped_o,     // pulse: dropped a packet for a full or absent queue
+  output logic               idle_o,        // empty
   input  register_request_t  reg_request_i, // host_registers
   input  logic               reg_request_valid_i,
   output logic               reg_request_ready_o,
   output register_response_t reg_response_o,
   output logic               reg_response_valid_o
 );
-  localparam int unsigned Latency     = 7;   // of the sums, and of the hash behind them
-  localparam int unsigned PacketFlits = 64;  // wait while their packet's headers are read
+  localparam int unsigned Latency     = 7;   // latency of the sums, and of the hash with its delay
+  localparam int unsigned PacketFlits = 64;  // that can wait while their packet's headers are parsed
 
-  // What of a header record is needed here.
+  // The fields of a header record that this module needs.
   typedef struct packed {
     logic [127:0] ip_src;
     logic [127:0] ip_dst;
@@ -46,7 +47,7 @@ module sh_host_describe
     logic [7:0]   ip_protocol;
     logic         has_sum;       // a transport checksum that can be verified
     logic         is_fragment;
-    logic [7:0]   ip_end;        // of the IP header
+    logic [7:0]   ip_end;        // end of the IP header
     logic [7:0]   l3_offset;
     logic [7:0]   l4_offset;
     l3_kind_t     l3_kind;
@@ -54,7 +55,7 @@ module sh_host_describe
     logic [1:0]   tags;
   } headers_t;
 
-  // And for the key alone.
+  // Fields that only the key needs.
   typedef struct packed {
     logic [47:0] eth_dst;
     logic [47:0] eth_src;
@@ -137,7 +138,7 @@ module sh_host_describe
     .own_i('0), .valid_o(parsed_valid), .window_o(unused_window), .state_o(parsed)
   );
 
-  // Both together through sums and hash. Later flits of a packet go with the headers of its first.
+  // Headers and packet together through sums and hash. Later flits of a packet use the headers of its first.
   headers_t   now, held_q;
   logic       joined_valid, joined_ready, valid, result_valid;
   flit_t      flit;
@@ -152,7 +153,8 @@ module sh_host_describe
     if (seen_take) held_q <= seen;
   end
 
-  // The key of each packet waits beside the gate, from its first flit's entry to its last one's end: there is always room.
+  // The key of each packet waits in a FIFO beside the gate, from the entry of its first flit until its last flit leaves. The FIFO
+  // never overflows.
   localparam int unsigned GateFlits = 16;
   phv_record_t keyed;
   flow_key_t   key;
@@ -197,12 +199,12 @@ module sh_host_describe
     .out_data_o({gate_data, gate_info}), .out_valid_o(gate_valid), .out_ready_i(gate_take)
   );
 
-  // Hash and queue: after 5 cycles, and 2 more beside the sums.
+  // Hash and queue: after 5 cycles, plus 2 to align with the sums.
   logic [7:0]  network_kind, transport_kind, kind_5, kind_q [2];
   logic [31:0] hash_5, hash_q [2];
   logic [2:0]  queue_5, queue_q [2];
-  logic [7:0]  lane, lane_q;      // the ingress port stands in the first flit only
-  logic [3:0]  chosen, chosen_q;  // and what a rule chose
+  logic [7:0]  lane, lane_q;      // only the first flit has the ingress port
+  logic [3:0]  chosen, chosen_q;  // and the queue that a rule chose
 
   assign lane   = flit.sop ? flit.meta.ingress_port : lane_q;
   assign chosen = flit.sop ? flit.meta.queue : chosen_q;
@@ -237,7 +239,7 @@ module sh_host_describe
     queue_q <= '{queue_5, queue_q[0]};
   end
 
-  // Checksums. The sum of a range is there after 6 cycles, that of the pseudo header after 4.
+  // Checksums. The sum of a range takes 6 cycles, the pseudo header's sum 4.
   logic [15:0] ip_sum, l4_sum, l4_sum_q, pseudo_sum;
   logic        ip_good_q, l4_good_q;
 
@@ -278,7 +280,7 @@ module sh_host_describe
     l4_sum_q    <= l4_sum;
   end
 
-  // The length that UDP has of its own: where it is another one, the sum is of other bytes and says nothing.
+  // The length field of UDP. If it differs from l4_length, the sum covers other bytes and proves nothing.
   logic [15:0] index_q, index, udp_length, udp_length_q;
   logic        sums, sums_q [6];
 
@@ -306,7 +308,7 @@ module sh_host_describe
     sums_q      <= '{sums, sums_q[0], sums_q[1], sums_q[2], sums_q[3], sums_q[4]};
   end
 
-  // What goes beside.
+  // Fields delayed to align with the results.
   localparam int unsigned BesideBits = FLIT_BITS + 4 + 16 + $bits(l3_kind_t) + $bits(l4_kind_t) + 2;
   flit_t       late;
   logic [7:0]  l3_offset, l4_offset;
@@ -344,7 +346,7 @@ module sh_host_describe
     out_info_o.has_key = out_has_key;
   end
 
-  // A packet for a full queue goes nowhere. It is decided at its first flit, which waits only where there is room.
+  // A packet for a full or absent queue is dropped. This is decided at its first flit.
   localparam int unsigned LaneBits = Lanes > 1 ? $clog2(Lanes) : 1;
   logic [LaneBits-1:0] out_lane;
   logic                nowhere, dropping, dropping_q;

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive-side scaling: the Toeplitz hash of a packet's addresses and ports, and the receive queue that the redirection table of
-// its lane has for it, or another table of the lane that a rule chose. Key, kinds and tables are each lane's own, written through a
-// window (`host_registers`); a lane without kinds hashes nothing. What has no hash has queue 0, or that of entry 0 of the table that
-// was chosen. One packet a cycle, never stalls, LATENCY 5.
+// Receive-side scaling: the Toeplitz hash of a packet's addresses and ports, and the receive queue from its lane's redirection
+// table, or from another table of the lane that a rule chose. Each lane has its own key, kinds and tables, written through a
+// register window (`host_registers`); a lane without kinds hashes nothing. A packet without a hash gets queue 0, or entry 0 of the
+// chosen table. One packet per cycle, never stalls, LATENCY 5.
 module sh_host_hash
   import sluice_pkg::*;
 #(
   parameter int unsigned Lanes = 4,   // 1 to 7
-  parameter int unsigned Queues = 4,  // of each lane, 1 to HOST_QUEUES
+  parameter int unsigned Queues = 4,  // per lane, 1 to HOST_QUEUES
   localparam int unsigned TableBits = $clog2(RSS_TABLES)
 ) (
   input  logic               clk_i,
   input  logic               rst_i,            // synchronous, active high: no lane hashes
-  input  logic [7:0]         lane_i,           // of a packet; one that is no lane's is not hashed
-  input  logic [TableBits-1:0] table_i,        // redirection table of its lane; of no lane: no matter
+  input  logic [7:0]         lane_i,           // the packet's lane; out of range: not hashed
+  input  logic [TableBits-1:0] table_i,        // redirection table of its lane; ignored if the lane is out of range
   input  logic [7:0]         network_kind_i,   // bit of hash_kind_t for its addresses, or 0
-  input  logic [7:0]         transport_kind_i, // for its addresses and ports, or 0
+  input  logic [7:0]         transport_kind_i, // bit for its addresses and ports, or 0
   input  logic [255:0]       addresses_i,      // source, destination; the first bit is the highest, IPv4 in the high 64
   input  logic [31:0]        ports_i,          // source, destination
-  output logic [31:0]        hash_o,           // 5 cycles later; 0 where kind_o is
+  output logic [31:0]        hash_o,           // 5 cycles later; 0 where kind_o is 0
   output logic [7:0]         kind_o,           // hash_kind_t
   output logic [2:0]         queue_o,
   /* verilator lint_off UNUSEDSIGNAL */  // the upper address bits chose this window
@@ -29,12 +29,12 @@ module sh_host_hash
   output register_response_t reg_response_o,
   output logic               reg_response_valid_o // the cycle after the request
 );
-  localparam int unsigned LaneBits  = $clog2(Lanes + 1);  // one place more: no lane of one is a special case
+  localparam int unsigned LaneBits  = $clog2(Lanes + 1);  // one extra slot, so that Lanes = 1 needs no special case
   localparam int unsigned KeyWords  = HOST_REGISTERS_KEY_COUNT;
   localparam int unsigned EntryBits = $clog2(RSS_ENTRIES);
 
   // Registers.
-  logic [Lanes:0][7:0]  kinds_q;    // the last: of what is no lane's, always 0
+  logic [Lanes:0][7:0]  kinds_q;    // the last: for packets of no lane, always 0
   logic [LaneBits-1:0]  lane_q;
   logic [TableBits-1:0] table_q;
   logic [11:0]          address;
@@ -85,7 +85,7 @@ module sh_host_hash
     end
   end
 
-  // Cycle 1: the lane's key and kinds, and which table.
+  // Cycle 1: the lane's key and kinds, and the table index.
   logic [LaneBits-1:0]     lane, lane_1q;
   logic [32*KeyWords-1:0]  key, key_q;
   logic [287:0]            input_q;
@@ -114,7 +114,7 @@ module sh_host_hash
     end
   end
 
-  // Cycles 2 and 3: the hash. Cycle 4: the table. What goes beside it.
+  // Cycles 2 and 3: the hash. Cycle 4: the table. And the delay lines beside it.
   logic [31:0]          hash, hash_4q;
   logic [7:0]           kind_q [4];
   logic [LaneBits-1:0]  lane_q2, lane_q3;

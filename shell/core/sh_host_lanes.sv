@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's side as lanes to an ordinary NIC instead of a ring: host lane n belongs to lane n. What the graph leaves to the
-// host goes out of the host lane of the lane it came in by; what a host lane brings goes to that lane, past the graph. So a
-// device without rules is a coupler, and a hit never reaches the NIC. Stores, drops and counters are those of any lane.
+// The host side as lanes to an ordinary NIC instead of a ring: host lane n belongs to lane n. A packet that the graph sends to the
+// host leaves on the host lane of its ingress lane; a packet from a host lane goes to that lane, bypassing the graph. So a device
+// without rules is a pass-through, and a hit never reaches the NIC. Stores, drops and counters are the same as for any lane.
 module sh_host_lanes #(
   parameter int unsigned Lanes = 4,
-  parameter int unsigned Flits = 512,     // of each store; two packets of the largest size and more
-  parameter bit          OwnClock = 1'b0  // 1: lane_* belong to lane_rx_clk_i and lane_tx_clk_i; 0: to clk_i
+  parameter int unsigned Flits = 512,     // of each store; at least two packets of the largest size
+  parameter bit          OwnClock = 1'b0  // 1: lane_* are on lane_rx_clk_i and lane_tx_clk_i; 0: on clk_i
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,             // synchronous, active high
-  input  logic                          lossless_i,        // 1: full stores press back; 0: they drop
-  input  logic                          lanes_wait_i,      // 0: the MACs cannot wait, nor in lossless mode
+  input  logic                          lossless_i,        // 1: full stores apply back-pressure; 0: they drop
+  input  logic                          lanes_wait_i,      // 0: the MACs cannot wait, even in lossless mode
   input  logic [63:0]                   time_i,            // core cycles
   input  logic [Lanes-1:0]              lane_rx_clk_i,
   input  logic [Lanes-1:0]              lane_tx_clk_i,

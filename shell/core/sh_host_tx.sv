@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's packets into the device: what the host wrote is not believed. Packets of a wrong length, or without a lane
-// that exists in their port mask, are dropped and counted; the others go on with clean metadata. Where the graph takes packets of the
-// host, those with VERDICT_PASS go to it and keep their metadata: what it means is between the program's two halves.
+// The host's packets into the device. The host's metadata is not trusted: packets with a wrong length, or with no existing lane in
+// their port mask, are dropped and counted; the others continue with clean metadata. Where the graph takes host packets, those with
+// VERDICT_PASS go to it and keep their metadata: its meaning is private to the program's two halves.
 module sh_host_tx #(
   parameter int unsigned Lanes = 4,
-  parameter bit          Checksums = 1'b0,  // fills in those that the host asks for in `mark` (sl_checksum_fill)
-  parameter int unsigned Flits = 512  // store: two packets of the largest size and more
+  parameter bit          Checksums = 1'b0,  // fills in checksums that the host requests in `mark` (sl_checksum_fill)
+  parameter int unsigned Flits = 512  // store: at least two packets of the largest size
 ) (
   input  logic              clk_i,
   input  logic              rst_i,            // synchronous, active high
-  input  logic              takes_host_i,     // the graph takes packets of the host
-  input  sluice_pkg::flit_t in_data_i,        // where to in the metadata
+  input  logic              takes_host_i,     // the graph takes host packets
+  input  sluice_pkg::flit_t in_data_i,        // destination in its metadata
   input  logic              in_valid_i,
   output logic              in_ready_o,
   output sluice_pkg::flit_t out_data_o,
@@ -18,9 +18,9 @@ module sh_host_tx #(
   input  logic              out_ready_i,
   output logic              idle_o,           // nothing stored
   output logic              packet_o,         // pulse: a packet was taken
-  output logic [15:0]       packet_length_o,  // its bytes
+  output logic [15:0]       packet_length_o,  // its length in bytes
   output logic              invalid_o,        // pulse: dropped
-  output logic              unfilled_o        // pulse: a checksum was asked for where none can be; sent as it came
+  output logic              unfilled_o        // pulse: requested checksum cannot be filled in; sent unchanged
 );
   import sluice_pkg::*;
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counters of a lane as `lane_counters_t` lays them out, read two words at a time. They wrap.
+// Counters of a lane (`lane_counters_t`), read two words at a time. They wrap.
 module sh_lane_counters (
   input  logic        clk_i,
-  input  logic        rst_i,         // synchronous, active high: all 0
-  input  logic        rx_packet_i,   // pulses, with bytes beside them
+  input  logic        rst_i,         // synchronous, active high: clears all
+  input  logic        rx_packet_i,   // pulses, with their lengths in bytes
   input  logic [15:0] rx_length_i,
   input  logic [3:0]  rx_drop_i,     // error, oversize, overflow, runt
   input  logic        tx_packet_i,
   input  logic [15:0] tx_length_i,
   input  logic        tx_overflow_i,
   input  logic        tx_error_i,
-  input  logic [2:0]  pair_i,        // which two words
+  input  logic [2:0]  pair_i,        // index of the two words
   output logic [63:0] pair_o         // combinational from pair_i
 );
   sluice_pkg::lane_counters_t count_q;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps packets whole where a lane's words enter a FIFO and its MAC cannot wait. A word that finds no room takes its packet with it:
-// what follows of the packet is discarded. If the FIFO holds its beginning, a word marked bad, with `out_lost_o` beside it, ends it
-// there as soon as there is room; if not, `lost_o` counts it. So that few packets are lost in their middle, none begins unless
-// there is more room, `out_roomy_i`. After a reset everything up to the first `sop` is discarded.
+// Keeps packets whole where a lane's words enter a FIFO and its MAC cannot wait. If a word finds no room, the rest of its packet is
+// discarded. If the FIFO holds the packet's beginning, a word marked bad, with `out_lost_o`, ends it there as soon as there is
+// room; otherwise `lost_o` counts the packet. To lose few packets in their middle, a packet starts only when there is room for
+// several words (`out_roomy_i`). After a reset, everything up to the first `sop` is discarded.
 module sh_lane_guard (
-  input  logic              clk_i,        // the lane's
+  input  logic              clk_i,        // the lane's clock
   input  logic              rst_i,        // synchronous, active high
-  input  logic              waits_i,      // 1: without room the lane has to wait, and nothing is lost; 0: always ready
+  input  logic              waits_i,      // 1: without room the lane waits and nothing is lost; 0: always ready
   input  sluice_pkg::flit_t in_data_i,
   input  logic              in_valid_i,
   output logic              in_ready_o,
   output sluice_pkg::flit_t out_data_o,
-  output logic              out_lost_o,   // beside out_data_o: this word ends a packet whose rest is lost
+  output logic              out_lost_o,   // with out_data_o: this word ends a packet whose rest is lost
   output logic              out_valid_o, // only with out_ready_i, which must be registered
-  input  logic              out_ready_i,  // there is room
-  input  logic              out_roomy_i,  // for several words
-  output logic              lost_o        // pulse: a packet of which nothing went out is lost
+  input  logic              out_ready_i,  // there is room for a word
+  input  logic              out_roomy_i,  // there is room for several words
+  output logic              lost_o        // pulse: lost a packet of which nothing was sent
 );
-  logic inside_q;   // the FIFO holds the beginning of a packet, not its end
-  logic broken_q;   // of this packet a word is lost: it must be ended before another can begin
-  logic discard_q;  // words are of a lost packet, up to the next sop
+  logic inside_q;   // the FIFO holds the beginning of a packet, but not its end
+  logic broken_q;   // a word of this packet is lost: it must be ended before the next begins
+  logic discard_q;  // words belong to a lost packet, up to the next sop
   logic open, wanted, taken, refused;
 
   assign open        = out_ready_i && !broken_q && (waits_i || !in_data_i.sop || out_roomy_i);

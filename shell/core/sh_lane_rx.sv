@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receive side of a lane: where a packet enters the device. Metadata starts here (lane number, timestamp, length); a packet
-// is stored whole before it goes on, and bad ones are taken back and counted by cause, so that they never reach the graph.
-// With a clock of its own, the lane's channel crosses into the core's clock first, all its signals in step. Where the core is
-// too slow for the lane, sh_lane_guard drops whole packets before the crossing, counted as overflow. The timestamp is that of
-// the core side, and `idle_o` sees a flit only when it has crossed.
+// Receive side of a lane: where a packet enters the device. Sets the metadata (lane number, timestamp, length). Packets are stored
+// whole before they continue; bad packets are discarded and counted by cause, so they never reach the graph. If the lane has its
+// own clock, its channel first crosses into the core's clock, all its signals together. If the core is too slow for the lane,
+// sh_lane_guard drops whole packets before the crossing, counted as overflow. The timestamp is taken on the core side, and `idle_o`
+// covers a flit only once it has crossed.
 module sh_lane_rx #(
   parameter int unsigned Lane = 0,     // 0 to 6
-  parameter int unsigned Flits = 512,  // store: two packets of the largest size and more
-  parameter bit          OwnClock = 1'b0  // 1: lane_* belong to lane_clk_i; 0: to clk_i
+  parameter int unsigned Flits = 512,  // store: at least two packets of the largest size
+  parameter bit          OwnClock = 1'b0  // 1: lane_* are on lane_clk_i; 0: on clk_i
 ) (
   input  logic              clk_i,
   input  logic              rst_i,            // synchronous, active high
-  input  logic              lane_clk_i = 1'b0,  // OwnClock: any frequency and phase; it may stop
-  input  logic              lossless_i,       // 1: a full store stops the lane, whose MAC must wait; 0: it drops
+  input  logic              lane_clk_i = 1'b0,  // OwnClock: any frequency and phase; may stop
+  input  logic              lossless_i,       // 1: a full store stalls the lane, whose MAC must wait; 0: it drops
   input  logic [63:0]       time_i,           // core cycles
-  input  sluice_pkg::flit_t lane_data_i,      // metadata is not looked at
+  input  sluice_pkg::flit_t lane_data_i,      // its metadata is ignored
   input  logic              lane_valid_i,
   output logic              lane_ready_o,     // always 1 unless lossless_i
   output sluice_pkg::flit_t out_data_o,
   output logic              out_valid_o,
   input  logic              out_ready_i,
-  output logic              idle_o,           // nothing stored, in part or whole
+  output logic              idle_o,           // nothing stored, not even part of a packet
   output logic              packet_o,         // pulse: a packet was stored
-  output logic [15:0]       packet_length_o,  // its bytes
+  output logic [15:0]       packet_length_o,  // its length in bytes
   output logic [3:0]        drop_o            // pulses: error, oversize, overflow, runt
 );
   import sluice_pkg::*;
@@ -31,7 +31,7 @@ module sh_lane_rx #(
   logic  lane_valid, lane_ready, store_idle, store_error, store_overflow;
 
   if (OwnClock) begin : gen_crossing
-    localparam int unsigned WordBits = FLIT_BITS - META_BITS;  // metadata starts behind the crossing
+    localparam int unsigned WordBits = FLIT_BITS - META_BITS;  // metadata is added after the crossing
 
     flit_t               guarded;
     logic [WordBits-1:0] word;
@@ -56,7 +56,7 @@ module sh_lane_rx #(
       .out_clk_i(clk_i), .out_rst_i(rst_i), .out_valid_o(refused_waits), .out_ready_i(!store_overflow && !lost_q)
     );
 
-    // The store says one cycle later that it dropped what the guard ended.
+    // The store reports the drop of a packet that the guard ended one cycle later.
     always_ff @(posedge clk_i) lost_q <= lane_valid && lane_ready && lost;
 
     assign lane_data = FLIT_BITS'(word);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transmit side of a lane: packets are stored whole, so that a lane never runs dry inside one; those marked bad and those
-// without room are dropped and counted. With a clock of its own, the lane's channel leaves the core's clock last, all its
-// signals in step; counters and `idle_o` are those of the core side. A lane that takes more bytes a second than the core
-// clock carries can run dry inside a packet.
+// Transmit side of a lane. Packets are stored whole, so a lane never underruns inside one; packets marked bad, or without room, are
+// dropped and counted. If the lane has its own clock, its channel leaves the core's clock last, all its signals together; counters
+// and `idle_o` are on the core side. A lane that takes more bytes per second than the core clock carries can underrun inside a
+// packet.
 module sh_lane_tx #(
-  parameter int unsigned Flits = 512,  // store: two packets of the largest size and more
-  parameter bit          OwnClock = 1'b0  // 1: lane_* belong to lane_clk_i; 0: to clk_i
+  parameter int unsigned Flits = 512,  // store: at least two packets of the largest size
+  parameter bit          OwnClock = 1'b0  // 1: lane_* are on lane_clk_i; 0: on clk_i
 ) (
   input  logic              clk_i,
   input  logic              rst_i,            // synchronous, active high
-  input  logic              lane_clk_i = 1'b0,  // OwnClock: any frequency and phase; it may stop
-  input  logic              lossless_i,       // 1: a full store presses back; 0: it drops
+  input  logic              lane_clk_i = 1'b0,  // OwnClock: any frequency and phase; may stop
+  input  logic              lossless_i,       // 1: a full store applies back-pressure; 0: it drops
   input  sluice_pkg::flit_t in_data_i,
   input  logic              in_valid_i,
   output logic              in_ready_o,
@@ -19,7 +19,7 @@ module sh_lane_tx #(
   input  logic              lane_ready_i,
   output logic              idle_o,           // nothing stored
   output logic              packet_o,         // pulse: a packet starts to leave
-  output logic [15:0]       packet_length_o,  // its bytes
+  output logic [15:0]       packet_length_o,  // its length in bytes
   output logic              error_o,          // pulse: dropped, marked bad (or larger than EGRESS_BYTES)
   output logic              overflow_o        // pulse: dropped, no room
 );

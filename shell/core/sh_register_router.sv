@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends a register request to the window it is for and brings the answer back. Window 0 is the shell's. A request for a
-// window that is not there is answered with an error at once; so is one to a window that did not answer an earlier request
-// within `Patience` cycles: it counts as dead until its reset, so that no late answer is taken for another request's. A
-// window in reset forgets a request it took: its requests, one under way included, are answered with an error meanwhile. So is
-// the one under way when `rst_i` begins; none is taken while it is on.
+// Routes a register request to its window and returns the answer. Window 0 is the shell's. A request to a nonexistent window is
+// answered with an error at once; so is a request to a window that did not answer an earlier one within `Patience` cycles: the
+// window counts as dead until its reset, so that a late answer is never taken for another request's. A window in reset forgets the
+// request it took: requests to it, including one in flight, are answered with an error meanwhile. When `rst_i` begins, the request
+// in flight is answered with an error; no request is taken while `rst_i` is on.
 module sh_register_router #(
   parameter int unsigned Windows = 4,      // window 0 included, 1 to 16
   parameter int unsigned Patience = 4096   // cycles
@@ -16,7 +16,7 @@ module sh_register_router #(
   output logic                           request_ready_o,
   output sluice_pkg::register_response_t response_o,
   output logic                           response_valid_o,
-  output sluice_pkg::register_request_t  window_request_o,        // the same for all windows
+  output sluice_pkg::register_request_t  window_request_o,        // broadcast to all windows
   output logic [Windows-1:0]             window_request_valid_o,
   input  logic [Windows-1:0]             window_request_ready_i,
   input  sluice_pkg::register_response_t [Windows-1:0] window_response_i,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Page 0 of the register map (`shell_registers`): identity, control, time, capability list, counters. An address where
-// nothing is, or a write to what only reads, is answered with an error and changes nothing. Time and 64-bit counters are read whole:
-// the read of a low word latches the high one.
+// Page 0 of the register map (`shell_registers`): identity, control, time, capability list, counters. An access to an unused
+// address, or a write to a read-only register, is answered with an error and changes nothing. Time and 64-bit counters are read
+// atomically: reading a low word latches the high word.
 module sh_registers #(
   parameter int unsigned Lanes = 4,
-  parameter int unsigned HostLanes = 0,      // counted behind them
+  parameter int unsigned HostLanes = 0,      // counted after the lanes
   parameter int unsigned Windows = 4,        // page 0 included
   parameter int unsigned ClockKilohertz = 200_000  // 1000 or more
 ) (
@@ -15,15 +15,15 @@ module sh_registers #(
   output logic                           request_ready_o,
   output sluice_pkg::register_response_t response_o,
   output logic                           response_valid_o,
-  input  logic [Windows-1:0][31:0]       capability_i,      // element kind and size code of every window
+  input  logic [Windows-1:0][31:0]       capability_i,      // element kind and size code of each window
   input  logic                           ready_i,
   input  logic                           idle_i,
   input  logic                           reset_done_i,      // pulse: clears bit 0 of control
   output logic [2:0]                     control_o,
   output logic [63:0]                    time_o,            // core cycles
-  output logic [31:0]                    tick_o,            // microseconds, of the clock or as the host writes them
+  output logic [31:0]                    tick_o,            // microseconds, from the clock or as the host writes them
   output logic [7:0]                     host_share_o,
-  output logic [2:0]                     counter_pair_o,    // which two words of the counters below
+  output logic [2:0]                     counter_pair_o,    // index of two words of the counters below
   input  logic [Lanes+HostLanes-1:0][63:0] lane_pair_i,
   input  logic [63:0]                    host_pair_i,
   input  logic [63:0]                    graph_pair_i
@@ -38,10 +38,10 @@ module sh_registers #(
   logic [11:0] address;
   logic [31:0] data, time_high_q, counter_high_q;
   logic [63:0] pair;        // of counters
-  logic [4:0]  wide_words;  // so many words of these counters are halves of 64 bits
+  logic [4:0]  wide_words;  // number of words of these counters that are halves of 64 bits
   logic        known, writable, wide, tick_source_q;
-  logic [7:0]  index;       // register of an array, from its first
-  logic [PhaseBits-1:0] phase_q;  // of the microsecond, in parts of ClockKilohertz
+  logic [7:0]  index;       // index in a register array
+  logic [PhaseBits-1:0] phase_q;  // phase of the microsecond, in parts of ClockKilohertz
 
   assign request_ready_o = !response_valid_o;
   assign address         = request_i.address[11:0];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The path of packets between lanes and host as the shell has it (`shell/core/sh_core.sv`), by itself and without a graph, to
-// compare its cost with that of the learning switch beside it: lanes with their stores, one stream, stamped, stored for the host;
-// the host's packets checked, stored, copied to lanes. What writes and reads buffers in the host's memory is not in RTL, so not here.
+// The packet path between lanes and host as in the shell (`shell/core/sh_core.sv`), alone and without a graph, to compare its cost
+// with the learning switch in this folder: lanes with their stores, one stream, timestamps, the to-host store; the host's packets
+// checked, stored, copied to lanes. Reading and writing buffers in host memory is not RTL and so not included.
 module cfg_hostio #(
   parameter int unsigned Lanes = 4,   // 2 to 7
-  parameter int unsigned Flits = 512  // store of a lane, each way, and of the host
+  parameter int unsigned Flits = 512  // store of a lane, per direction, and of the host
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,            // synchronous, active high
-  input  logic                          lossless_i,       // 1: full stores press back; 0: they drop
+  input  logic                          lossless_i,       // 1: full stores apply back-pressure; 0: they drop
   input  sluice_pkg::flit_t [Lanes-1:0] lane_rx_data_i,
   input  logic [Lanes-1:0]              lane_rx_valid_i,
   output logic [Lanes-1:0]              lane_rx_ready_o,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plain learning switch out of the project's parts, to compare the cost of the host's path with (`shell/l2/README.md`): lanes with their
-// stores, one stream, a table of addresses, copies to lanes. What is for a group or for nobody known goes to all other lanes; what
-// is for the lane it came from, or for the bridge itself (01:80:c2:00:00:00 to 0f), goes nowhere. No ageing, no VLANs, no counters.
+// A plain learning switch built from the project's parts, to compare with the cost of the host path (`shell/l2/README.md`): lanes
+// with their stores, one stream, an address table, copies to lanes. A packet for a group or an unknown address goes to all other
+// lanes; a packet for its ingress lane, or for the bridge itself (01:80:c2:00:00:00 to 0f), is dropped. No ageing, no VLANs, no
+// counters.
 module cfg_l2 #(
   parameter int unsigned Lanes   = 4,    // 2 to 7
-  parameter int unsigned Flits   = 512,  // store of a lane, each way
+  parameter int unsigned Flits   = 512,  // store of a lane, per direction
   parameter int unsigned Entries = 4096  // addresses, a power of two
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,            // synchronous, active high
-  input  logic                          lossless_i,       // 1: full stores press back; 0: they drop
+  input  logic                          lossless_i,       // 1: full stores apply back-pressure; 0: they drop
   input  sluice_pkg::flit_t [Lanes-1:0] lane_rx_data_i,
   input  logic [Lanes-1:0]              lane_rx_valid_i,
   output logic [Lanes-1:0]              lane_rx_ready_o,
@@ -45,7 +46,7 @@ module cfg_l2 #(
     .tx_data_i(aimed), .tx_valid_i(aimed_valid), .tx_ready_o(aimed_ready)
   );
 
-  // A packet waits for the answer about its first flit.
+  // A packet waits for the lookup of its first flit.
   assign in_ready   = live && fifo_ready && (!in_data.sop || gate_ready);
   assign gate_valid = live && fifo_ready && in_valid && in_data.sop;
 
@@ -78,7 +79,7 @@ module cfg_l2 #(
     if (head_out.is_bridge) mask = '0;
   end
 
-  // The first flit and its answer leave together.
+  // The first flit leaves together with its lookup result.
   assign aimed_valid  = packet_valid && (!packet.sop || answer_valid);
   assign packet_ready = aimed_ready && (!packet.sop || answer_valid);
   assign answer_ready = packet_valid && packet.sop && aimed_ready;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the learning switch and the host's path share: lanes in as one stream, one stream out to the lanes of each egress mask.
+// Shared by the learning switch and the host path: lanes in as one stream, one stream out to the lanes of each egress mask.
 module cfg_l2_lanes #(
   parameter int unsigned Lanes = 4,   // 2 to 7
-  parameter int unsigned Flits = 512  // store of a lane, each way
+  parameter int unsigned Flits = 512  // store of a lane, per direction
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,            // synchronous, active high
-  input  logic                          lossless_i,       // 1: full stores press back; 0: they drop
-  input  logic [63:0]                   time_i,           // that packets are stamped with
+  input  logic                          lossless_i,       // 1: full stores apply back-pressure; 0: they drop
+  input  logic [63:0]                   time_i,           // timestamp for packets
   input  sluice_pkg::flit_t [Lanes-1:0] lane_rx_data_i,
   input  logic [Lanes-1:0]              lane_rx_valid_i,
   output logic [Lanes-1:0]              lane_rx_ready_o,

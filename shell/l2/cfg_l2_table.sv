@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The addresses that a learning switch knows, hashed, two places for each. A packet a cycle: its destination is looked up, its
-// source is learnt. A new address takes a free place of its own, else that of another, which is forgotten. A place that is
-// written while it is read counts as empty for that packet: it is flooded, and teaches nothing.
+// The address table of a learning switch: hashed, two slots per address. For one packet per cycle it looks up the destination and
+// learns the source. A new address takes a free slot, or replaces the address in one of its slots. A slot that is written while it
+// is read counts as empty for that packet: the packet is flooded and teaches nothing.
 module cfg_l2_table #(
   parameter int unsigned Entries = 4096  // addresses, a power of two, 4 or more
 ) (
   input  logic        clk_i,
   input  logic        rst_i,          // synchronous, active high; then Entries / 2 cycles until ready_o
-  output logic        ready_o,        // the memory is clear; before, no packet may come
+  output logic        ready_o,        // the memory is clear; no packet may come before
   input  logic        key_valid_i,    // a packet
   input  logic [47:0] destination_i,  // MAC addresses, the first byte of the packet lowest
   input  logic [47:0] source_i,
-  input  logic [2:0]  lane_i,         // that it came from
+  input  logic [2:0]  lane_i,         // the packet's ingress lane
   output logic        result_valid_o, // 7 cycles later
   output logic        result_hit_o,   // the destination is known
-  output logic [2:0]  result_lane_o   // where it is
+  output logic [2:0]  result_lane_o   // its lane
 );
   localparam int unsigned Ways       = 2;
   localparam int unsigned Slots      = Entries / Ways;
@@ -35,7 +35,7 @@ module cfg_l2_table #(
     logic [Looks-1:0][47:0] address;
   } key_t;
 
-  // Cycle 0: the packet. 3: its places are read. 5: their words are compared. 6: what is learnt is chosen. 7: it is written.
+  // Cycle 0: the packet. 3: its slots are read. 5: their words are compared. 6: the address to learn is chosen. 7: it is written.
   key_t                                        key, key_5, key_6_q;
   logic                                        valid_3, valid_5, valid_6_q;
   logic   [Looks-1:0][Ways-1:0][IndexBits-1:0] index;
@@ -43,7 +43,7 @@ module cfg_l2_table #(
   entry_t [Looks-1:0][Ways-1:0]                entry;
   entry_t            [Ways-1:0]                found_6_q;  // destination
   logic   [Looks-1:0][Ways-1:0]                known_6_q, collides, collides_4_q, collides_5_q;
-  logic              [Ways-1:0]                used_6_q, same_6_q, write_7_q;  // of the source
+  logic              [Ways-1:0]                used_6_q, same_6_q, write_7_q;  // for the source
   logic                                        blocked_6_q;
   entry_t                                      word_7_q;
   logic   [IndexBits-1:0]                      clear_q;
@@ -75,7 +75,7 @@ module cfg_l2_table #(
     end
   end
 
-  // Where a new address goes.
+  // The slot for a new address.
   logic [Ways-1:0] place;
   logic            is_known, is_learnt;
 

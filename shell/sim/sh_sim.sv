@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shell as the simulator sees it: the same sh_core, its channels as flat ports of whole 32-bit words, so that the C++
-// side copies packet bytes without shifting bits. Control word of a flit: bit 0 sop, 1 eop, 2 error, 13:8 empty.
+// The shell for the simulator: sh_core with its channels as flat ports of whole 32-bit words, so that the C++ side copies packet
+// bytes without shifting bits. Control word of a flit: bit 0 sop, 1 eop, 2 error, 13:8 empty.
 module sh_sim #(
   parameter int unsigned Lanes = 4,
-  parameter int unsigned HostLanes = 0,       // 0, or Lanes: behind them lanes to a NIC, and no ring (sh_core)
-  parameter bit          LaneClocks = 1'b0,   // 1: lane n belongs to lane_clk_i[n]; 0: all to clk_i
+  parameter int unsigned HostLanes = 0,       // 0, or Lanes: lanes to a NIC after the Lanes, and no ring (sh_core)
+  parameter bit          LaneClocks = 1'b0,   // 1: lane n is on lane_clk_i[n]; 0: all on clk_i
   parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
   parameter int unsigned LpmEntries6 = sluice_pkg::LPM_ENTRIES6,
   parameter int unsigned ExactEntries4 = sluice_pkg::EXACT_ENTRIES4,
@@ -12,21 +12,21 @@ module sh_sim #(
   parameter int unsigned FlowGroups = 0,      // 0: rule tables; else the flow table (sh_graph)
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
-  parameter int unsigned HostQueues = 0,      // receive queues of each lane; 0: one for all
+  parameter int unsigned HostQueues = 0,      // receive queues per lane; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
   input  logic                      clk_i,
-  input  logic                      rst_i,                // on for 4 cycles, or longer
-  input  logic [Ports-1:0]          lane_clk_i,           // LaneClocks: any frequency and phase; they may stop
+  input  logic                      rst_i,                // held for at least 4 cycles
+  input  logic [Ports-1:0]          lane_clk_i,           // LaneClocks: any frequency and phase; may stop
   input  logic                      lanes_wait_i,         // 0: lanes do not wait for lane_rx_ready_o
-  output logic                      lane_clocks_o,        // LaneClocks, for the model to know
+  output logic                      lane_clocks_o,        // LaneClocks, for the model
   input  logic [Ports-1:0][511:0]   lane_rx_bytes_i,
   input  logic [Ports-1:0][31:0]    lane_rx_control_i,
   input  logic [Ports-1:0]          lane_rx_valid_i,
   output logic [Ports-1:0]          lane_rx_ready_o,
   output logic [Ports-1:0][511:0]   lane_tx_bytes_o,
   output logic [Ports-1:0][31:0]    lane_tx_control_o,
-  output logic [Ports-1:0][63:0]    lane_tx_timestamp_o,  // of lane receive, at sop; 0 for the host's packets
+  output logic [Ports-1:0][63:0]    lane_tx_timestamp_o,  // receive time at the lane, at sop; 0 for the host's packets
   output logic [Ports-1:0]          lane_tx_valid_o,
   input  logic [Ports-1:0]          lane_tx_ready_i,
   output logic [511:0]              to_host_bytes_o,
@@ -34,11 +34,11 @@ module sh_sim #(
   output logic [159:0]              to_host_meta_o,       // meta_t, at sop
   output logic                      to_host_valid_o,
   input  logic                      to_host_ready_i,
-  output logic [31:0]               host_queues_o,        // HostQueues, for the model to know
+  output logic [31:0]               host_queues_o,        // HostQueues, for the model
   output logic [95:0]               to_host_info_o,       // host_info_t
-  output logic [511:0]              to_host_key_o,        // flow_key_t, of the same packet
+  output logic [511:0]              to_host_key_o,        // flow_key_t of the same packet
   input  logic [63:0]               to_host_absent_i,     // bit 8n + q: queue q of lane n has no ring
-  input  logic [63:0]               to_host_full_i,       // it has no room for the largest packet
+  input  logic [63:0]               to_host_full_i,       // queue q of lane n has no room for the largest packet
   input  logic [511:0]              from_host_bytes_i,
   input  logic [31:0]               from_host_control_i,
   input  logic [159:0]              from_host_meta_i,     // meta_t
@@ -52,7 +52,7 @@ module sh_sim #(
   output logic                      reg_response_valid_o,
   output logic                      reg_response_error_o,
   output logic [31:0]               reg_response_data_o,
-  output logic [191:0]              push_o,               // rule_push_t, FlowGroups; taken in every cycle
+  output logic [191:0]              push_o,               // rule_push_t, FlowGroups; taken every cycle
   output logic                      push_valid_o,
   output logic                      idle_o
 );
@@ -102,7 +102,7 @@ module sh_sim #(
   assign reg_response_data_o  = response.data;
 
   register_request_t request;
-  logic              outside;  // above the address space: window 255 is never there
+  logic              outside;  // above the address space: mapped to window 255, which does not exist
   assign outside = |reg_address_i[31:REGISTER_ADDRESS_BITS];
   assign request = '{write: reg_write_i, address: outside ? '1 : reg_address_i[REGISTER_ADDRESS_BITS-1:0], data: reg_data_i};
 

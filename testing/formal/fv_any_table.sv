@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formal only: stands in for rtl/match/sl_lookup_table.sv where it does not matter which rules there are. Any answer at its
-// time, and any update at any time.
+// Formal only: replaces rtl/match/sl_lookup_table.sv where the rules do not matter. Returns any answer at its time, and takes any
+// update at any time.
 module fv_any_table #(
   parameter int unsigned Kind      = 0,
   parameter int unsigned KeyBits   = 32,
@@ -26,7 +26,7 @@ module fv_any_table #(
   output logic                 take_o,
   output logic [7:0]           status_o
 );
-  /* verilator lint_off UNDRIVEN */  // the prover drives them
+  /* verilator lint_off UNDRIVEN */  // driven by the prover
   (* anyseq *) logic [ValueBits:0] answer;
   (* anyseq *) logic               wants, takes;
   (* anyseq *) logic [7:0]         status;

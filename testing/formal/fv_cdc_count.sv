@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_cdc_count with a counter of 3 bits, for any two clocks and all runs (induction): one pulse, chosen freely
-// among those that go in, comes out once, behind exactly the pulses before it: none is lost and none is added. It, or one before
-// it, is offered at the third edge of the output's clock after it went in, and until it is taken. Of what crosses, one bit changes
-// at a time: a bit sampled early or late is then an edge that comes earlier or later. Assumed: fewer than 8 pulses wait.
+// Proof obligations of sl_cdc_count with a counter of 3 bits, for any two clocks and all runs (induction): one freely chosen input
+// pulse comes out once, after exactly the pulses before it: none is lost and none is added. It, or a pulse before it, is offered at
+// the third edge of the output's clock after it went in, and until it is taken. Only one bit that crosses changes at a time: a bit
+// sampled early or late is then an edge that comes earlier or later. Assumed: fewer than 8 pulses wait.
 module fv_cdc_count (
   input logic in_clk_i,
   input logic out_clk_i,
@@ -12,7 +12,7 @@ module fv_cdc_count (
 );
   localparam int unsigned Bits = 3;
   typedef logic [Bits-1:0] gray_t;
-  typedef logic [Bits:0] number_t;  // pulses, modulo more than can wait
+  typedef logic [Bits:0] number_t;  // pulses, modulo more than the number that can wait
 
   logic       out_valid, leave;
   number_t    entered_q = '0, left_q = '0, number_q;
@@ -50,7 +50,7 @@ module fv_cdc_count (
     c_comes_out_behind_all_numbers : cover (waits && leave && left_q == number_q && number_q == number_t'(2**Bits));
   end
 
-  // For the induction: the counter, and as it is seen, in the order in which it was.
+  // For the induction: the counter and its synchronised copies, in time order.
   gray_t taken, in_chain, seen, ahead;
 
   function automatic gray_t binary(gray_t gray);

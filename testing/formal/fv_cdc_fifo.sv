@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_cdc_fifo, for two clocks whose edges come in any order, all inputs and all lengths of runs from the state
-// behind reset (induction): one word, chosen freely among those that enter, leaves once, unchanged and behind exactly the words
-// that entered before it; a waiting word holds still (its
-// own sl_channel_check); a word is offered 3 edges of the output's clock after it entered (block
-// RAM: 4) when it is the first, and behind the first without a gap; room is told 3 edges of the input's clock after a word left
-// the memory; roomy is never said of one that is more than half full. Of what crosses, one bit changes at
-// a time: a bit sampled early or late is then an edge that comes earlier or later.
+// Proof obligations of sl_cdc_fifo, for two clocks whose edges come in any order, all inputs and runs of any length from the state
+// after reset (induction): one freely chosen input word leaves once, unchanged and after exactly the words that entered before it;
+// a waiting word is stable (its own sl_channel_check); the first word is offered 3 edges of the output's clock after it entered
+// (block RAM: 4), later words follow without a gap; free space is signalled 3 edges of the input's clock after a word left the
+// memory; roomy is never signalled while the FIFO is more than half full. Only one bit that crosses changes at a time: a bit
+// sampled early or late is then an edge that comes earlier or later.
 module fv_cdc_fifo #(
   parameter int unsigned Width = 2,
   parameter int unsigned Style = 0
@@ -28,16 +27,16 @@ module fv_cdc_fifo #(
     .out_clk_i, .out_rst_i(1'b0), .out_data_o(out_data), .out_valid_o(out_valid), .out_ready_i
   );
 
-  // The watched word: its number, as words enter and leave.
+  // The watched word: its number, counting words that enter and leave.
   pointer_t         entered_q = '0, left_q = '0, number_q;
   logic             watching_q = 1'b0, done_q = 1'b0, enter, leave, waits;
   logic [Width-1:0] word_q;
   logic [2:0]       age_q = '0;   // edges of the output's clock since it entered
-  logic [1:0]       room_q = '0;  // edges of the input's clock since there is room that is not told
+  logic [1:0]       room_q = '0;  // edges of the input's clock for which free space was not signalled
   pointer_t         write_gray_q = '0, read_gray_q = '0;
 
   pointer_t         write, read, in_memory, ahead, fetched;
-  pointer_t         write_0, write_1, read_0, read_1;  // in the chains
+  pointer_t         write_0, write_1, read_0, read_1;  // in the synchroniser chains
   logic             read_valid;
   logic [Width-1:0] read_data, memory_word;
 
@@ -71,7 +70,7 @@ module fv_cdc_fifo #(
     c_last_of_a_full_one_leaves : cover (waits && leave && left_q == number_q && number_q == 3'd4);
   end
 
-  // For the induction: the pointers, and as they are seen, in the order in which they were.
+  // For the induction: the pointers and their synchronised copies, in time order.
   function automatic pointer_t binary(pointer_t gray);
     return {gray[2], gray[2] ^ gray[1], ^gray};
   endfunction

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_checksum_fill with 2 places of 16 bytes, its FIFOs and sums as they are, for all packets, offsets, stalls
-// and lengths of runs (induction): every flit leaves once and in order (fv_watch). One chosen freely leaves as it entered, but for
-// the mark of a packet to forward, which is cleared, and the checksums that its packet asks for and can have: these are the
-// complement of what sl_flit_sum (fv_flit_sum) gave 6 cycles after the packet's end (of UDP, ffff for 0). Compared are the lowest bit
-// of each byte and some bits of the metadata, for all, which go the same way. Each sum is told every flit, and of a packet to fill in
-// the range of its checksum. A packet that asks for what cannot be is reported in the cycle after its first flit. A flit is offered
-// within 4 cycles after it entered and the one before it left; one of a packet to fill in never sooner than 9 cycles after the
-// packet's end, and by then if that is later. If the packet is too long for the places (here 32 bytes), its end cannot enter and it
-// stays. What is offered stays so until taken. A place is free when fewer than 2 flits are inside, and idle_o says that nothing is.
-// Assumed: packets are whole, from a first flit to a last.
+// Proof obligations of sl_checksum_fill with 2 slots of 16 bytes and its real FIFOs and sums, for all packets, offsets, stalls and
+// runs of any length (induction): every flit leaves once and in order (fv_watch). A freely chosen flit leaves as it entered, except
+// for the mark of a packet to forward, which is cleared, and the checksums that its packet requests and can have: these are the
+// complement of the result of sl_flit_sum (fv_flit_sum) 6 cycles after the packet's end (for UDP, ffff instead of 0). Only the
+// lowest bit of each byte and some bits of the metadata are compared; the other bits take the same path. Each sum receives every
+// flit and, for a packet to fill in, the range of its checksum. A packet with an impossible request is reported in the cycle after
+// its first flit. A flit is offered within 4 cycles after it entered and its predecessor left; a flit of a packet to fill in never
+// sooner than 9 cycles after the packet's end, and by then if that is later. If the packet is too long for the slots (here 32
+// bytes), its end cannot enter and it stays. An offered flit is stable until taken. A slot is free while fewer than 2 flits are
+// inside, and idle_o is on while none is. Assumed: packets are whole, from a first flit to a last.
 module fv_checksum_fill
   import sluice_pkg::*;
 #(
@@ -24,18 +24,18 @@ module fv_checksum_fill
 
   localparam logic [NumberBits-1:0] NumberMost = '1;
 
-  // What is known of a packet so far.
+  // State of a packet so far.
   typedef struct packed {
     logic        fill_ipv4;
     logic        fill_l4;
     logic        is_udp;
-    logic [6:0]  l3;      // 16-bit words before its header, and before what that carries
+    logic [6:0]  l3;      // 16-bit words before its header, and before the header's payload
     logic [8:0]  l4;
     logic [15:0] length;  // bytes
-    logic [NumberBits-1:0] flits;  // before this one; the most stands for all that are beyond the offsets
+    logic [NumberBits-1:0] flits;  // before this one; saturates beyond the offsets
   } packet_t;
 
-  // What the part stores of each flit.
+  // The stored fields of each flit.
   typedef struct packed {
     logic       ipv4;
     logic       l4;
@@ -54,9 +54,9 @@ module fv_checksum_fill
   logic                        in_ready, out_valid, unfilled, idle, enter, leave, watching, possible, chosen, ends, unused_word;
   logic                        head, filled;  // the watched flit is the next to leave; its packet is filled in
   logic [$clog2(Inside+1)-1:0] held, ahead;
-  logic [3:0]                  waits_q;       // cycles in which the watched flit was the next
+  logic [3:0]                  waits_q;       // cycles in which the watched flit was next
   logic [3:0]                  since_q;       // cycles since the end of its packet entered
-  logic                        ended_q;       // it did
+  logic                        ended_q;       // its packet ended
   logic [15:0]                 ipv4_sum_q, l4_sum_q;
   flit_t                       out_data, kept_q, kept, expected;
   packet_t                     now, packet_q, watched_q;
@@ -95,12 +95,12 @@ module fv_checksum_fill
     end
   end
 
-  // How the watched flit should leave.
-  function automatic logic [15:0] checksum(logic [15:0] sum);  // as it stands in a flit
+  // The expected output of the watched flit.
+  function automatic logic [15:0] checksum(logic [15:0] sum);  // as stored in a flit
     return {~sum[7:0], ~sum[15:8]};
   endfunction
 
-  // What is compared.
+  // The compared bits.
   /* verilator lint_off UNUSEDSIGNAL */
   function automatic logic [DATA_BYTES+8:0] sample(flit_t flit);
     for (int unsigned i = 0; i < DATA_BYTES; i++) sample[i] = flit.data[8*i];
@@ -132,7 +132,7 @@ module fv_checksum_fill
   assign chosen = enter && choose_i && !watching;
   assign ends   = enter && in_data_i.eop && (chosen || (watching && !ended_q));
 
-  // The state behind the ports, for the induction: the flits and the results that wait, in order.
+  // Internal state, for the induction: the flits and the results that wait, in order.
   int unsigned skid, fetched, count, place, results, results_stored, on_the_way, results_ahead, ends_inside;
   stored_t     stored [Flits];
   logic [31:0] result [Flits];
@@ -191,8 +191,8 @@ module fv_checksum_fill
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
-  // The flit of this packet at this place, or the one that enters next, will know its number and its packet's places: from the first
-  // flit of the packet if that waits too, from what is kept of it if it left.
+  // Whether the flit of this packet in this slot, or the next to enter, can obtain its number and its packet's checksum positions:
+  // from the packet's first flit if it still waits, otherwise from the kept copy.
   function automatic logic knows_its_packet(packet_t packet, int unsigned at);
     automatic int unsigned number = 32'(u_fill.number_q) + at;
     knows_its_packet = 32'(packet.flits) <= at

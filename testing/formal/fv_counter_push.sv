@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_counter_push, for all runs of bounded length from any contents of its memories: for one rule, chosen freely, no count is lost and none is
-// late (what memory has is what the rule counted, `Bound` cycles after it last did), nothing of an earlier life of the rule comes once
-// `hold_o` is off, and records of different counts that follow each other have different editions.
+// Proof obligations of sl_counter_push, for all runs of bounded length from any contents of its memories: for one freely chosen
+// rule, no count is lost or late (memory holds the rule's counts `Bound` cycles after the last one), no record of the rule's
+// previous life arrives once `hold_o` is off, and consecutive records with different counts have different editions.
 module fv_counter_push
   import sluice_pkg::*;
   import sl_counter_pkg::*;
@@ -11,11 +11,11 @@ module fv_counter_push
   parameter int unsigned Bound     = 7    // cycles in which the DMA takes a record and no rule is held
 ) (
   input logic           clk_i,
-  input counter_event_t free_i,        // an event; of its counters a few bits
+  input counter_event_t free_i,        // an event; only a few bits of its counters are used
   input logic           push_ready_i,
   input logic           watched_i
 );
-  localparam logic [RULE_COUNTERS_BITS-1:0] Bits = 128'hf_0000_0000_0003_0000_0000_0003;  // that counts use here; the others are as these
+  localparam logic [RULE_COUNTERS_BITS-1:0] Bits = 128'hf_0000_0000_0003_0000_0000_0003;  // bits that counts use here; others behave alike
   counter_event_t event_now;
   always_comb begin
     event_now          = free_i;
@@ -32,7 +32,7 @@ module fv_counter_push
     .push_data_o(push), .push_valid_o(push_valid), .push_ready_i
   );
 
-  // The rule as it is, and as memory has it.
+  // The rule's actual state, and its copy in memory.
   logic           seen_q = 1'b0, word_mark_q, rule_mark_q, first_mark;
   rule_counters_t first;
   logic [1:0]     life_q = '0;
@@ -40,7 +40,7 @@ module fv_counter_push
   logic [15:0]    edition_q;
   logic [5:0]     age_q = '0;
 
-  // Memory has what the rule counted before: as after a sweep.
+  // Memory holds the rule's earlier counts, as after a sweep.
   assign first      = u_push.u_copy.memory[watched_i][RULE_COUNTERS_BITS-1:0];
   assign first_mark = u_push.u_copy.memory[watched_i][RULE_COUNTERS_BITS];
 
@@ -75,7 +75,7 @@ module fv_counter_push
       end
     end
 
-    // What sl_rule_counters and whoever answers instructions promise.
+    // Guaranteed by sl_rule_counters and by the module that answers instructions.
     if (rst_q) m_first : assume ((first & ~Bits) == '0 && first.last_hit[1:0] == '0 && u_push.u_copy.memory[!watched_i][127:0] == '0);
     m_rules : assume (event_now.rule < 20'(Entries) && event_now.fresh_rule < 20'(Entries));
     m_one_fresh_rule_at_a_time : assume (!(event_now.fresh && hold));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_fifo, in LUT RAM and in block RAM, for all inputs and all lengths of runs (induction): words leave
-// once, unchanged and in order (fv_watch); the FIFO takes exactly `Depth` words; a waiting word holds still; a word that
-// entered is offered after 2 cycles (block RAM: 3) when it is the first, and behind the first without a gap, so that it
-// leaves after that many cycles and one for each word before it when the receiver is ready.
+// Proof obligations of sl_fifo, in LUT RAM and in block RAM, for all inputs and runs of any length (induction): words leave once,
+// unchanged and in order (fv_watch); the FIFO holds exactly `Depth` words; a waiting word is stable; the first word is offered 2
+// cycles after it entered (block RAM: 3), later words follow without a gap, so that with a ready receiver a word leaves after that
+// many cycles plus one for each word before it.
 module fv_fifo #(
-  parameter int unsigned Width = 2,  // bits of a word
+  parameter int unsigned Width = 2,  // bits per word
   parameter int unsigned Depth = 5,  // words
   parameter int unsigned Style = 0
 ) (
@@ -64,7 +64,7 @@ module fv_fifo #(
       a_counts_what_is_inside : assert (count == held);
       a_takes_words_until_full : assert (in_ready == (32'(held) != Depth));
       if (watching && 32'(age_q) >= Latency) a_is_on_its_way_out_in_time : assert (out_valid);
-      // The state behind the ports, for the induction.
+      // Internal state, for the induction.
       i_stored : assert (fetched <= 32'(held) && 32'(u_fifo.stored_q) == stored && u_fifo.stored_any_q == (stored != 0));
       i_addresses : assert (read < Depth && 32'(u_fifo.write_address_q) == (read + stored) % Depth);
       if (watching) i_age : assert (age_q != '0);

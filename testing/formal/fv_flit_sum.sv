@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_flit_sum with flits of 8 bytes, for all bytes, ranges and gaps between flits (induction): 6 cycles after a
-// flit, the sum is that of RFC 1071, added up in 32 bits and folded twice, over the bytes of the range in the packet's flits so far,
-// and 0 only where this total is 0. Assumed: a range that begins at an even byte and stays the same for all flits of a packet.
+// Proof obligations of sl_flit_sum with flits of 8 bytes, for all bytes, ranges and gaps between flits (induction): 6 cycles after
+// a flit, the sum is that of RFC 1071, accumulated in 32 bits and folded twice, over the bytes of the range in the packet's flits
+// so far, and 0 only if this total is 0. Assumed: a range starts at an even byte and is the same for all flits of a packet.
 module fv_flit_sum
   import sluice_pkg::*;
 (
@@ -17,7 +17,7 @@ module fv_flit_sum
   logic               begun_q = 1'b0;
   logic [15:0]        sum, base_q, base, from_q, to_q;
   logic [31:0]        total, summed;
-  logic [Latency:1][31:0] total_q;      // after the flits up to so many cycles ago
+  logic [Latency:1][31:0] total_q;      // after the flits up to this many cycles ago
   logic [Latency:1]   begun_before_q = '0;  // there was a flit by then
 
   sl_flit_sum u_sum (.clk_i, .valid_i, .first_i, .data_i, .from_i, .to_i, .sum_o(sum));
@@ -55,7 +55,7 @@ module fv_flit_sum
       a_sum_is_that_of_the_range : assert (32'(sum) == fold(fold(total_q[Latency])));
       a_zero_is_of_zeros : assert ((sum == '0) == (total_q[Latency] == '0));
     end
-    // The steps between, for the induction.
+    // Intermediate steps, for the induction.
     if (begun_q) i_base : assert (u_sum.base_q == base_q && base_q % 16'(DATA_BYTES) == '0);
     i_begun : assert (begun_before_q[1] == begun_q && (begun_before_q & (begun_before_q + 1'b1)) == '0);
     i_begins_with_a_first : assert ((begun_before_q[3:1] & ~begun_before_q[4:2] & ~(u_sum.valid_q[2:0] & u_sum.first_q[2:0])) == '0);

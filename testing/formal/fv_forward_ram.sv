@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_forward_ram, for all runs (induction): for one word, chosen freely, every read gives what the latest earlier
-// write (or the reset) left there, in any mix of reads, writes and standstills; reads outside give 0.
+// Proof obligations of sl_forward_ram, for all runs (induction): for one freely chosen word, every read returns the value of the
+// latest earlier write (or of the reset), for any mix of reads, writes and stalls; reads out of range return 0.
 module fv_forward_ram #(
   parameter int unsigned Width   = 2,
   parameter int unsigned Entries = 3
@@ -25,8 +25,8 @@ module fv_forward_ram #(
     .advance_i, .read_valid_i, .read_index_i, .read_data_o(read_data), .write_valid_i, .write_index_i, .write_data_i
   );
 
-  logic [Width-1:0] word_q;                                   // the watched word, as it must be
-  logic             read_q, read_q2, outside_q, outside_q2;   // a read of it, or of an address outside, one and two stages later
+  logic [Width-1:0] word_q;                                   // expected value of the watched word
+  logic             read_q, read_q2, outside_q, outside_q2;   // a read of it, or out of range, one and two stages later
 
   always_ff @(posedge clk_i) begin
     rst_q <= 1'b0;
@@ -50,7 +50,7 @@ module fv_forward_ram #(
       if (read_q2) a_reads_the_latest_write : assert (read_data == word_q);
       if (outside_q2) a_reads_zero_outside : assert (read_data == '0);
       c_reads_what_was_just_written : cover (read_q2 && word_q != Width'(~watched_q) && read_data == word_q);
-      // For the induction: where the latest word is.
+      // For the induction: the location of the latest word.
       i_watched : assert (watched_q < 2'(Entries));
       if (!ready) i_no_reads_yet : assert (!read_q && !read_q2 && !outside_q && !outside_q2 && !u_ram.write_q);
       if (!ready) i_sweeps : assert (u_ram.reset_q < 2'(Entries) && word_q == Width'(~watched_q));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_from_avalon, for all beats and stalls, and all lengths of runs (induction): each beat leaves once, in
-// order (fv_watch), as one flit: its high-order symbol as the first byte, symbols that do not count as 0, the channel of the
-// first beat as ingress port there, error at the end when any beat of the packet had it. A waiting flit holds still; what is
-// inside is offered at once, and a beat is taken unless two are inside. Assumed: packets begin with startofpacket.
+// Proof obligations of sl_from_avalon, for all beats and stalls, and runs of any length (induction): each beat leaves once, in
+// order (fv_watch), as one flit: its high-order symbol as the first byte, unused symbols as 0, the channel of the first beat as its
+// ingress port, error at the end if any beat of the packet had it. A waiting flit is stable; a flit inside is offered at once, and
+// a beat is taken unless two are inside. Assumed: packets begin with startofpacket.
 module fv_from_avalon
   import sluice_pkg::*;
 (

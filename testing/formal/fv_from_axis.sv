@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_from_axis, for all beats, well-formed or not, and stalls, and all lengths of runs (induction): each
-// beat leaves once, in order (fv_watch), as one flit: the first of a packet as sop, metadata and bytes that do not count as 0,
-// error at the end when any beat of the packet had tuser, a tkeep that is not ones from the bottom, or too few of them before
-// the end. A waiting flit holds still; what is inside is offered at once, and a beat is taken unless two are inside.
+// Proof obligations of sl_from_axis, for all beats, well-formed or not, and stalls, and runs of any length (induction): each beat
+// leaves once, in order (fv_watch), as one flit: the first of a packet as sop, metadata and unused bytes as 0, error at the end if
+// any beat of the packet had tuser, a tkeep that is not ones from the bottom, or one that is not all ones before the end. A waiting
+// flit is stable; a flit inside is offered at once, and a beat is taken unless two are inside.
 module fv_from_axis
   import sluice_pkg::*;
 (

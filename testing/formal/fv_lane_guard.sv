@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sh_lane_guard, for all packets, all room, any waits_i and resets at any time (induction): what leaves begins
-// with a sop; it is what comes in, or ends as bad the packet of which the rest is lost. A packet that leaves whole has all its words. Each
-// packet leaves whole, is ended as bad, or is counted by lost_o in the cycle it is lost: exactly one of these. A word is refused
-// only where there is no room, or for a sop not roomy, or where a packet still has to be ended, which the next room does. With
-// waits_i nothing is refused, and what comes is taken in the second of two cycles with room; without it everything is taken at
-// once. What a reset cut in two is discarded up to the next sop, uncounted. Assumed: whole packets.
+// Proof obligations of sh_lane_guard, for all packets, all room, any waits_i and resets at any time (induction): output packets
+// begin with a sop; an output word is an input word, or ends a packet as bad whose rest is lost. A packet that leaves whole has all
+// its words. Each packet either leaves whole, is ended as bad, or is counted by lost_o in the cycle it is lost: exactly one of
+// these. A word is refused only if there is no room, for a sop if not roomy, or while a packet must still be ended, which happens
+// at the next room. With waits_i nothing is refused, and input is taken in the second of two cycles with room; without it
+// everything is taken at once. A packet cut by a reset is discarded up to the next sop, uncounted. Assumed: whole packets.
 module fv_lane_guard
   import sluice_pkg::*;
 (
@@ -24,14 +24,14 @@ module fv_lane_guard
     .out_valid_o(out_valid), .out_ready_i, .out_roomy_i, .lost_o(lost)
   );
 
-  logic inside_q, dead_q;        // of the packet that comes in: it has begun; a word was refused, or it began before the reset
-  logic out_inside_q, cut_q;     // of that which leaves: it has begun and not ended; its rest is lost
-  logic [1:0] open_q;            // packets that came, without those that left whole, were ended as bad or were counted
-  logic room_q, fresh_q, ended_q;  // there was room; no sop since the reset; one was ended as bad since
+  logic inside_q, dead_q;        // input packet: it has begun; a word was refused, or it began before the reset
+  logic out_inside_q, cut_q;     // output packet: it has begun and not ended; its rest is lost
+  logic [1:0] open_q;            // packets received, minus those that left whole, were ended as bad or were counted
+  logic room_q, fresh_q, ended_q;  // there was room; no sop since the reset; a packet was ended as bad since
 
   assign enter   = in_valid_i && in_ready;
   assign passes  = out_valid && !out_lost;
-  assign refuses = enter && !passes && (in_data_i.sop || !dead_q);  // the first word of a packet that is lost
+  assign refuses = enter && !passes && (in_data_i.sop || !dead_q);  // the first word of a lost packet
 
   always_ff @(posedge clk_i) begin
     started_q <= 1'b1;

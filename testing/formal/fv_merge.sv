@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_merge, for all well-formed packets, stalls and shares, and all lengths of runs (induction): packets
-// come out whole and never mixed; every flit that enters leaves once, unchanged (data and metadata) and in order (fv_watch);
-// a waiting flit holds still. Whenever there is room and a channel that may send has a flit, one is taken; what is inside is
-// offered at once. A waiting packet gets its turn: fast begins no packet once it sent 65,792 / share flits while slow
-// waited, slow none once it sent 4,351 / (256 - share) while fast waited. Bit 0 of the data says where a flit came from.
+// Proof obligations of sl_merge, for all well-formed packets, stalls and shares, and runs of any length (induction): packets come
+// out whole and never interleaved; every flit that enters leaves once, unchanged (data and metadata) and in order (fv_watch); a
+// waiting flit is stable. Whenever there is room and a channel that may send has a flit, one is taken; a flit inside is offered at
+// once. A waiting packet gets its turn: fast begins no packet once it has sent 65,792 / share flits while slow waited, slow none
+// once it has sent 4,351 / (256 - share) while fast waited. Bit 0 of the data identifies a flit's source.
 module fv_merge
   import sluice_pkg::*;
 (
@@ -20,7 +20,7 @@ module fv_merge
 
   typedef struct packed {
     logic is_open;  // between sop and eop
-    logic slow;    // whose packet it is
+    logic slow;    // source of the packet
   } place_t;
 
   logic       rst_q = 1'b1;
@@ -42,8 +42,8 @@ module fv_merge
     .watching_o(watching), .word_o(word), .ahead_o(ahead), .held_o(held)
   );
 
-  /* verilator lint_off UNUSEDSIGNAL */  // a flit has more than these look at
-  // The stream's place behind a flit, and whether the flit may come there.
+  /* verilator lint_off UNUSEDSIGNAL */  // only these fields of a flit are used
+  // The stream's state after a flit, and whether the flit is legal in a state.
   function automatic place_t behind(flit_t flit, logic valid, place_t place);
     return valid ? '{is_open: !flit.eop, slow: flit.data[0]} : place;
   endfunction
@@ -54,7 +54,7 @@ module fv_merge
 
   logic        fast_inside_q = 1'b0, slow_inside_q = 1'b0;
   place_t      out_q = '0, behind_out, behind_spare, choice;
-  logic [17:0] fast_sent_q = '0, slow_sent_q = '0;  // while the other waited: share a flit, 256 - share a flit
+  logic [17:0] fast_sent_q = '0, slow_sent_q = '0;  // while the other waited: share per flit, 256 - share per flit
   int          credit;
 
   assign behind_out   = behind(out_data, out_valid, out_q);
@@ -83,7 +83,7 @@ module fv_merge
       a_takes_a_flit_when_there_is_room : assert ((fast_move || slow_move) == (asks && held != 2'd2));
       if (fast_move && fast_data_i.sop && slow_valid_i) a_slow_gets_its_turn : assert (32'(fast_sent_q) <= MostDebt);
       if (slow_move && slow_data_i.sop && fast_valid_i) a_fast_gets_its_turn : assert (32'(slow_sent_q) <= MostCredit);
-      // The state behind the ports, for the induction.
+      // Internal state, for the induction.
       i_spare : assert (is_legal(u_merge.u_out.spare_q, u_merge.u_out.spare_valid_q, behind_out));
       i_spare_is_the_second : assert (u_merge.u_out.spare_valid_q == (held == 2'd2));
       if (watching && ahead == 2'd1) i_waits_behind : assert (u_merge.u_out.spare_q == word);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_packet_arbiter, for all well-formed packets of up to MTU_BYTES, stalls and pauses, and all lengths
-// of runs (induction): packets come out whole and never mixed; a port's register holds one flit until it leaves, and every flit
-// that leaves comes out once, unchanged (data and metadata) and in order (fv_watch); a pause lets no packet in; a waiting flit
-// holds still; `empty_o` says whether a flit is inside. Whenever there is room, a flit of the packet under way, of the port that
-// sent last, or one that has waited for a cycle leaves. A waiting packet gets its turn: meanwhile no other port begins a packet
-// once it sent more than a turn, `Quantum` bytes, besides a packet of one flit right before. Bits 1:0 of the data say where
-// a flit came from.
+// Proof obligations of sl_packet_arbiter, for all well-formed packets of up to MTU_BYTES, stalls and pauses, and runs of any length
+// (induction): packets come out whole and never interleaved; a port's register holds one flit until it leaves, and every flit that
+// leaves comes out once, unchanged (data and metadata) and in order (fv_watch); a pause lets no packet in; a waiting flit is
+// stable; `empty_o` is on exactly while no flit is inside. Whenever there is room, one flit leaves: of the packet in progress, of
+// the port that sent last, or one that has waited for a cycle. A waiting packet gets its turn: meanwhile no other port begins a
+// packet once it has sent more than a turn, `Quantum` bytes, not counting a packet of one flit right before. Bits 1:0 of the data
+// identify a flit's source.
 module fv_packet_arbiter
   import sluice_pkg::*;
 #(
@@ -17,13 +17,13 @@ module fv_packet_arbiter
   input logic [Ports-1:0]  in_valid_i,
   input logic              out_ready_i,
   input logic              choose_i,
-  input logic [1:0]        waiting_i  // the port whose waiting is watched; constant
+  input logic [1:0]        waiting_i  // port whose waiting is watched; constant
 );
   localparam int unsigned Quantum = MTU_BYTES;
 
   typedef struct packed {
     logic       is_open;  // between sop and eop
-    logic [1:0] port;    // whose packet it is
+    logic [1:0] port;    // source of the packet
   } place_t;
 
   logic              rst_q = 1'b1;
@@ -31,7 +31,7 @@ module fv_packet_arbiter
   logic              out_valid, empty, watching;
   logic [1:0]        held, ahead;
   flit_t             out_data, word, moved;
-  flit_t [Ports-1:0] head_q;                // of each port the flit that came in and did not leave
+  flit_t [Ports-1:0] head_q;                // per port, the flit that came in and has not left
   logic [Ports-1:0]  head_valid_q = '0, waited_q = '0;
 
   sl_packet_arbiter #(.Ports(Ports), .Quantum(Quantum)) u_arbiter (
@@ -53,8 +53,8 @@ module fv_packet_arbiter
     .watching_o(watching), .word_o(word), .ahead_o(ahead), .held_o(held)
   );
 
-  /* verilator lint_off UNUSEDSIGNAL */  // a flit has more than these look at
-  // The stream's place behind a flit, and whether the flit may come there.
+  /* verilator lint_off UNUSEDSIGNAL */  // only these fields of a flit are used
+  // The stream's state after a flit, and whether the flit is legal in a state.
   function automatic place_t behind(flit_t flit, logic valid, place_t place);
     return valid ? '{is_open: !flit.eop, port: flit.data[1:0]} : place;
   endfunction
@@ -70,8 +70,8 @@ module fv_packet_arbiter
   place_t                 out_q = '0, behind_out, behind_spare, turn;
   logic [1:0]             waiting_q;
   logic                   started_q = 1'b0, waits, must_leave;
-  logic [Ports-1:0][16:0] sent_q = '0;  // bytes of packets that a port began while the watched one waits
-  logic [15:0]            single_q = '0;  // bytes of the packet of which the last flit left, if it had one flit
+  logic [Ports-1:0][16:0] sent_q = '0;  // bytes of packets that a port began while the watched port waits
+  logic [15:0]            single_q = '0;  // bytes of the packet whose last flit left, if it had one flit
 
   assign behind_out   = behind(out_data, out_valid, out_q);
   assign behind_spare = behind(u_arbiter.u_out.spare_q, u_arbiter.u_out.spare_valid_q, behind_out);
@@ -97,7 +97,7 @@ module fv_packet_arbiter
       a_offers_what_is_inside : assert (out_valid == (held != '0));
       a_empty_is_empty : assert (empty == (held == '0 && head_valid_q == '0));
       a_a_flit_leaves_when_there_is_room : assert (held == 2'd2 ? leave == '0 : leave != '0 || !must_leave);
-      // The state behind the ports, for the induction.
+      // Internal state, for the induction.
       i_spare : assert (is_legal(u_arbiter.u_out.spare_q, u_arbiter.u_out.spare_valid_q, behind_out));
       i_spare_is_the_second : assert (u_arbiter.u_out.spare_valid_q == (held == 2'd2));
       if (watching && ahead == 2'd1) i_waits_behind : assert (u_arbiter.u_out.spare_q == word);
@@ -111,7 +111,7 @@ module fv_packet_arbiter
   end
 
   for (genvar i = 0; i < int'(Ports); i++) begin : gen_port
-    logic is_turn, is_next, pays;  // before the watched port in the order of turns; what it sent leaves so much credit
+    logic is_turn, is_next, pays;  // before the watched port in turn order; bytes sent plus credit are within Quantum
     int   credit;
 
     assign credit  = int'($signed(u_arbiter.credit_q[i]));
@@ -128,7 +128,7 @@ module fv_packet_arbiter
       if (in_valid_i[i]) m_no_larger_than_can_be : assume (32'(in_data_i[i].meta.length) <= MTU_BYTES);
       if (!rst_q) begin
         if (leave[i] && head_q[i].sop && waits) a_waiting_port_gets_its_turn : assert (32'(sent_q[i]) <= Quantum + 32'(single_q));
-        // For the induction: what the registers hold, who may send before the watched port has its turn, and how much.
+        // For the induction: register contents, and which ports may send before the watched port's turn, and how much.
         i_between : assert (u_arbiter.between_q[i] == !inside_q[i]);
         i_head_valid : assert (u_arbiter.head_valid_q[i] == head_valid_q[i]);
         i_inputs : assert (inside_q[i] == (head_valid_q[i] ? !head_q[i].eop : turn.is_open && is_turn));

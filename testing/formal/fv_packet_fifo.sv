@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_packet_fifo with 8 places, 4 packets and packets of 2 to 12 bytes (3 flits of 4), for all packets and
-// stalls (bounded): every packet is stored or counted as one kind of drop in the cycle after its end, as its bytes and its mark
-// say; for want of room only when its flits with those inside are too many, or 4 packets are inside, and never with lossless_i,
-// which presses back only while a whole packet is inside. A stored one leaves whole, in order (fv_packet_watch; a few bits of
-// data and metadata stand for all), with its length. It is offered within 4 cycles of the end of its input, or a packet before
-// it is. Assumed: whole packets.
+// Proof obligations of sl_packet_fifo with 8 slots, 4 packets and packets of 2 to 12 bytes (3 flits of 4), for all packets and
+// stalls (bounded): every packet is stored or counted as one kind of drop in the cycle after its end, according to its bytes and
+// its mark; it is dropped for lack of room only if its flits and those inside are too many, or 4 packets are inside, and never with
+// lossless_i, which applies back-pressure only while a whole packet is inside. A stored packet leaves whole, in order
+// (fv_packet_watch; a few bits of data and metadata represent all), with its length. It is offered within 4 cycles of the end of
+// its input, unless an earlier packet is. Assumed: whole packets.
 module fv_packet_fifo
   import sluice_pkg::*;
 (
@@ -22,7 +22,7 @@ module fv_packet_fifo
   logic        in_ready, out_valid, empty, stored, drop_error, drop_oversize, drop_runt, drop_overflow, enter, leave;
   logic [15:0] stored_length, bytes, bytes_q = '0;
   logic [3:0]  packets;
-  logic [4:0]  flits, flits_q, count_q = '0;  // inside; when the packet began; of the packet
+  logic [4:0]  flits, flits_q, count_q = '0;  // inside; when the packet began; in the packet
   logic [3:0]  packets_q;
   logic [2:0]  waits_q = '0;
   logic [15:0] out_bytes, out_bytes_q, out_length_q;
@@ -39,7 +39,7 @@ module fv_packet_fifo
   assign out_bytes = (out_data.sop ? '0 : out_bytes_q) + 16'(DATA_BYTES) - 16'(out_data.empty);
   assign bytes = (in_data_i.sop ? '0 : bytes_q) + 16'(DATA_BYTES) - 16'(in_data_i.empty);
 
-  // A few bits of data and metadata stand for all, which go the same way.
+  // A few bits of data and metadata represent all, which take the same path.
   /* verilator lint_off UNUSEDSIGNAL */
   function automatic logic [2:0] sample(flit_t flit);
     return {flit.empty[0], flit.data[8*DATA_BYTES-1], flit.sop && flit.meta.mark[0]};

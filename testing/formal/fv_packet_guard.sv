@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_packet_guard, for all words and all runs (induction): what leaves is whole packets; well-formed packets pass
-// untouched.
+// Proof obligations of sl_packet_guard, for all words and all runs (induction): the output consists of whole packets; well-formed
+// packets pass unchanged.
 module fv_packet_guard
   import sluice_pkg::*;
 (
@@ -11,7 +11,7 @@ module fv_packet_guard
   logic  rst_q = 1'b1;
   flit_t out_data;
   logic  out_valid;
-  logic  out_inside_q, in_inside_q, clean_q;  // in a packet, as seen behind and before; no broken flit yet
+  logic  out_inside_q, in_inside_q, clean_q;  // inside a packet, at the output and at the input; no broken flit yet
 
   sl_packet_guard u_guard (
     .clk_i, .rst_i(rst_q), .in_data_i, .in_valid_i, .out_data_o(out_data), .out_valid_o(out_valid)

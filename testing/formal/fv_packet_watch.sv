@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formal only: the scoreboard of a part that keeps whole packets or drops them whole. One packet, chosen freely among those that
-// enter: if it is kept it leaves once, behind exactly the packets that were kept before it, with as many flits, of which one,
-// chosen freely, is as it should be; only kept packets leave, each from its first flit to its last.
+// Formal only: the scoreboard of a part that keeps whole packets or drops them whole. For one freely chosen input packet: if it is
+// kept it leaves once, after exactly the packets that were kept before it, with the same number of flits, of which one freely
+// chosen flit is as expected; only kept packets leave, each from its first flit to its last.
 module fv_packet_watch #(
-  parameter int unsigned Width = 8  // bits of what is compared
+  parameter int unsigned Width = 8  // bits compared
 ) (
   input  logic             clk_i,
   input  logic             rst_i,
   input  logic             choose_i,     // watch the packet that begins now, if none is watched yet
-  input  logic [2:0]       place_i,      // the flit that is compared; constant
+  input  logic [2:0]       place_i,      // the flit to compare; constant
   input  logic             enter_i,
   input  logic             enter_first_i,
   input  logic             enter_last_i,
-  input  logic [Width-1:0] enter_word_i,   // as it should leave
-  input  logic             kept_i,       // the packet that ended in the cycle before is kept
+  input  logic [Width-1:0] enter_word_i,   // expected output
+  input  logic             kept_i,       // the packet that ended in the previous cycle is kept
   input  logic             leave_i,
   input  logic             out_valid_i,
   input  logic             out_first_i,
   input  logic             out_last_i,
   input  logic [Width-1:0] out_word_i,
   output logic             leaves_watched_o,  // the watched flit of the watched packet leaves
-  output logic [3:0]       packets_o,    // kept that did not leave
-  output logic [4:0]       flits_o       // of these
+  output logic [3:0]       packets_o,    // kept packets that have not left
+  output logic [4:0]       flits_o       // flits of those packets
 );
   logic             watching_q = 1'b0, ended_q = 1'b0, out_watched;
   logic [2:0]       enter_index_q = '0, out_index_q = '0, last_q, enter_index;
   logic [3:0]       kept_q = '0, left_q = '0, number_q;
-  logic [4:0]       coming_q = '0, inside_q = '0;  // flits of the packet that comes in, or was just complete; of kept ones
-  logic             complete_q = 1'b0, judged_q = 1'b0;  // a packet, the watched one, ended in the cycle before
+  logic [4:0]       coming_q = '0, inside_q = '0;  // flits of the incoming or just completed packet; of kept ones
+  logic             complete_q = 1'b0, judged_q = 1'b0;  // a packet, or the watched packet, ended in the previous cycle
   logic [Width-1:0] word_q;
   logic [2:0]       place_q;
   logic             started_q = 1'b0;

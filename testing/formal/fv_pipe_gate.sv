@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_pipe_gate around a pipeline of `Latency` stages, for all inputs and all lengths of runs (induction):
-// its FIFO never overflows however long the output waits, as many results leave as words entered, and the gate lets a
-// word in whenever fewer than it has places for are under way; the first word under way is offered Latency + 2 cycles after it
-// entered, or the output has been busy since. That the FIFO keeps order, without a gap: fv_fifo.
+// Proof obligations of sl_pipe_gate around a pipeline of `Latency` stages, for all inputs and runs of any length (induction): its
+// FIFO never overflows however long the output stalls, as many results leave as words entered, and the gate admits a word whenever
+// fewer words are in flight than it has slots for; the first word in flight is offered Latency + 2 cycles after it entered, or the
+// output has been busy since. fv_fifo proves that the FIFO keeps the order, without a gap.
 module fv_pipe_gate #(
-  parameter int unsigned Latency = 2  // stages of the pipeline, 1 or more
+  parameter int unsigned Latency = 2  // stages of the pipeline, at least 1
 ) (
   input logic       clk_i,
   input logic [1:0] in_data_i,
   input logic       in_valid_i,
   input logic       out_ready_i
 );
-  localparam int unsigned Places = 16;  // what sl_pipe_gate has for latencies up to 11
+  localparam int unsigned Places = 16;  // slots of sl_pipe_gate for latencies up to 11
 
   logic       rst_q = 1'b1;
   logic       in_ready, out_valid, stage_valid;
@@ -27,8 +27,8 @@ module fv_pipe_gate #(
   );
 
   int unsigned under_way, stored, read;
-  logic [4:0]  owed_q = '0;  // words that entered and did not leave
-  logic [7:0]  waits_q = '0;  // cycles in which something was owed and nothing offered
+  logic [4:0]  owed_q = '0;  // words that entered and have not left
+  logic [7:0]  waits_q = '0;  // cycles with a word in flight and none offered
 
   assign under_way = 32'($countones(valid_q)) + 32'(u_gate.u_fifo.count_o);
   assign stored    = 32'(u_gate.u_fifo.count_o) - 32'(out_valid);
@@ -47,7 +47,7 @@ module fv_pipe_gate #(
       a_there_is_room : assert (!valid_q[Latency-1] || u_gate.u_fifo.in_ready_o);
       a_owes_what_is_under_way : assert (32'(owed_q) == under_way && under_way <= Places);
       a_lets_in_until_full : assert (in_ready == (under_way != Places));
-      // The state behind the ports, for the induction.
+      // Internal state, for the induction.
       i_credits : assert (u_gate.in_flight_q == owed_q);
       i_fifo : assert (32'(u_gate.u_fifo.count_o) <= Places && u_gate.u_fifo.in_ready_o == (32'(u_gate.u_fifo.count_o) != Places));
       i_stored : assert (32'(u_gate.u_fifo.stored_q) == stored && u_gate.u_fifo.stored_any_q == (stored != 0));

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_queues with 2 queues of 4 places, for all packets, schedules and stalls (bounded), seen from one queue,
-// chosen freely: each packet of it is kept, or dropped with one pulse in the cycle after its end, only when it and what was
-// inside are more than its places; a kept one leaves whole and in order (fv_packet_watch; a few bits of data and metadata stand
-// for all). Whatever is kept, something is offered within 3 cycles; the input waits only with lossless_i and while a whole packet
-// is inside; empty_o says whether anything is inside. Assumed: whole packets.
+// Proof obligations of sl_queues with 2 queues of 4 slots, for all packets, schedules and stalls (bounded), for one freely chosen
+// queue: each of its packets is kept, or dropped with one pulse in the cycle after its end, only if it and the flits inside exceed
+// the slots; a kept packet leaves whole and in order (fv_packet_watch; a few bits of data and metadata represent all). While any
+// packet is kept, one is offered within 3 cycles; the input waits only with lossless_i and while a whole packet is inside; empty_o
+// is on exactly while nothing is inside. Assumed: whole packets.
 module fv_queues
   import sluice_pkg::*;
 (
   input logic             clk_i,
-  input logic             lossless_i,     // constant, as all of the set-up
+  input logic             lossless_i,     // constant, like all settings
   input logic [1:0]       strict_from_i,
-  input logic             queue_i,        // the queue that is watched
+  input logic             queue_i,        // the watched queue
   input flit_t            in_data_i,
   input logic             in_valid_i,
   input logic             out_ready_i,
@@ -24,7 +24,7 @@ module fv_queues
   logic       in_ready, out_valid, empty, enter, leave, kept, leaves_watched;
   logic [1:0] drop;
   logic [3:0] setup, setup_q, packets;
-  logic [4:0] flits, flits_q, count_q = '0, all_q = '0;  // inside; when the packet began; of it; inside of both queues
+  logic [4:0] flits, flits_q, count_q = '0, all_q = '0;  // inside; when the packet began; in the packet; inside both queues
   logic [2:0] waits_q = '0;
   flit_t      out_data;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sh_register_router, for all requests, windows that answer when they like or never, resets of windows and of
-// the whole at any time, and all lengths of runs (induction): every request that was taken is answered exactly once, within
-// Patience + 2 cycles, and the next one is taken after that, none in a reset; it is offered to its own window only and as it came;
-// the answer is the window's own to this very request, or an error, never a late one to an earlier request; where it or its window
-// is reset, an error in the next cycle. Assumed: a reset lasts 4 cycles or more, and a window answers only what it took, once.
+// Proof obligations of sh_register_router, for all requests, windows that answer at any time or never, resets of windows and of the
+// whole at any time, and runs of any length (induction): every request taken is answered exactly once, within Patience + 2 cycles;
+// the next one is taken after that, none in a reset; it is offered only to its own window and unchanged; the answer is the window's
+// answer to this very request, or an error, never a late answer to an earlier request; if the router or its window is reset, an
+// error in the next cycle. Assumed: a reset lasts at least 4 cycles, and a window answers only requests that it took, once.
 module fv_register_router
   import sluice_pkg::*;
 #(
@@ -11,7 +11,7 @@ module fv_register_router
   parameter int unsigned Patience = 3
 ) (
   input logic                             clk_i,
-  input logic                             reset_i,  // a reset begins, or starts anew
+  input logic                             reset_i,  // a reset begins, or restarts
   input logic [Windows-1:0]               window_reset_i,
   input register_request_t                request_i,
   input logic                             request_valid_i,
@@ -37,12 +37,12 @@ module fv_register_router
     .window_response_i, .window_response_valid_i
   );
 
-  logic               pending_q = 1'b0, fresh_q = 1'b0;  // a request is under way; its window answered in the cycle before
+  logic               pending_q = 1'b0, fresh_q = 1'b0;  // a request is in flight; its window answered in the previous cycle
   register_request_t  request_q;
   register_response_t answer_q;
-  logic               reset_q = 1'b0;                    // it or its window was in reset in the cycle before
-  logic [7:0]         waits_q = '0;                      // cycles that it has been
-  logic [Windows-1:0] owes_q = '0, owes_old_q = '0;      // windows that took this request, an earlier one, and did not answer
+  logic               reset_q = 1'b0;                    // the router or its window was in reset in the previous cycle
+  logic [7:0]         waits_q = '0;                      // cycles that the request has been in flight
+  logic [Windows-1:0] owes_q = '0, owes_old_q = '0;      // windows that took this request, or an earlier one, and have not answered
   logic [Windows-1:0] takes, answers_new, answers_old;
   int unsigned        target;
 
@@ -74,7 +74,7 @@ module fv_register_router
     fresh_q    <= answers_new != '0 && !response_valid && !rst_q;
     for (int unsigned i = 0; i < Windows; i++) if (answers_new[i]) answer_q <= window_response_i[i];
 
-    if (!on_q || rst_left_q == 4'd1) begin  // at its end a reset has reached all of a window
+    if (!on_q || rst_left_q == 4'd1) begin  // at its end, a reset has reached all of a window
       owes_q     <= '0;
       owes_old_q <= '0;
     end

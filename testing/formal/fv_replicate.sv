@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of el_replicate, for all packets, masks and stalls, and all lengths of runs (induction), seen from one
-// port, chosen freely: it is offered the flits of packets whose mask names it, each unchanged and until it took it, once; no
-// flit of others; and the next flit follows as soon as each port of the mask took this one, in the same cycle if they are
-// ready. Assumed: whole packets.
+// Proof obligations of el_replicate, for all packets, masks and stalls, and runs of any length (induction), for one freely chosen
+// port: it is offered the flits of packets whose mask includes it, each unchanged, until taken, once; no flit of other packets; and
+// the next flit follows as soon as each port of the mask has taken this one, in the same cycle if they are ready. Assumed: whole
+// packets.
 module fv_replicate
   import sluice_pkg::*;
 #(
@@ -12,7 +12,7 @@ module fv_replicate
   input flit_t            in_data_i,
   input logic             in_valid_i,
   input logic [Ports-1:0] out_ready_i,
-  input logic [1:0]       port_i  // the port that is watched; constant
+  input logic [1:0]       port_i  // the watched port; constant
 );
   logic             rst_q = 1'b1, started_q = 1'b0, inside_q = 1'b0, named_q, took_q = 1'b0;
   logic             in_ready, named, offered, takes;

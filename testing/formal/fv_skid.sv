@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_skid, for all inputs and all lengths of runs (induction): words leave once, unchanged and in order
-// (fv_watch); a waiting word holds still; whatever is inside is offered at once, so that a word leaves one cycle after it
-// entered when the receiver is ready; a word is taken unless two are inside.
+// Proof obligations of sl_skid, for all inputs and runs of any length (induction): words leave once, unchanged and in order
+// (fv_watch); a waiting word is stable; a word inside is offered at once, so it leaves one cycle after it entered if the receiver
+// is ready; a word is taken unless two are inside.
 module fv_skid #(
-  parameter int unsigned Width = 4  // bits of a word
+  parameter int unsigned Width = 4  // bits per word
 ) (
   input logic             clk_i,
   input logic [Width-1:0] in_data_i,
@@ -33,7 +33,7 @@ module fv_skid #(
     if (!rst_q) begin
       a_offers_what_is_inside : assert (out_valid == (held != '0));
       a_takes_words_until_full : assert (in_ready == (held != 2'd2));
-      // Where the second word is, for the induction.
+      // Location of the second word, for the induction.
       i_spare_is_the_second : assert (u_skid.spare_valid_q == (held == 2'd2));
       if (watching && ahead == 2'd1) i_waits_behind : assert (u_skid.spare_q == word);
       c_watched_word_leaves_from_behind : cover (watching && leave && ahead == 2'd1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_tcam, for one arbitrary entry of a tiny TCAM under arbitrary keys, writes and switches of all
-// entries: while the entry is valid it matches exactly the keys that its value and mask say, whatever is written to its
-// neighbours, and a switch holds for exactly the keys that enter beside it or later.
+// Proof obligations of sl_tcam, for one arbitrary entry of a tiny TCAM under arbitrary keys, writes and switches of all entries:
+// while the entry is valid it matches exactly the keys that its value and mask select, whatever is written to its neighbours, and a
+// switch applies to exactly the keys that enter with it or later.
 module fv_tcam #(
   parameter int unsigned KeyBits      = 3,
   parameter int unsigned Entries      = 3,
@@ -25,7 +25,7 @@ module fv_tcam #(
   input logic                 clear_valid_i,
   input logic [IndexBits-1:0] clear_index_i,
   input logic                 clear_all_i,
-  input logic [IndexBits-1:0] entry_i  // the entry that is watched; constant
+  input logic [IndexBits-1:0] entry_i  // the watched entry; constant
 );
   localparam int unsigned BankSize = sl_match_pkg::tcam_bank(BlockRam, Entries, GroupEntries);
   localparam int unsigned Banks    = (Entries + BankSize - 1) / BankSize;
@@ -49,7 +49,7 @@ module fv_tcam #(
   assign match_valid = &match_valids;
   assign rst_q       = rst_left_q[0];
 
-  // What the watched entry holds, in terms of the ports.
+  // Contents of the watched entry, as seen at the ports.
   logic                 valid_q = 1'b0, stored_q = 1'b0, writing_q = 1'b0;
   logic [KeyBits-1:0]   value_q, mask_q;
   logic [IndexBits-1:0] entry_q, target_q;
@@ -85,7 +85,7 @@ module fv_tcam #(
     expect_q       <= {expect_q[Latency-2:0], visible && ((key_i ^ value_q) & mask_q) == '0};
     expect_valid_q <= {expect_valid_q[Latency-2:0], key_valid_i && !rst_q};
 
-    // The rules for the user, as far as they concern the watched entry.
+    // The rules for the user that concern the watched entry.
     if (started_q) assume (entry_i == entry_q);
     assume (32'(entry_i) < Entries && 32'(target_index_i) < Entries);
     assume (!rst_q || (!switch_i && !write_valid_i && !key_valid_i && !target_valid_i));
@@ -99,7 +99,7 @@ module fv_tcam #(
     if (!rst_q) begin
       a_answers_on_time : assert (match_valids == {Banks{expect_valid_q[Latency-1]}});
       if (match_valid) a_matches_what_it_holds : assert (match[entry_i] == expect_q[Latency-1]);
-      // It matches behind a whole write of its neighbour in the same RAM words, and so does that one.
+      // It matches after a whole write of its neighbour in the same RAM words, and so does the neighbour.
       c_hits_beside_a_new_neighbour : cover (match_valid && match == Entries'(3) && mask_q == '1 && other_done_q);
     end
   end

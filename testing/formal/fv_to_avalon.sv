@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_to_avalon, for all packets and stalls, and all lengths of runs (induction): each flit leaves once, in
-// order (fv_watch), as one beat: the first byte as the high-order symbol, empty and error at the end only, the ingress port of
-// the packet as channel in all its beats. A waiting beat holds still; what is inside is offered at once, and a flit is taken
-// unless two are inside. Assumed: whole packets, and that an offered flit holds still.
+// Proof obligations of sl_to_avalon, for all packets and stalls, and runs of any length (induction): each flit leaves once, in
+// order (fv_watch), as one beat: the first byte as the high-order symbol, empty and error at the end only, the ingress port of the
+// packet as channel in all its beats. A waiting beat is stable; a beat inside is offered at once, and a flit is taken unless two
+// are inside. Assumed: whole packets, and that an offered flit is stable.
 module fv_to_avalon
   import sluice_pkg::*;
 (

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_to_axis, for all flits and stalls, and all lengths of runs (induction): each flit leaves once, in
-// order (fv_watch), as one beat: its bytes, tkeep ones over those that count, tlast and tuser at the end only. A waiting beat
-// holds still; what is inside is offered at once, and a flit is taken unless two are inside.
+// Proof obligations of sl_to_axis, for all flits and stalls, and runs of any length (induction): each flit leaves once, in order
+// (fv_watch), as one beat: its bytes, tkeep ones over the valid bytes, tlast and tuser at the end only. A waiting beat is stable; a
+// beat inside is offered at once, and a flit is taken unless two are inside.
 module fv_to_axis
   import sluice_pkg::*;
 (

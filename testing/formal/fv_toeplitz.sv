@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligation of sl_toeplitz: a single bit of the input, wherever it is, adds the 32 bits of the key from its place on, for
-// every key; no bit adds nothing. (That several bits add up, modulo 2, is how the part is written.)
+// Proof obligation of sl_toeplitz: a single 1 bit of the input, at any position, adds the 32 bits of the key from its position on,
+// for every key; without a 1 bit, the hash is 0. (Linearity over several bits, modulo 2, follows from the code.)
 module fv_toeplitz #(
-  parameter int unsigned Words = 2  // of the input
+  parameter int unsigned Words = 2  // 32-bit words of the input
 ) (
   input logic                    clk_i,
-  input logic [8:0]              place_i,  // of the bit, counted from the first; behind the end: no bit
+  input logic [8:0]              place_i,  // of the bit, counted from the first; beyond the end: no bit
   input logic [32*(Words+1)-1:0] key_i
 );
   localparam int unsigned Bits = 32 * Words;

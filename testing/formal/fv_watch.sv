@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formal only: the scoreboard of a part that words go through in order. One word, chosen freely among those that enter, leaves
-// once, as it should, and behind exactly the words that entered before it; nothing leaves that did not enter. By data
-// independence this holds for every word. What enters and leaves is said by the harness, also how a word should leave.
+// Formal only: the scoreboard of a part that words pass through in order. One freely chosen input word leaves once, as expected,
+// and after exactly the words that entered before it; nothing leaves that did not enter. By data independence this holds for every
+// word. The harness defines which words enter and leave, and the expected output.
 module fv_watch #(
-  parameter int unsigned Width = 8,  // bits of a word
+  parameter int unsigned Width = 8,  // bits per word
   parameter int unsigned Most  = 2   // words that the part can hold
 ) (
   input  logic                      clk_i,
   input  logic                      rst_i,
   input  logic                      choose_i,    // watch the word that enters now, if none is watched yet
   input  logic                      enter_i,
-  input  logic [Width-1:0]          enter_data_i,  // as it should leave
+  input  logic [Width-1:0]          enter_data_i,  // expected output
   input  logic                      leave_i,
   input  logic                      out_valid_i,
   input  logic [Width-1:0]          out_data_i,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_width_convert, wider and narrower, for all packets and stalls, and all lengths of runs (induction): the
-// bytes of each packet leave once, in order (fv_watch), in as few words as hold them, with sop, eop, empty and error where they
-// belong. A waiting word holds still; what is inside is offered at once; an input word is taken when the output has room for
-// what it completes (narrower: in the cycle of its last piece). Assumed: whole packets whose words are full before the end.
+// Proof obligations of sl_width_convert, wider and narrower, for all packets and stalls, and runs of any length (induction): the
+// bytes of each packet leave once, in order (fv_watch), in the fewest possible words, with sop, eop, empty and error in the right
+// places. A waiting word is stable; a word inside is offered at once; an input word is taken when the output has room for the word
+// that it completes (narrower: in the cycle of its last piece). Assumed: whole packets whose words are full before the end.
 module fv_width_convert #(
   parameter int unsigned InBytes  = 4,
   parameter int unsigned OutBytes = 2
@@ -25,13 +25,13 @@ module fv_width_convert #(
     logic                        error;
   } word_t;
 
-  logic       rst_q = 1'b1, inside_q = 1'b0, begun_q = 1'b0;  // in a packet on the input; sop of the packet has left
+  logic       rst_q = 1'b1, inside_q = 1'b0, begun_q = 1'b0;  // inside an input packet; sop of the packet has left
   logic       in_ready, out_valid, watching, enter, room, completes;
   word_t      out_word, expected, word;
   logic [1:0] held, ahead;
-  int unsigned                       in_bytes, bytes, done;  // of the input word; to leave in the next word; of it gone before
-  logic [$clog2(InBytes+OutBytes):0] done_q = '0;            // narrower: bytes of the input word that left; wider: bytes that wait
-  logic [8*OutBytes-1:0]             wait_q = '0;            // wider: bytes that wait
+  int unsigned                       in_bytes, bytes, done;  // in the input word; to leave in the next word; of it already sent
+  logic [$clog2(InBytes+OutBytes):0] done_q = '0;            // narrower: bytes of the input word that left; wider: waiting bytes
+  logic [8*OutBytes-1:0]             wait_q = '0;            // wider: waiting bytes
 
   sl_width_convert #(.InBytes(InBytes), .OutBytes(OutBytes)) u_convert (
     .clk_i, .rst_i(rst_q), .in_data_i, .in_empty_i, .in_sop_i, .in_eop_i, .in_error_i, .in_valid_i, .in_ready_o(in_ready),
