@@ -15,6 +15,8 @@ enum {
     RUNT = 14
 };
 
+_Static_assert(FUNCTIONAL_OUT_BYTES <= SLUICE_EGRESS_BYTES, "what was edited can leave");
+
 static uint32_t buffers_of(uint32_t size) {
     return (size + SLUICE_BUFFER_DATA_SIZE - 1) / SLUICE_BUFFER_DATA_SIZE;
 }
@@ -71,10 +73,6 @@ static struct functional_ring *ring_of(struct functional *it, struct sluice_buff
 // `record` is of these bytes.
 static void to_host(struct functional *it, const uint8_t *bytes, uint32_t size, const struct sluice_phv_record *record,
                     struct sluice_buffer_meta *meta) {
-    if (size > SLUICE_EGRESS_BYTES) {
-        it->host.to_host_error++;
-        return;
-    }
     uint8_t key[SLUICE_BUFFER_KEY_SIZE] = {0};
     if (it->size.queues)
         functional_host_describe(it, bytes, size, record, meta, key);
@@ -95,10 +93,8 @@ static void to_host(struct functional *it, const uint8_t *bytes, uint32_t size, 
 
 static void to_lane(struct functional *it, struct functional_lane *lane, const uint8_t *bytes, uint32_t size,
                     uint64_t ingress_cycle) {
-    struct functional_packet *left;
-    if (size > SLUICE_EGRESS_BYTES) {
-        lane->counters.tx_error++;
-    } else if (!(left = functional_store_put(&lane->left, bytes, size))) {
+    struct functional_packet *left = functional_store_put(&lane->left, bytes, size);
+    if (!left) {
         lane->counters.tx_overflow++;
     } else {
         left->ingress_cycle = ingress_cycle;

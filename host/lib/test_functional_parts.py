@@ -554,3 +554,21 @@ def test_a_packet_whose_template_is_not_there_is_an_error_where_it_should_have_g
         counted = device.counters("host").to_host_error, [device.counters("lane", lane).tx_error for lane in range(3)]
         assert counted == errors
         flows.close()
+
+
+@pytest.mark.parametrize("queues", [0, 1])
+def test_the_largest_packet_grows_to_the_largest_that_can_leave(queues: int) -> None:
+    """Two tags and a template of the largest size; with ports and a checksum of UDP that reaches to its end."""
+    with Device({**SIZE, "host_queues": queues}, transport="functional") as device:
+        grown = [Action(L.ACTION_INSERT_VLAN, L.ETHERTYPE_VLAN), Action(L.ACTION_INSERT_VLAN, L.ETHERTYPE_VLAN)]
+        grown.append(Action(L.ACTION_INSERT_RAW, 3))
+        flows, port = Flows(device), L.FlowKey(ingress_port=0xFF).to_int()
+        device.template(3, bytes(12) + b"\x88\xb5" + bytes(L.TEMPLATE_BYTES - 14))
+        for lane, last in ((0, Action(L.ACTION_REPLICATE, 6)), (1, Action(L.ACTION_TO_HOST))):
+            assert flows.add(L.FlowKey(ingress_port=lane).to_int(), port, 0, [*grown, last]) >= 0
+        packet = bytes(12) + b"\x88\xb5" + random.Random(1).randbytes(L.MTU_BYTES - 14)
+        host, out = run(device, {0: [packet], 1: [packet]})
+        assert [len(one) for lane in range(3) for one in out[lane]] == [L.EGRESS_BYTES] * 2
+        assert [len(one.data) for one in host] == [L.EGRESS_BYTES] and host[0].data == out[1][0]
+        assert host[0].data[L.TEMPLATE_BYTES + 8 + 14 :] == packet[14:]
+        flows.close()
