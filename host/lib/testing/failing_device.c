@@ -3,14 +3,11 @@
 // accesses (environment) it answers no more. FAILING_MAGIC and FAILING_HASH replace what page 0 says. With
 // FAILING_LENGTH every buffer of the to-host ring is a packet that claims this length. With FAILING_WINDOWS=4 it has a
 // flow table and receive queues too, and its tables answer that all went well; with 5 also the window of a compiled
-// configuration, without registers. FAILING_KIND_0 to FAILING_KIND_4 replace what the windows say that they are, and
-// FAILING_VERSION, FAILING_LANES and FAILING_CLOCK those words of page 0. FAILING_ONES is the address of a register
-// that reads all ones, and after FAILING_GONE accesses every register does, as of a card that was removed.
-// FAILING_TRACE is a file that gets the address of each register that is read. With FAILING_LEFT a packet that claims
-// this size has left every lane, whatever room there is for it. FAILING_RING is a ring that it does not take, by
-// number. FAILING_CALLS is a file that gets a line for each call but those of registers, which then returns
-// FAILING_RESULT. With FAILING_START it does not start. The 64-bit counters of its lanes count 2^31 after each read of
-// a low word, from lane * 2^40 on: a high word that is not of the same read shows.
+// configuration, without registers. Then FAILING_ONES is the address of a register that reads all ones, and after
+// FAILING_GONE accesses every register does, as of a card that was removed. FAILING_TRACE is a file that gets the
+// address of each register that is read. With FAILING_LEFT a packet that claims this size has left every lane, whatever
+// room there is for it. FAILING_RING is a ring that it does not take, by number. The 64-bit counters of its lanes count
+// 2^31 after each read of a low word, from lane * 2^40 on: a high word that is not of the same read shows.
 #include "sim_model.h"
 
 #include <errno.h>
@@ -28,6 +25,10 @@ struct sim_model {
     uint32_t high;
 };
 
+// Also FAILING_KIND_0 to FAILING_KIND_4, which replace what the windows say that they are, FAILING_VERSION,
+// FAILING_LANES and FAILING_CLOCK, which replace those words of page 0, and FAILING_SENT, what was taken of the ring
+// from the host. With FAILING_START the device does not start. FAILING_CALLS is a file that gets a line for each call
+// but those of registers, which then returns FAILING_RESULT.
 static uint32_t setting(const char *name, uint32_t otherwise) {
     const char *text = getenv(name);
     return text ? (uint32_t)strtoul(text, NULL, 0) : otherwise;
