@@ -59,6 +59,7 @@ IN_C = {
         "host/switch/test_sanitized.py",
     ),
     "host/pmd": (
+        "host/pmd/test_ports.py",
         "host/pmd/test_random_rules.py",
         "host/pmd/test_flow_changes.py",
         "host/pmd/test_telemetry.py",
