@@ -161,7 +161,9 @@ class OpenVSwitch:
         self.configure({"pmd-cpu-mask": hex(1 << (ABSENT if core is None else core))})
 
     def configure(self, settings: Mapping[str, str], wait: bool = True) -> None:
-        """Set keys of other_config."""
+        """Set keys of other_config; `ovs-vsctl set` refuses a command without any."""
+        if not settings:
+            return
         pairs = [f'other_config:{name}="{value}"' for name, value in settings.items()]
         self.vsctl(*(() if wait else ("--no-wait",)), "set", "Open_vSwitch", ".", *pairs)
 
