@@ -52,7 +52,7 @@ class Certificate:
             runs = f"runs of up to {self.cycles} cycles" if self.cycles else "every run"
             said = f"certified: II = {self.interval} for {runs}, proved on the SystemVerilog"
         takes = [
-            f"  {name}: {_one_token(count) if count else 'takes a token when the data asks for it'}"
+            f"  {name}: {_one_token(count) if count else 'takes a token when the data requires it'}"
             for name, count in self.token_cycles.items()
             if count != self.interval
         ]
@@ -128,7 +128,7 @@ def _vacuous(compiled: Compiled, shared: Mapping[str, str], bounds: Bounds) -> s
         prove_files(_top(compiled), files, "cover", depth, synthesis=True, flat=True)
     except ProofError as error:
         found = re.findall(r"c_\w+", str(error))
-        return f"no run of {depth} cycles reaches {', '.join(dict.fromkeys(found)) or 'its covers'}: what is proved is empty"
+        return f"no run of {depth} cycles reaches {', '.join(dict.fromkeys(found)) or 'its covers'}: the proof is vacuous"
     return ""
 
 
@@ -137,8 +137,8 @@ def _iterates(compiled: Compiled, bounds: Bounds) -> str:
     interval, worst = compiled.plan.interval, bounds[pace.ANY]
     if not compiled.ir.inputs or (worst and worst <= pace.BETWEEN * interval):
         return ""
-    rate = _one_token(worst) if worst else "no bound on the cycles for a token was found"
-    return f"an iteration begins {pace.every(interval)}, but {rate}"
+    rate = _one_token(worst) if worst else "no bound on the cycles per token was found"
+    return f"one iteration {pace.every(interval)}, but {rate}"
 
 
 def _one_token(cycles: int) -> str:
@@ -154,23 +154,23 @@ def _harnessed(compiled: Compiled, shared: Mapping[str, str], bounds: Bounds) ->
 
 
 def stalls(compiled: Compiled) -> tuple[str, ...]:
-    """What keeps an iteration from beginning though its tokens are there, as the ends of sentences."""
+    """Why an iteration may not start although its tokens are there, as the ends of sentences."""
     element, plan = compiled.ir, compiled.plan
     found = []
     if plan.interval > 1:
-        found.append(f"the iteration before is less than {plan.interval} cycles old")
+        found.append(f"the previous iteration is less than {plan.interval} cycles old")
     if plan.pipeline.puts:
         found.append(f"an output has no room ({', '.join(plan.pipeline.puts)})")
     if element.signals:
-        found.append("a signal is an iteration of its own (one for each call)")
+        found.append("a signal call takes an iteration")
     for name in sorted({node.name for node in _reads(compiled)}):
         entries = max(element.memories[name].entries, 2)
-        found.append(f"a reset sweeps {name} ({entries} cycles)")
+        found.append(f"a reset initialises {name} ({entries} cycles)")
     for table in element.tables.values():
         found.append(
-            f"an update of {table.name} waits for the pipeline to be empty (about {drained_cycles(table, plan.depth)} cycles)"
+            f"an update of {table.name} waits for the pipeline to drain (about {drained_cycles(table, plan.depth)} cycles)"
         )
-        found.append(f"a reset sweeps {table.name}")
+        found.append(f"a reset initialises {table.name}")
     return tuple(found)
 
 

@@ -83,20 +83,20 @@ def compile_element(element: typed.Element, clock: float = CLOCK, target: str = 
     """One element for a clock of `clock` ns. Raises HardwareError."""
     for table in element.tables:
         if table.key.bits > MOST_KEY_BITS:
-            text = f"the keys of '{table.name}' have {table.key.bits} bits; a table in hardware takes up to {MOST_KEY_BITS}"
-            raise HardwareError("E0801", text, table.span, "look up by fewer bits, or run it on cpu")
+            text = f"the keys of '{table.name}' have {table.key.bits} bits; hardware tables support at most {MOST_KEY_BITS}"
+            raise HardwareError("E0801", text, table.span, "use a shorter key, or run the program with --target cpu")
     try:
         ir, layout = lower_states(element)
         small = optimize.run(ir)
         found = plan(small, delays(target), clock)
         sv_element.generate(found)
     except LowerError as error:
-        hint = error.hint or "make it smaller, or run it on cpu"
+        hint = error.hint or "make the program smaller, or run it with --target cpu"
         raise HardwareError("E0802", error.text, error.span or element.span, hint) from error
     except ScheduleError as error:
         raise HardwareError("E0803", str(error), element.span, error.hint) from error
     except sv_element.BackendError as error:
-        raise HardwareError("E0804", str(error), element.span, "run it on cpu") from error
+        raise HardwareError("E0804", str(error), element.span, "run the program with --target cpu") from error
     return Compiled(element, ir, layout, classify(small), found)
 
 
@@ -112,7 +112,7 @@ def graph_of(name: str, program: typed.Program, compiled: dict[str, Compiled]) -
     try:
         return sv_graph.generate(name, program, {kind: found.plan for kind, found in compiled.items()})
     except sv_element.BackendError as error:
-        raise HardwareError("E0804", str(error), program.channels[0].span, "run it on cpu") from error
+        raise HardwareError("E0804", str(error), program.channels[0].span, "run the program with --target cpu") from error
 
 
 def shell_of(
@@ -126,5 +126,5 @@ def shell_of(
         graph = sv_graph.generate(name, program, plans, in_shell=True)
         return graph, sv_shell.generate(graph, flow_table)
     except sv_element.BackendError as error:
-        hint = "join channels by elements, or keep them on one side"
+        hint = "merge channels with elements, or move elements to one side"
         raise HardwareError("E0805", str(error), program.channels[0].span, hint) from error

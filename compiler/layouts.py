@@ -38,14 +38,14 @@ def read(folder: Path, diagnostics: Diagnostics) -> list[ast.File]:
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            diagnostics.error("E0105", f"{shown} cannot be read: {error}", None, "layouts are text files in UTF-8")
+            diagnostics.error("E0105", f"cannot read {shown}: {error}", None, "layouts must be UTF-8 text files")
             continue
         files.append(parse(Source(shown, text), diagnostics))
         for item in files[-1].imports:
             if (path.parent / item.path).resolve() not in paths and (folder / item.path).resolve() not in paths:
                 near = closest(item.path, [p.name for p in paths])
-                hint = f"did you mean '{near}'?" if near else "a file beside this one, or a path below layouts/"
-                diagnostics.error("E0106", f"there is no layout '{item.path}'", item.span, hint)
+                hint = f"did you mean '{near}'?" if near else "imports are searched beside this file and in layouts/"
+                diagnostics.error("E0106", f"cannot find layout '{item.path}'", item.span, hint)
     return files
 
 
@@ -102,12 +102,12 @@ def report(diagnostics: Diagnostics, as_json: bool) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; its exit status."""
     parser = argparse.ArgumentParser(prog="sluice layouts", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--layouts", type=Path, default=LAYOUTS, help="folder of the layouts")
+    parser.add_argument("--layouts", type=Path, default=LAYOUTS, help="folder with the layouts")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "gen", help="folder for the generated files")
     parser.add_argument(
-        "--set", type=_override, action="append", default=[], metavar="NAME=NUMBER", help="another value of a constant"
+        "--set", type=_override, action="append", default=[], metavar="NAME=NUMBER", help="set a constant to another value"
     )
-    parser.add_argument("--json", action="store_true", help="errors as JSON")
+    parser.add_argument("--json", action="store_true", help="print errors as JSON")
     options = parser.parse_args(arguments)
     diagnostics, overrides = Diagnostics(), dict(options.set)
     files = read(options.layouts, diagnostics)
@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for path, text in targets.items():
                 write(path, text)
         except OSError as error:
-            diagnostics.error("E0107", f"cannot write: {error}", None, "choose another folder by --out, or mend its permissions")
+            diagnostics.error("E0107", f"cannot write: {error}", None, "choose another folder with --out, or fix its permissions")
     report(diagnostics, options.json)
     return 1 if diagnostics else 0
 

@@ -46,19 +46,19 @@ class _Body:
         self.ir: ElementIr = compiled.plan.pipeline.element
         self.path, self.text, self.module = path, path.read_text(), path.stem
         if any(node.op == "choice" for node in compiled.plan.pipeline.nodes):
-            raise self._error("the element asks for the time, which a native body does not get")
+            raise self._error("the element uses the time, which a native body does not have")
         known = re.findall(r"\bparameter\b[^=,)]*?(\w+)\s*=", self.text)
         self.parameters = {name: value for name, value in compiled.element.parameters if name in known}
         self.ports = self._elaborated()
         self.connections = self._connections()
 
     def _error(self, text: str) -> HardwareError:
-        hint = f"{self.path.name} needs the ports of the element (docs/guide/language.md, native bodies)"
+        hint = f"{self.path.name} must have the ports of the element (docs/guide/language.md, native bodies)"
         return HardwareError("E0806", f"{self.path.name}: {text}", self.compiled.element.span, hint)
 
     def _elaborated(self) -> Ports:
         if not re.search(rf"\bmodule\s+{self.module}\b", self.text):
-            raise self._error(f"there is no module '{self.module}'")
+            raise self._error(f"module '{self.module}' not found")
         try:
             return ports_of(self.module, {self.path.name: self.text, **parts(self.text)}, self.parameters)
         except SynthesisError as error:
@@ -81,8 +81,8 @@ class _Body:
         for port, (side, bits) in wanted.items():
             if self.ports.get(port) != (side, bits):
                 have = self.ports.get(port)
-                instead = f", not {have[0]} of {have[1]}" if have else ", which is missing"
-                raise self._error(f"port '{port}' is an {side} of {bits} bit{'s' if bits > 1 else ''}{instead}")
+                instead = f", not an {have[0]} of {have[1]}" if have else ", but it is missing"
+                raise self._error(f"port '{port}' must be an {side} of {bits} bit{'s' if bits > 1 else ''}{instead}")
         for port in self.ports:
             if port not in wanted:
                 raise self._error(f"the element has no port '{port}'")

@@ -43,7 +43,7 @@ def _native(element: typed.Element) -> cpp.NativeText:
     path = next(found for folder in (Path.cwd(), ROOT) if (found := folder / file).is_file())
     text, name = path.read_text(), path.stem
     if not re.search(rf"\btemplate\b[^;{{]*\b(class|struct)\s+{re.escape(name)}\b", text):
-        raise _error(element, path.name, f"there is no class template '{name}'")
+        raise _error(element, path.name, f"class template '{name}' not found")
     includes = re.findall(r"^\s*#\s*include\b.*\n", text, re.MULTILINE)
     inside = re.sub(r"^\s*#\s*include\b.*$", "", text, flags=re.MULTILINE)  # its lines stay where they are
     return cpp.NativeText(name, "".join(includes), f'#line 1 "{path.name}"\n{inside}\n#line 1 "generated"\n')

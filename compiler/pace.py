@@ -44,13 +44,13 @@ def text(interval: int, token_cycles: Mapping[str, int | None]) -> str:
     """How often a token is taken, for people."""
     worst = token_cycles[ANY]
     if worst == interval:
-        return f"a token {every(interval)}"
+        return f"one token {every(interval)}"
     rate = f"one token in {worst} cycles" if worst else f"no token in {LONGEST} iterations"
-    return f"an iteration {every(interval)}, at worst {rate}"
+    return f"one iteration {every(interval)}, at worst {rate}"
 
 
 def every(count: int) -> str:
-    """As in "a token every 2 cycles"."""
+    """As in "one token every 2 cycles"."""
     return "every cycle" if count == 1 else f"every {count} cycles"
 
 

@@ -23,13 +23,15 @@ BLOCK_RAM = "block RAM, reads forwarded from writes in flight"
 MANY = {REGISTER: "registers", BLOCK_RAM: "memories in block RAM, reads forwarded from writes in flight"}
 FIELDS = 3  # of a struct that are registers alike: from here on they are one line
 SUGGESTIONS = {
-    Pattern.SEVERAL: "write the memory once in an iteration: choose index and value first, or split it into several states "
-    "(an array whose last index is constant is one memory for each: rows[hash][4], not rows[4][hash])",
-    Pattern.OTHER: "compute what does not need the old value in an element before, or keep a simpler state and derive the rest",
+    Pattern.SEVERAL: "write the memory once per iteration: choose index and value first, or split it into several states "
+    "(an array whose last index is constant becomes one memory per index: rows[hash][4], not rows[4][hash])",
+    Pattern.OTHER: "compute in an earlier element what does not need the old value, or keep a simpler state and derive the rest",
 }
-ONE_CALL = "write one entry in a call, its index as an argument: the writes of a loop take turns, and the handler waits for them"
-ENTRIES = "give each entry an update of its own, with a constant index: .repeat (i, 0, N) { if (index == i) … }"
-SUGGESTION = "move what does not depend on the state out of the update, or ask for a slower clock"
+ONE_CALL = (
+    "write one entry per call, with its index as an argument: the writes of a loop take turns, and the handler waits for them"
+)
+ENTRIES = "write a separate update for each entry, with a constant index: .repeat (i, 0, N) { if (index == i) … }"
+SUGGESTION = "move computations that do not depend on the state out of the update, or use a slower clock"
 
 
 def element(compiled: Compiled) -> dict[str, Any]:
@@ -112,7 +114,7 @@ def techniques(compiled: Compiled) -> list[str]:
         root, _, name = (memory.label or memory.name).partition(".")
         fields.setdefault(root, []).append(name)
     found = [
-        f"memory scattering: the fields of {root} are memories of their own ({', '.join(names)})"
+        f"memory scattering: each field of {root} is a separate memory ({', '.join(names)})"
         for root, names in fields.items()
         if len(names) > 1
     ]
@@ -120,12 +122,14 @@ def techniques(compiled: Compiled) -> list[str]:
     updated = [memories[name] for name in dict.fromkeys(write.memory for write in pipeline.writes) if name in read]
     if updated:
         names = ", ".join(memory.label or memory.name for memory in updated)
-        found.append(f"delayed write: reads of {names} see the writes that are still on their way")
+        found.append(f"delayed write: reads of {names} see the writes that are still in flight")
     for loop in loops(compiled.element.handler):
-        found.append(f"unrolling: the loop at {loop.span.source.name}:{loop.span.line} is hardware for {loop.bound} rounds")
+        found.append(
+            f"unrolling: the loop at {loop.span.source.name}:{loop.span.line} becomes hardware for {loop.bound} iterations"
+        )
     for name, lag in pipeline.lags.items():
         state = compiled.updates[name].label or name
-        behind = f", and those of {lag} iteration{'s' if lag > 1 else ''} in flight composed (proved)" if lag else ""
+        behind = f", composed with the updates of {lag} iteration{'s' if lag > 1 else ''} in flight (proved)" if lag else ""
         found.append(f"function forwarding: updates of {state} are {pipeline.forms[name]}{behind}")
     return found
 
@@ -180,7 +184,7 @@ def _turns(compiled: Compiled) -> list[dict[str, Any]]:
 def turns_text(turns: dict[str, Any]) -> str:
     """Who takes turns, for people."""
     places = ", ".join(f"{place['file']}:{place['line']}" for place in turns["writes"])
-    return f"{turns['turns']} writes of one iteration of the {turns['by']} take turns at its one port" + (
+    return f"{turns['turns']} writes of one iteration of the {turns['by']} take turns at its only port" + (
         f" (at {places})" if places else ""
     )
 
@@ -198,10 +202,10 @@ def text(found: dict[str, Any]) -> str:
         lines += [f"  {size}", f"    {update}"]
     lines += [f"  {technique}" for technique in found["techniques"]]
     for port in found["guarded_outputs"]:
-        lines.append(f"  output {port} has a guard: that its packets stay whole is not proved")
+        lines.append(f"  output {port} has a packet guard: it is not proved that the program keeps packets whole")
     for name, limit, _ in alike(found["limits"], "state"):
         extra = f"{limit['extra_stages']} stage{'s' if limit['extra_stages'] != 1 else ''}"
-        lines.append(f"  slowed by {name}: from reading to writing it takes {extra} too many")
+        lines.append(f"  slowed by {name}: {extra} too many from read to write")
         for step in limit["cycle"]:
             lines.append(f"    {step['operator']}{' ' + step['name'] if step['name'] else ''} at {step['file']}:{step['line']}")
         lines += [f"    tried: {tried}" for tried in limit["tried"]]
@@ -223,7 +227,7 @@ def table_lines(table: dict[str, Any]) -> tuple[str, str]:
     size = f"{table['entries']} {table['kind']} rules, {table['key_bits']} to {table['value_bits']} bits"
     return (
         f"{table['name']}: {size}, in a {table['place']}{copies}; a lookup takes {table['lookup_stages']} stages",
-        f"for an update the pipeline runs empty: no iteration begins for about {table['stop_cycles']} cycles",
+        f"an update drains the pipeline: no iteration starts for about {table['stop_cycles']} cycles",
     )
 
 

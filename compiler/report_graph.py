@@ -121,14 +121,14 @@ def text(found: dict[str, Any]) -> str:
     """The figures of a configuration, for people."""
     slowest, latency = found["slowest"], found["latency"]
     lines = [
-        f"the configuration: {_cycles(found['cycles_per_token'])} a token where each visits every element, "
-        f"{found['mtokens_per_second']:g} million a second",
+        f"the configuration: {_cycles(found['cycles_per_token'])} per token if each token visits every element, "
+        f"{found['mtokens_per_second']:g} million tokens per second",
         f"  slowest: {slowest['instance']} ({slowest['element']})"
         if found["cycles_per_token"] > 1
-        else "  no element is slower than a token a cycle",
+        else "  every element takes one token per cycle",
         f"  latency: {_cycles(latency['cycles'])} ({latency['ns']:g} ns) along {' -> '.join(latency['path'])}"
-        + (f", and the length of a packet for each of {latency['packets_stored']} '=>'" if latency["packets_stored"] else ""),
-        "  channels, cycles a token:",
+        + (f", plus the length of a packet for each of {latency['packets_stored']} '=>'" if latency["packets_stored"] else ""),
+        "  channels, cycles per token:",
     ]
     width = max((len(f"{c['from']} -> {c['to']}") for c in found["channels"]), default=0)
     for channel in found["channels"]:
@@ -153,11 +153,11 @@ def _loop(program: Program, closing: Channel) -> dict[str, Any]:
 
 
 def loop_text(loop: dict[str, Any]) -> str:
-    """What keeps a loop from standing still, for people."""
+    """Whether a loop can deadlock, for people."""
     keeps = (
-        "a channel with '=>' drops what it has no room for, so that the loop never stands still"
+        "a channel with '=>' drops what does not fit, so the loop cannot deadlock"
         if loop["drops"]
-        else "if more tokens come in than leave, its channels fill up, and then it stands still for ever; '=>' in it drops instead"
+        else "if more tokens enter than leave, its channels fill up and it deadlocks; a '=>' in the loop drops packets instead"
     )
     return f"the loop closed by {loop['closed_by']}: {keeps}"
 

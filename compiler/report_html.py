@@ -88,11 +88,14 @@ def _table(head: Row, rows: Iterable[tuple[Row, bool]]) -> str:
 def _summary(graph: dict[str, Any]) -> str:
     slowest, latency, is_slow = graph["slowest"], graph["latency"], graph["cycles_per_token"] > 1
     path = " → ".join(latency["path"])
-    stored = f", and the length of a packet for each of {latency['packets_stored']} '=>'" if latency["packets_stored"] else ""
+    stored = f", plus the length of a packet for each of {latency['packets_stored']} '=>'" if latency["packets_stored"] else ""
     rows: list[Row] = [
-        ("cycles a token, where each visits every element", str(graph["cycles_per_token"])),
-        ("million tokens a second", f"{graph['mtokens_per_second']:g}"),
-        ("slowest element", f"{slowest['instance']} ({slowest['element']})" if is_slow else "none: each takes a token a cycle"),
+        ("cycles per token, if each token visits every element", str(graph["cycles_per_token"])),
+        ("million tokens per second", f"{graph['mtokens_per_second']:g}"),
+        (
+            "slowest element",
+            f"{slowest['instance']} ({slowest['element']})" if is_slow else "none: every element takes one token per cycle",
+        ),
         ("latency", f"{latency['cycles']} cycles ({latency['ns']:g} ns){stored}: {path}"),
     ]
     rows += [("loop", loop_text(loop)) for loop in graph["loops"]]
@@ -100,8 +103,8 @@ def _summary(graph: dict[str, Any]) -> str:
 
 
 def _legend(graph: dict[str, Any]) -> str:
-    slow = "Orange: the most cycles a token. " if graph["cycles_per_token"] > 1 else ""
-    return f"<p>Beside a channel: cycles a token, and the store that holds tokens. {slow}Thick: the longest latency.</p>"
+    slow = "Orange: the most cycles per token. " if graph["cycles_per_token"] > 1 else ""
+    return f"<p>Beside a channel: cycles per token, and the store that holds its tokens. {slow}Thick: the longest path.</p>"
 
 
 def _channels(graph: dict[str, Any]) -> str:
@@ -112,7 +115,7 @@ def _channels(graph: dict[str, Any]) -> str:
         )
         for c in graph["channels"]
     ]
-    head = ("from", "to", "bits", "cycles a token", "held in", "tokens", "cycles it adds")
+    head = ("from", "to", "bits", "cycles per token", "stored in", "tokens", "added cycles")
     return "<h2>Channels</h2>" + _table(head, rows)
 
 
@@ -130,7 +133,9 @@ def _element(found: dict[str, Any]) -> str:
     parts += [f"<p>{escape(technique)}</p>" for technique in found["techniques"]]
     for name, limit, _ in alike(found["limits"], "state"):
         steps = " → ".join(f"{step['operator']} {step['name']} (line {step['line']})" for step in limit["cycle"])
-        parts.append(f"<p><b>Slowed by {escape(name)}</b>, {limit['extra_stages']} stages too long: {escape(steps)}.<br>")
+        parts.append(
+            f"<p><b>Slowed by {escape(name)}</b>, {limit['extra_stages']} stages too many from read to write: {escape(steps)}.<br>"
+        )
         parts += [f"Tried: {escape(tried)}.<br>" for tried in limit["tried"]]
         parts.append(f"Try: {escape(limit['suggestion'])}.</p>")
     for name, turns, _ in alike(found["turns"], "state"):
@@ -273,7 +278,7 @@ def _label(channel: dict[str, Any]) -> str:
 
 
 def _edge(path: str, middle: Point, kind: str, channel: dict[str, Any]) -> str:
-    """A channel, with cycles a token and what it holds beside it."""
-    title = f"{channel['from']} → {channel['to']}: {channel['bits']} bits, {channel['cycles_per_token']} cycles a token"
+    """A channel, with cycles per token and its store beside it."""
+    title = f"{channel['from']} → {channel['to']}: {channel['bits']} bits, {channel['cycles_per_token']} cycles per token"
     text = f'<text class="soft label" x="{middle[0]:g}" y="{middle[1]:g}">{escape(_label(channel))}</text>'
     return f'<g class="{kind}"><title>{escape(title)}</title><path marker-end="url(#tip)" d="{path}"/>{text}</g>'

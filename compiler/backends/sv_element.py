@@ -24,7 +24,7 @@ SIGNAL_WORD = 33  # bits of the signal chain: last, and 32 of data
 
 
 class BackendError(Exception):
-    """What the RTL back end cannot express yet, said to the user."""
+    """A message for the user: the RTL back end does not support this yet."""
 
 
 def module_name(element: ElementIr) -> str:
@@ -341,7 +341,7 @@ class Module:
                 text = self.tables.status(node)
             case "choice":
                 if node.name != "now":
-                    raise BackendError(f"the choice '{node.name}' has no hardware")
+                    raise BackendError(f"the choice '{node.name}' is not supported in hardware")
                 text = "now_i"
             case _:
                 text = expression(node, [self.ref(argument, stage) for argument in node.args])
@@ -364,7 +364,7 @@ class Module:
                 if f"{signal.name}.{name}" == node.name:
                     return f"signal_arguments[{low + width - 1}:{low}]"
                 low += width
-        raise BackendError(f"there is no signal argument '{node.name}'")
+        raise BackendError(f"unknown signal argument '{node.name}'")
 
     def _registers(self) -> None:
         """State registers, each written in its stage."""

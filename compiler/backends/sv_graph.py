@@ -190,7 +190,7 @@ class _Graph:
         if store is Store.PACKETS:
             if not channel.is_packet:
                 raise BackendError(
-                    f"'=>' from {end_name(self.program, channel.source, True)}: only packets can be dropped whole so far"
+                    f"'=>' from {end_name(self.program, channel.source, True)}: dropping is supported only for packets"
                 )
             lines += [
                 f"  sl_packet_fifo #(.Flits({depth}), .Exact(1'b1)) u_{name} (",

@@ -42,7 +42,7 @@ def generate(graph: Graph, flow_table: bool = False) -> Top:
             raise BackendError(f"the configuration has {len(edges)} {what}; the shell has room for {CHANNELS}")
     lanes = 1 + max([0, *(edge.end.port for edge in (*read, *to_lanes))])
     if flow_table and (to_host or from_host):
-        raise BackendError("the configuration has channels to or from the host, whose rings are the flow table's")
+        raise BackendError("the configuration has channels to or from the host, but the flow table uses the host rings")
     written = sum(1 << edge.end.port for edge in to_lanes)
     mask = sum(1 << edge.end.port for edge in read)
     past = 0x7F & ~(mask | written) if flow_table else 0  # lanes that the program leaves alone

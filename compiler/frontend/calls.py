@@ -68,7 +68,7 @@ class Calls(Expressions):
         before = len(self.out)
         value = self.expression(node)
         if len(self.out) > before:
-            raise self.error("E0414", "this cannot stand behind '&&', '||' or '?'", node.span, "give its value a name before")
+            raise self.error("E0414", "this is not allowed after '&&', '||' or '?'", node.span, "assign it to a variable first")
         return value
 
     def call(self, node: ast.Call) -> typed.Expression | None:
@@ -77,14 +77,14 @@ class Calls(Expressions):
         if isinstance(found, FunctionName):
             return self._user_call(found, node)
         if found is not None:
-            raise self.error("E0403", f"'{name}' is no function", node.function.span, "only functions are called")
+            raise self.error("E0403", f"'{name}' is not a function", node.function.span, "only functions can be called")
         built_in = getattr(self, f"_call_{name}", None)
         if built_in is None:
             known = [n for n, b in self.scope.visible().items() if isinstance(b, FunctionName)]
             known += [n.removeprefix("_call_") for n in dir(self) if n.startswith("_call_")]
             near = closest(name, known)
             hint = f"did you mean '{near}'?" if near else "declare it: uint name(uint a) { … }"
-            raise self.error("E0401", f"there is no function '{name}'", node.function.span, hint)
+            raise self.error("E0401", f"undefined function '{name}'", node.function.span, hint)
         if name in NUMBERED or name in NAMED:
             self._decide_form(name in NUMBERED, node.function.span)
             self._uses_ports(node.function.span)
@@ -96,18 +96,18 @@ class Calls(Expressions):
             self.form = Form(is_numbered, span)
         elif self.form.is_numbered != is_numbered:
             hint = "read_input_port(PORT_1) goes with <1, 1>, read(in) with (packet in -> packet out)"
-            notes = (Note("the other form is used here", self.form.where),)
-            raise self.error("E0503", "this belongs to the other form of element", span, hint, notes)
+            notes = (Note("the first form is used here", self.form.where),)
+            raise self.error("E0503", "this element uses the other form of port access", span, hint, notes)
 
     def _uses_ports(self, span: Span) -> None:
         self.body.uses_ports = self.body.uses_ports or span
         if self.body.kind in ("init", "signal"):
-            text = f"{'an .init' if self.body.kind == 'init' else 'a signal'} reads and writes no port"
-            raise self.error("E0505", text, span, "keep it in a state, and let the handler write it")
+            text = f"{'.init' if self.body.kind == 'init' else 'a signal'} cannot read or write ports"
+            raise self.error("E0505", text, span, "keep the token in a state and write it in the handler")
 
     def _want(self, node: ast.Call | ast.Invoke, count: int, use: str) -> None:
         if len(node.arguments) != count:
-            text = f"{count or 'no'} argument{'s' if count != 1 else ''} wanted, {len(node.arguments)} given"
+            text = f"expected {count or 'no'} argument{'s' if count != 1 else ''}, got {len(node.arguments)}"
             raise self.error("E0410", text, node.span, use)
 
     # Constants
@@ -145,26 +145,33 @@ class Calls(Expressions):
     def _numbered_port(self, node: ast.Expression, ports: Sequence[typed.Port], direction: str) -> typed.Port:
         value = self.expression(node)
         if not isinstance(value, typed.Constant):
-            raise self.error("E0501", "the port must be known before the program runs", node.span, "one of PORT_1, PORT_2, …")
+            raise self.error("E0501", "the port must be a constant", node.span, "use PORT_1, PORT_2, …")
         number = value.value.bit_length()
         if value.value != 1 << max(number - 1, 0):
-            raise self.error("E0501", f"{value.value} is no port", node.span, "one of PORT_1, PORT_2, …; several are a mask")
+            raise self.error(
+                "E0501",
+                f"{value.value} is not a port",
+                node.span,
+                "use PORT_1, PORT_2, …; a number with several bits set is a mask",
+            )
         if number > len(ports):
-            count = f"it has {len(ports)} {direction} port{'s' if len(ports) != 1 else ''}"
+            count = f"the element has {len(ports)} {direction} port{'s' if len(ports) != 1 else ''}"
             raise self.error("E0501", f"the element has no {direction} PORT_{number}", node.span, count)
         return ports[number - 1]
 
     def _call_read_signal(self, node: ast.Call) -> typed.Expression:
         self._want(node, 0, "read_signal()")
         if self.body.parameter is None:
-            raise self.error("E0505", "read_signal() stands in .signal { … } only", node.span, "a typed signal has parameters")
+            raise self.error(
+                "E0505", "read_signal() is only allowed in .signal { … }", node.span, "in a typed signal, use its parameters"
+            )
         return typed.Load(typed.Place(self.body.parameter, (), node.span), node.span)
 
     def _call_set_signal(self, node: ast.Call) -> None:
         self._want(node, 1, "set_signal(p)")
         if self.body.parameter is None:
-            hint = "a typed signal returns its result"
-            raise self.error("E0505", "set_signal() stands in .signal { … } only", node.span, hint)
+            hint = "in a typed signal, return the result"
+            raise self.error("E0505", "set_signal() is only allowed in .signal { … }", node.span, hint)
         value = self.convert(self.expression(node.arguments[0]), self.body.parameter.type, "set_signal")
         self.out.append(typed.SetSignal(value, node.span))
 
@@ -176,22 +183,30 @@ class Calls(Expressions):
         found = self.find(name.name, name.span, "port", lambda b: isinstance(b, Ports)) if isinstance(name, ast.Reference) else None
         if not isinstance(found, Ports):
             what = f"'{name.name}' is" if isinstance(name, ast.Reference) else "this is"
-            hint = "read(port), write(port, value); the ports stand in the element's head: (packet in -> packet out)"
-            raise self.error("E0501", f"{what} no port", node.span, hint)
+            hint = "read(port), write(port, value); ports are declared in the element's head: (packet in -> packet out)"
+            raise self.error("E0501", f"{what} not a port", node.span, hint)
         if found.ports and found.ports[0].is_input != is_input:
             has, wants = ("an output", "read") if is_input else ("an input", "written")
             assert isinstance(name, ast.Reference)
             raise self.error(
-                "E0502", f"'{name.name}' is {has} and cannot be {wants}", node.span, "the arrow parts inputs from outputs"
+                "E0502",
+                f"'{name.name}' is {has} and cannot be {wants}",
+                node.span,
+                "inputs are declared before '->', outputs after it",
             )
         if not found.is_array:
             if isinstance(node, ast.Index):
                 raise self.error(
-                    "E0501", f"'{found.ports[0].name}' is one port", node.span, "an array of ports is declared name[4]"
+                    "E0501",
+                    f"'{found.ports[0].name}' is a single port, not an array",
+                    node.span,
+                    "declare an array of ports as name[4]",
                 )
             return found.ports, None
         if not isinstance(node, ast.Index):
-            raise self.error("E0501", f"this is an array of {len(found.ports)} ports", node.span, "choose one: name[0]")
+            raise self.error(
+                "E0501", f"this is an array of {len(found.ports)} ports", node.span, "choose one by its index: name[0]"
+            )
         index = self.expression(node.index)
         known = self._known_index(index, len(found.ports), None, node)
         if known is not None:
@@ -238,20 +253,20 @@ class Calls(Expressions):
             whole = isinstance(found, Ports) and found.is_array and found.ports and found.ports[0].is_input
             ports += found.ports if isinstance(found, Ports) and whole else [self._one_port(argument)]
         if not ports:
-            raise self.error("E0410", "select() without a port", node.span, "select(a, b), or select(a, b, &index)")
+            raise self.error("E0410", "select() needs at least one port", node.span, "select(a, b), or select(a, b, &index)")
         for port in ports:
             if (port.type, port.is_packet) != (ports[0].type, ports[0].is_packet):
-                hint = "select gives one token, so its ports have one type"
-                raise self.error("E0405", f"'{port.name}' has another type than '{ports[0].name}'", node.span, hint)
+                hint = "select returns one token, so all its ports must have the same type"
+                raise self.error("E0405", f"'{port.name}' and '{ports[0].name}' have different types", node.span, hint)
             if ports.count(port) > 1:
-                raise self.error("E0410", f"'{port.name}' is named twice", node.span, "name each port once")
+                raise self.error("E0410", f"'{port.name}' is listed twice", node.span, "list each port once")
         self.read.update(ports)
         return typed.SelectPort(tuple(ports), index_to, node.span)
 
     def _one_port(self, node: ast.Expression) -> typed.Port:
         ports, index = self._port(node, True)
         if index is not None:
-            raise self.error("E0501", "the port must be known before the program runs", node.span, "select(in) takes a whole array")
+            raise self.error("E0501", "the port must be a constant", node.span, "select(in) takes a whole array")
         return ports[0]
 
     def _call_write(self, node: ast.Call) -> None:
@@ -290,7 +305,9 @@ class Calls(Expressions):
         if holes == 0:
             text = " ".join([*([text] if text else []), *["{}"] * len(values)])
         elif holes != len(values):
-            raise self.error("E0410", f"{holes} {{}} in the text, {len(values)} values", node.span, 'print("{} of {}", a, b)')
+            raise self.error(
+                "E0410", f"the text has {holes} {{}}, but {len(values)} values are given", node.span, 'print("{} of {}", a, b)'
+            )
         self.out.append(typed.Print(text, tuple(values), node.span))
 
     def _call_assert(self, node: ast.Call) -> None:
@@ -305,9 +322,9 @@ class Calls(Expressions):
     def invoke(self, node: ast.Invoke) -> typed.Expression | None:
         table = self.scope.find(node.operand.name) if isinstance(node.operand, ast.Reference) else None
         if not isinstance(table, typed.Table):
-            raise self.error("E0404", "only a table has methods", node.span, "table exact<uint<32>, uint<8>> name[512];")
+            raise self.error("E0404", "only tables and flows have methods", node.span, "table exact<uint<32>, uint<8>> name[512];")
         if node.method.text != "lookup":
-            raise self.error("E0404", f"a table has no method '{node.method.text}'", node.method.span, "name.lookup(key, value)")
+            raise self.error("E0404", f"tables have no method '{node.method.text}'", node.method.span, "name.lookup(key, value)")
         if len(node.arguments) not in (1, 2):
             self._want(node, 2, f"{table.name}.lookup(key, value)")
         key = self.initial(node.arguments[0], table.key, f"the key of '{table.name}'")
@@ -316,7 +333,7 @@ class Calls(Expressions):
             to = self.place(node.arguments[1])
             if to.type != table.value:
                 hint = f"{describe(table.value)} value; {table.name}.lookup(key, value)"
-                raise self.error("E0405", f"the value is {describe(table.value)}", node.arguments[1].span, hint)
+                raise self.error("E0405", f"the value has type {describe(table.value)}", node.arguments[1].span, hint)
         return typed.Lookup(table, key, to, node.span)
 
     def _user_call(self, found: FunctionName, node: ast.Call) -> typed.Expression | None:

@@ -145,7 +145,9 @@ class Checker(ConstantEvaluator):
                     self._static_assert(declaration)
         for name in self.overrides:
             if not isinstance(self.named.get(name), ast.Constant):
-                self.diagnostics.error("E0310", f"there is no constant '{name}' to set", None, "see layouts/ for the names")
+                self.diagnostics.error(
+                    "E0310", f"cannot set the undefined constant '{name}'", None, "the constants are declared in layouts/"
+                )
         return Layouts(tuple(self.order), files)
 
     def _collect(self) -> None:
@@ -171,8 +173,8 @@ class Checker(ConstantEvaluator):
 
     def _usable(self, name: ast.Name) -> None:
         if name.text.lower() in RESERVED:
-            hint = "it is a keyword of a language that is generated; choose another name"
-            self.diagnostics.error("E0302", f"'{name.text}' cannot be a name", name.span, hint)
+            hint = "it is a keyword in one of the generated languages; choose another name"
+            self.diagnostics.error("E0302", f"'{name.text}' cannot be used as a name", name.span, hint)
 
     # Declarations
 
@@ -186,8 +188,8 @@ class Checker(ConstantEvaluator):
             return None
 
     def _too_deep(self, span: Span) -> Bad:
-        hint = "declare constants behind those they use, and split long expressions"
-        return self.error("E0321", "too many steps lead from here to a value", span, hint)
+        hint = "declare constants after the ones that they use, and split long expressions"
+        return self.error("E0321", "this value takes too many steps to evaluate", span, hint)
 
     def _item(self, name: str) -> Item:
         if name in self.done:
@@ -220,8 +222,8 @@ class Checker(ConstantEvaluator):
             case ast.Constant(name=name, value=value, doc=doc):
                 found = self.overrides[name.text] if name.text in self.overrides else self.value(value)
                 if not 0 <= found < 1 << 64:
-                    hint = "0 to 2**64 - 1"
-                    raise self.error("E0304", f"'{name.text}' is {found}, which is no 64-bit unsigned number", value.span, hint)
+                    hint = "the range is 0 to 2**64 - 1"
+                    raise self.error("E0304", f"'{name.text}' is {found}, which is not a 64-bit unsigned number", value.span, hint)
                 return ConstantValue(name.text, found, doc)
             case ast.Enum():
                 return self._enum(declaration)
@@ -233,18 +235,18 @@ class Checker(ConstantEvaluator):
     def _enum(self, declaration: ast.Enum) -> EnumType:
         width, _ = self._type(declaration.type)
         if width > MAX_ENUM_BITS:
-            raise self.error("E0317", f"an enum cannot have {width} bits", declaration.type.span, f"1 to {MAX_ENUM_BITS}")
+            raise self.error("E0317", f"an enum cannot have {width} bits", declaration.type.span, f"use 1 to {MAX_ENUM_BITS}")
         members: list[Member] = []
         following = 0
         for member in declaration.members:
             value = following if member.value is None else self.value(member.value)
             if not 0 <= value < 1 << width:
-                hint = f"largest is {(1 << width) - 1}; make the enum wider"
+                hint = f"the largest value is {(1 << width) - 1}; make the enum wider"
                 self.diagnostics.error("E0305", f"'{member.name.text}' = {value} does not fit in {width} bits", member.span, hint)
             members.append(Member(member.name.text, value, member.doc))
             following = value + 1
         if not members:
-            raise self.error("E0306", f"enum '{declaration.name.text}' has no member", declaration.name.span, "give it one")
+            raise self.error("E0306", f"enum '{declaration.name.text}' has no members", declaration.name.span, "add one")
         return EnumType(declaration.name.text, width, tuple(members), declaration.doc)
 
     def _aggregate(self, declaration: ast.Aggregate) -> AggregateType:
@@ -253,20 +255,24 @@ class Checker(ConstantEvaluator):
         for field in declaration.fields:
             self._usable(field.name)
             if field.name.text in fields:
-                self.diagnostics.error("E0307", f"'{name.text}' has two fields '{field.name.text}'", field.name.span, "rename one")
+                self.diagnostics.error(
+                    "E0307", f"'{name.text}' has two fields '{field.name.text}'", field.name.span, "rename one of them"
+                )
             width, type_name = self._type(field.type)
             count = 1 if field.count is None else self.positive(field.count, "an array size")
             fields[field.name.text] = FieldType(field.name.text, width, count, field.count is not None, type_name, field.doc)
             if declaration.kind == "record" and width % 8:
-                hint = "fields of a record are whole bytes; use a struct for bits"
+                hint = "fields of a record must be whole bytes; use a struct for bits"
                 self.diagnostics.error("E0308", f"'{field.name.text}' has {width} bits", field.name.span, hint)
         bits = sum(field.bits for field in fields.values())
         if not fields:
-            raise self.error("E0306", f"{declaration.kind} '{name.text}' has no field", name.span, "give it one")
+            raise self.error("E0306", f"{declaration.kind} '{name.text}' has no fields", name.span, "add one")
         if bits > MAX_BITS:
-            raise self.error("E0309", f"'{name.text}' has {bits} bits; the most is {MAX_BITS}", name.span, "split it")
+            raise self.error("E0309", f"'{name.text}' has {bits} bits; the maximum is {MAX_BITS}", name.span, "split it")
         if declaration.kind != "struct" and bits % 8:
-            raise self.error("E0308", f"{declaration.kind} '{name.text}' has {bits} bits", name.span, "it must be whole bytes")
+            raise self.error(
+                "E0308", f"{declaration.kind} '{name.text}' has {bits} bits", name.span, "the size must be a multiple of 8 bits"
+            )
         return AggregateType(declaration.kind, name.text, tuple(fields.values()), bits, declaration.doc)
 
     def _registers(self, declaration: ast.Registers) -> RegistersType:
@@ -277,14 +283,18 @@ class Checker(ConstantEvaluator):
             offset = self.value(register.offset)
             count = 1 if register.count is None else self.positive(register.count, "an array size")
             if width != 32:
-                self.diagnostics.error("E0311", f"'{register.name.text}' has {width} bits", register.type.span, "registers have 32")
+                self.diagnostics.error(
+                    "E0311", f"'{register.name.text}' has {width} bits", register.type.span, "registers must have 32 bits"
+                )
             if offset % 4 or not 0 <= offset <= 4096 - 4 * count:
-                hint = "offsets are multiples of 4 inside a window of 4096 bytes"
-                self.diagnostics.error("E0312", f"'{register.name.text}' cannot stand at {offset:#x}", register.offset.span, hint)
+                hint = "offsets must be multiples of 4 in a window of 4096 bytes"
+                self.diagnostics.error(
+                    "E0312", f"invalid offset {offset:#x} for register '{register.name.text}'", register.offset.span, hint
+                )
             for place in range(offset, offset + 4 * min(count, 1024), 4):
                 if place in taken:
-                    note = (Note("the other one", taken[place].span),)
-                    self.diagnostics.error("E0313", f"two registers at {place:#x}", register.span, "move one", note)
+                    note = (Note("the other register", taken[place].span),)
+                    self.diagnostics.error("E0313", f"two registers at offset {place:#x}", register.span, "move one of them", note)
                     break
                 taken[place] = register
             is_array = register.count is not None
@@ -296,10 +306,10 @@ class Checker(ConstantEvaluator):
             if self.value(declaration.condition):
                 return
             condition = declaration.condition
-            text = "the assertion is false"
+            text = "assertion failed"
             if isinstance(condition, ast.Binary):
                 text += f": {self.value(condition.left)} {condition.operator} {self.value(condition.right)}"
-            self.diagnostics.error("E0314", text, condition.span, "mend the declaration that it is about")
+            self.diagnostics.error("E0314", text, condition.span, "fix the declaration that it checks")
         except Bad:
             return
         except RecursionError:
@@ -315,7 +325,7 @@ class Checker(ConstantEvaluator):
             case ast.IntegerType(width=expression) if expression is not None:
                 width = self.positive(expression, "a width")
                 if width > 1024 and width > MAX_BITS:
-                    raise self.error("E0315", f"{width} bits are too many", expression.span, f"at most {MAX_BITS}")
+                    raise self.error("E0315", f"{width} bits are too many for an integer", expression.span, f"at most {MAX_BITS}")
                 return width, ""
         assert isinstance(node, ast.NamedType)
         return self.size(node.name, node.span), node.name
@@ -327,7 +337,7 @@ class Checker(ConstantEvaluator):
             return item.width if isinstance(item, EnumType) else item.bits
         types = [n for n, d in self.named.items() if isinstance(d, ast.Enum | ast.Aggregate)]
         near = closest(name, [*types, *C_TYPES])
-        raise self.error("E0316", f"there is no type '{name}'", span, f"did you mean '{near}'?" if near else "declare it")
+        raise self.error("E0316", f"undefined type '{name}'", span, f"did you mean '{near}'?" if near else "declare it")
 
     def constant(self, name: str, span: Span) -> int:
         if isinstance(self.named.get(name), ast.Constant):
@@ -340,7 +350,7 @@ class Checker(ConstantEvaluator):
             return next(m.value for m in enum.members if m.name == name)
         constants = [n for n, d in self.named.items() if isinstance(d, ast.Constant)]
         near = closest(name, [*constants, *self.members])
-        raise self.error("E0318", f"there is no constant '{name}'", span, f"did you mean '{near}'?" if near else "declare it")
+        raise self.error("E0318", f"undefined constant '{name}'", span, f"did you mean '{near}'?" if near else "declare it")
 
 
 def check(files: Sequence[ast.File], overrides: Mapping[str, int], diagnostics: Diagnostics) -> Layouts:

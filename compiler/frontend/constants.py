@@ -39,7 +39,7 @@ class ConstantEvaluator(ABC):
     def positive(self, node: ast.Expression, what: str) -> int:
         value = self.value(node)
         if not 1 <= value <= MAX_BITS:
-            raise self.error("E0317", f"{what} cannot be {value}", node.span, f"1 to {MAX_BITS}")
+            raise self.error("E0317", f"{what} must not be {value}", node.span, f"use 1 to {MAX_BITS}")
         return value
 
     def value(self, node: ast.Expression) -> int:
@@ -58,7 +58,7 @@ class ConstantEvaluator(ABC):
                 return self._call(node)
             case ast.Binary():
                 return self._binary(node)
-        raise self.error("E0323", "this is not known before the program runs", node.span, "a constant expression is needed here")
+        raise self.error("E0323", "this is not a constant", node.span, "use a constant expression")
 
     def size_of(self, argument: ast.Expression, function: str) -> int:
         """The bits of what `bits()` or `bytes()` is given."""
@@ -68,12 +68,17 @@ class ConstantEvaluator(ABC):
 
     def _call(self, node: ast.Call) -> int:
         if len(node.arguments) != 1 or node.function.text not in ("bits", "bytes", "clog2"):
-            raise self.error("E0319", f"'{node.function.text}' is no function here", node.span, "bits(type), bytes(type), clog2(n)")
+            raise self.error(
+                "E0319",
+                f"'{node.function.text}' is not a function in a constant expression",
+                node.span,
+                "the functions are bits(type), bytes(type), clog2(n)",
+            )
         argument = node.arguments[0]
         if node.function.text == "clog2":
             value = self.value(argument)
             if value < 1:
-                raise self.error("E0317", f"clog2 of {value}", argument.span, "1 or more")
+                raise self.error("E0317", f"clog2({value}) is undefined", argument.span, "its argument must be at least 1")
             return (value - 1).bit_length()
         size = self.size_of(argument, node.function.text)
         return size if node.function.text == "bits" else (size + 7) // 8
@@ -83,7 +88,7 @@ class ConstantEvaluator(ABC):
         if node.operator in ("/", "%") and right == 0:
             raise self.error("E0320", "division by zero", node.right.span, "the divisor must not be 0")
         if node.operator in ("<<", ">>") and not 0 <= right <= 1024:
-            raise self.error("E0317", f"a shift cannot be by {right}", node.right.span, "0 to 1024")
+            raise self.error("E0317", f"shift by {right} is out of range", node.right.span, "shift by 0 to 1024")
         operations: dict[str, Callable[[], int]] = {
             "||": lambda: int(bool(left or right)), "&&": lambda: int(bool(left and right)), "|": lambda: left | right,
             "^": lambda: left ^ right, "&": lambda: left & right, "==": lambda: int(left == right),

@@ -54,7 +54,7 @@ class ElementBuilder(Flows):
                 self.states.append(self.flow(flow))
         init = self.in_body(Body("init"), node.init, self.scope) if node.init else typed.Block(())
         if node.handler is None and not node.natives:
-            raise self.error("E0506", f"'{node.name.text}' has no handler", node.name.span, ".handler { … }")
+            raise self.error("E0506", f"element '{node.name.text}' has no handler", node.name.span, "add .handler { … }")
         handler = self.in_body(Body("handler"), node.handler, self.scope) if node.handler else typed.Block(())
         signals = self._signals()
         for function in node.functions:
@@ -101,8 +101,8 @@ class ElementBuilder(Flows):
             kind = self.channel_type(node.type)
             count = 1 if node.count is None else self.value(node.count)
             if not 1 <= count <= MAX_PORTS - len(found):
-                hint = f"an element has 1 to {MAX_PORTS} of a direction"
-                raise self._wrong_count(f"'{node.name.text}' would be {count} ports", node.count, node.span, hint)
+                hint = f"an element has 1 to {MAX_PORTS} ports in each direction"
+                raise self._wrong_count(f"'{node.name.text}' would have {count} ports", node.count, node.span, hint)
             names = [node.name.text] if node.count is None else [f"{node.name.text}_{n}" for n in range(count)]
             ports = tuple(
                 typed.Port(name, kind.type, len(found) + n, is_input, kind.is_packet, node.name.span)
@@ -137,15 +137,15 @@ class ElementBuilder(Flows):
             self.statement(node)
             return
         if not isinstance(node, tree.Declaration):
-            raise self.error("E0418", "this is no state", node.span, "ulong count = 0;")
+            raise self.error("E0418", "this is not a state declaration", node.span, "declare a state: ulong count = 0;")
         if node.is_view:
             raise self.error("E0411", "a state cannot be a view", node.span, "declare the view in the handler")
         if node.word == "constexpr":
             self.constexpr(node)
             return
         if node.word == "global":
-            hint = "local keeps it in block RAM; what is too large belongs behind an element of its own, which only misses ask"
-            text = "'global', memory outside the device, is not there yet: each access would take many cycles"
+            hint = "use local, which is block RAM; put a table that is too large into an element of its own, used only on a miss"
+            text = "'global' (memory outside the device) is not supported yet: each access would take many cycles"
             raise self.error("E0418", text, node.span, hint)
         kind = self.array_type(self.type(node.type), node.counts)
         variable = typed.Variable(node.name.text, kind, node.name.span, True, PLACEMENTS[node.word])
@@ -158,12 +158,14 @@ class ElementBuilder(Flows):
     def _table(self, node: tree.Table) -> None:
         kinds = {kind.value: kind for kind in typed.TableKind}
         if node.kind.text not in kinds:
-            raise self.error("E0316", f"there is no table '{node.kind.text}'", node.kind.span, "exact, ternary or lpm")
+            raise self.error("E0316", f"unknown kind of table '{node.kind.text}'", node.kind.span, "use exact, ternary or lpm")
         kind = kinds[node.kind.text]
         key, value = self.type(node.key), self.type(node.value)
         if kind is typed.TableKind.LPM and not isinstance(key, typed.Integer):
-            raise self.error("E0405", f"a prefix of {describe(key)}", node.key.span, "the key of an lpm table is an integer")
-        entries = self.positive(node.entries, "the entries of a table")
+            raise self.error(
+                "E0405", f"an lpm table cannot match {describe(key)}", node.key.span, "the key of an lpm table must be an integer"
+            )
+        entries = self.positive(node.entries, "the number of entries")
         table = typed.Table(node.name.text, kind, key, value, entries, node.span)
         self.declare(node.name, table)
         self.tables.append(table)
@@ -178,20 +180,20 @@ class ElementBuilder(Flows):
             if signal.name in found:
                 notes = (Note("the first", found[signal.name].span),)
                 what = f"'{signal.name}'" if signal.name else "without a name"
-                self.diagnostics.error("E0402", f"a second signal {what}", signal.span, "rename or remove one", notes)
+                self.diagnostics.error("E0402", f"duplicate signal {what}", signal.span, "rename or remove one of them", notes)
             found[signal.name] = signal
         for signal in (made for table in self.tables for made in tables.signals(table)):
             if signal.name in found:
-                hint = f"the table has the signals '{signal.name}' by itself; rename the table or this one"
+                hint = f"the table defines a signal '{signal.name}'; rename the table or this signal"
                 notes = (Note("the table", signal.span),)
-                self.diagnostics.error("E0402", f"a second signal '{signal.name}'", found[signal.name].span, hint, notes)
+                self.diagnostics.error("E0402", f"duplicate signal '{signal.name}'", found[signal.name].span, hint, notes)
             found[signal.name] = signal
         return tuple(found.values())
 
     def _plain_signal(self, node: tree.PlainSignal) -> typed.Signal:
         found = self.scope.find("ClSignal")
         if not isinstance(found, TypeName):
-            raise self.error("E0403", "'ClSignal' is hidden by another name", node.span, "rename that one")
+            raise self.error("E0403", "'ClSignal' is hidden by another name", node.span, "rename that declaration")
         parameter = typed.Variable("signal", found.type, node.span)
         body = self.in_body(Body("signal", parameter=parameter), node.body, self.scope)
         return typed.Signal("", (parameter,), found.type, body, node.span)
@@ -207,7 +209,9 @@ class ElementBuilder(Flows):
         for node in self.node.natives:
             path = Path(node.span.source.name).parent / node.file
             if not any(os.path.isfile(folder / path) for folder in (Path.cwd(), ROOT)):  # noqa: PTH113 - of any length
-                self.diagnostics.error("E0609", f"there is no file '{path}'", node.span, "a native body stands beside the program")
+                self.diagnostics.error(
+                    "E0609", f"cannot find file '{path}'", node.span, "a native body must be in the folder of the program"
+                )
             found.append((node.language.text, str(path)))
         return tuple(found)
 
@@ -216,7 +220,7 @@ class ElementBuilder(Flows):
     def _check_form(self) -> None:
         if self.node.ports.is_numbered and self.form.is_numbered is False:
             hint = "give the ports names: (packet in -> packet out)"
-            self.diagnostics.error("E0503", "the ports of this element have numbers", self.form.where, hint)
+            self.diagnostics.error("E0503", "this element has numbered ports", self.form.where, hint)
 
     def _check_reads(self, numbered: bool) -> None:
         """Of ports with names, and of handlers that were read whole: what a numbered element waits for is known when it runs."""
@@ -225,17 +229,17 @@ class ElementBuilder(Flows):
         for port in self.inputs:
             if port not in self.read:
                 text = f"the handler never reads '{port.name}'"
-                self.diagnostics.warning("W0507", text, port.span, f"read({port.name}), or leave the port out")
+                self.diagnostics.warning("W0507", text, port.span, f"call read({port.name}), or remove the port")
 
     def _check_writes(self, handler: typed.Block, numbered: bool) -> None:
         def report(second: typed.Write, first: typed.Write) -> None:
             notes = (Note("the first write", first.span),)
             if numbered:
-                text = f"'{second.port.name}' may be set before in the same iteration; the last one wins"
-                self.diagnostics.warning("W0504", text, second.span, "an iteration writes one token to a port", notes)
+                text = f"'{second.port.name}' may already be set in this iteration; the last value wins"
+                self.diagnostics.warning("W0504", text, second.span, "an iteration writes at most one token to a port", notes)
                 return
-            hint = "an iteration writes one token to a port: choose the value first, then write it once"
-            self.diagnostics.error("E0504", f"'{second.port.name}' may be written already on this path", second.span, hint, notes)
+            hint = "an iteration writes at most one token to a port: choose the value first, then write once"
+            self.diagnostics.error("E0504", f"'{second.port.name}' may already be written on this path", second.span, hint, notes)
 
         WritePaths(self.exempt, report).block(handler, {})
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small program for each code of a message, wrong and mended: `sluice explain CODE` shows both, a test holds them true.
+"""A small program for each message code, wrong and corrected: `sluice explain CODE` shows both, and a test checks them.
 
-In a text, `«wrong»«right»` is where the two differ. Codes that no single program shows, with the reason: `NOTES`.
+In a text, `«wrong»«right»` marks the difference. `NOTES` explains codes that no single program shows.
 """
 
 from __future__ import annotations
@@ -129,26 +129,26 @@ EXAMPLES = {
     "«Pass :: a\nPass :: b\nMux :: m\nTee :: t\nfrom_tor -> [1] m -> a -> b -> t [1] -> to_tor\nt [2] => [2] m\n»",
 }  # fmt: skip
 
-# Codes that only layouts have; what they show is such a file.
+# Codes that only layouts trigger; their example is a layout.
 LAYOUTS = frozenset({"E0301", "E0302", "E0304", "E0311", "E0312", "E0313", "E0318"})
 
 NOTES = {
-    "E0105": "Look at the name of the file. A program is a text file in UTF-8.",
-    "E0106": '`import` in a layout names another file of `layouts/`, as in `import "eth/ethernet.sl";`. Programs need none.',
-    "E0107": "Look at who owns the folder, and at how full the disk is.",
-    "E0203": "Split the expression: give a part of it a name. Move inner blocks into functions.",
-    "E0414": "Where a value is not used: assign it. Where a function gives none: call it as a statement of its own. What changes "
-    "something or takes a token may not stand behind `&&`, `||`, `?` or in the condition of a loop: give its value a name before.",
+    "E0105": "Check the name of the file. A program must be a UTF-8 text file.",
+    "E0106": '`import` in a layout names another file of `layouts/`, as in `import "eth/ethernet.sl";`. Programs do not need it.',
+    "E0107": "Check the permissions of the folder and the free space on the disk.",
+    "E0203": "Split the expression: assign parts of it to variables. Move inner blocks into functions.",
+    "E0414": "If a value is not used, assign it. If a function returns none, call it as a separate statement. An expression that "
+    "changes a variable or takes a token is not allowed after `&&`, `||`, `?` or in the condition of a loop: assign it first.",
     "E0204": "Close the block with `}` before the next `struct`, `header`, `enum` or `registers`.",
     "E0310": "`./sluice layouts --set NAME=VALUE` changes a constant that a layout declares with `constexpr`.",
-    "E0321": "A chain of constants or functions that is thousands of steps long. Split it.",
-    "E0802": "Use smaller arrays and fewer rounds of loops, or run the program with `--target cpu`.",
-    "E0803": "Ask for a slower clock: `./sluice build --clock 100`. `./sluice report --clock 100` says what is reached then. "
-    "Where the start of an iteration depends on a lookup or on an entry of a memory, no clock helps: read the inputs always, "
-    "and keep what is not wanted yet in a state.",
-    "E0804": "Run it with `--target cpu`. The message names the part that is missing.",
-    "E0805": "The shell has 16 channels to the host and 16 from it. Join some by an element, or keep elements on one side.",
-    "E0806": "The message names the port. What a native body must have: `docs/guide/language.md`.",
+    "E0321": "A chain of constants or functions is thousands of steps long. Split it.",
+    "E0802": "Use smaller arrays and fewer loop iterations, or run the program with `--target cpu`.",
+    "E0803": "Ask for a slower clock: `./sluice build --clock 100`. `./sluice report --clock 100` reports the result. "
+    "If the start of an iteration depends on a lookup or a memory entry, a slower clock does not help: always read the "
+    "inputs, and keep tokens that are not needed yet in a state.",
+    "E0804": "Run it with `--target cpu`. The message names the unsupported part.",
+    "E0805": "The shell has 16 channels to the host and 16 from it. Merge some with an element, or move elements to one side.",
+    "E0806": "The message names the port. Native bodies are described in `docs/guide/language.md`.",
 }
 
 DIFFERENCE = re.compile("«([^«»]*)»«([^«»]*)»")
@@ -159,8 +159,8 @@ def wrong(code: str) -> str:
     return _without_blank(DIFFERENCE.sub(r"\1", EXAMPLES[code]))
 
 
-def mended(code: str) -> str:
-    """The same program without the error."""
+def corrected(code: str) -> str:
+    """The corrected program."""
     return _without_blank(DIFFERENCE.sub(r"\2", EXAMPLES[code]))
 
 

@@ -35,7 +35,7 @@ class Expressions(Places):
             case ast.Unary(operator="*"):
                 return self.load(self.designator(node), node.span)
             case ast.Unary(operator="&", span=span):
-                raise self.error("E0411", "an address is no value", span, "views are declared: ushort *p = (ushort *) &x.data;")
+                raise self.error("E0411", "an address is not a value", span, "declare a view: ushort *p = (ushort *) &x.data;")
             case ast.Unary(operator=operator, operand=operand, span=span):
                 return self.unary(operator, self.expression(operand), span)
             case ast.Binary():
@@ -47,17 +47,17 @@ class Expressions(Places):
             case ast.Call() | ast.Invoke():
                 return self._called(node)
             case ast.Text(span=span):
-                raise self.error("E0405", "a string is no value", span, 'strings stand in print("…") only')
+                raise self.error("E0405", "a string is not a value", span, 'strings are only allowed in print("…")')
             case ast.TypeValue(span=span):
-                raise self.error("E0403", "a type is no value", span, "a cast is written (type) value")
+                raise self.error("E0403", "a type is not a value", span, "write a cast as (type) value")
             case ast.Braces(span=span):
-                raise self.error("E0405", "{…} has no type here", span, "declare a variable: type name = {…};")
+                raise self.error("E0405", "the type of {…} is unknown here", span, "declare a variable: type name = {…};")
 
     def _called(self, node: ast.Call | ast.Invoke) -> typed.Expression:
         value = self.call(node) if isinstance(node, ast.Call) else self.invoke(node)
         if value is None:
             name = node.function.text if isinstance(node, ast.Call) else node.method.text
-            raise self.error("E0414", f"'{name}' gives no value", node.span, "call it as a statement of its own")
+            raise self.error("E0414", f"'{name}' returns no value", node.span, "call it as a separate statement")
         return value
 
     def _reference(self, node: ast.Reference) -> typed.Expression:
@@ -70,16 +70,18 @@ class Expressions(Places):
             case typed.Variable():
                 return typed.Load(typed.Place(found, (), node.span), node.span)
             case View():
-                raise self.error("E0411", f"the view '{node.name}' is no value", node.span, f"{node.name}[0] is its first entry")
+                raise self.error("E0411", f"the view '{node.name}' is not a value", node.span, f"its first entry is {node.name}[0]")
             case Ports():
-                raise self.error("E0403", f"'{node.name}' is a port and no value", node.span, f"read({node.name}) takes its token")
-        hint = f"call it: {node.name}(…)" if kind_of(found) == "a function" else "a variable or constant belongs here"
-        raise self.error("E0403", f"'{node.name}' is {kind_of(found)} and no value", node.span, hint)
+                raise self.error(
+                    "E0403", f"'{node.name}' is a port, not a value", node.span, f"read its token with read({node.name})"
+                )
+        hint = f"call it: {node.name}(…)" if kind_of(found) == "a function" else "use a variable or constant"
+        raise self.error("E0403", f"'{node.name}' is {kind_of(found)}, not a value", node.span, hint)
 
     def _operator(self, node: ast.Binary) -> typed.Expression:
         if node.operator in ("+", "-") and self.view(node.left) is not None:
             raise self.error(
-                "E0411", "an address is no value", node.span, "views are declared: ushort *p = (ushort *) (&x.data + 2);"
+                "E0411", "an address is not a value", node.span, "declare a view: ushort *p = (ushort *) (&x.data + 2);"
             )
         left = self.expression(node.left)
         right = self.at_times(node.right) if node.operator in ("&&", "||") else self.expression(node.right)
@@ -95,7 +97,7 @@ class Expressions(Places):
 
     def _cast(self, node: ast.Cast) -> typed.Expression:
         if node.is_view:
-            raise self.error("E0411", "an address is no value", node.span, "views are declared: ushort *p = (ushort *) &x.data;")
+            raise self.error("E0411", "an address is not a value", node.span, "declare a view: ushort *p = (ushort *) &x.data;")
         kind = self.type(node.type)
         if isinstance(node.operand, ast.Braces):
             return self.initial(node.operand, kind, "the value")
@@ -105,7 +107,7 @@ class Expressions(Places):
         if kind.bits != value.type.bits:
             text = f"{describe(value.type)} has {value.type.bits} bits, {describe(kind)} has {kind.bits}"
             raise self.error(
-                "E0405", text, node.span, "a cast between such types keeps the bits, so they must have the same number"
+                "E0405", text, node.span, "a cast between these types keeps the bits, so both must have the same width"
             )
         return self.cast(value, kind)
 
@@ -117,7 +119,7 @@ class Expressions(Places):
             return self.convert(self.expression(node), kind, what)
         wanted = self._parts(kind, node.span)
         if len(node.parts) > len(wanted):
-            text = f"{len(node.parts)} values for {describe(kind)}"
+            text = f"{len(node.parts)} values given for {describe(kind)}"
             raise self.error("E0410", text, node.parts[len(wanted)].span, f"it has {len(wanted)} parts")
         parts = [self.initial(part, part_kind, what) for part, part_kind in zip(node.parts, wanted, strict=False)]
         parts += [constant(0, part_kind, node.span) for part_kind in wanted[len(parts) :]]
@@ -128,7 +130,7 @@ class Expressions(Places):
             return [kind.element] * kind.count
         if isinstance(kind, typed.Struct):
             return [field.type for field in kind.fields]
-        raise self.error("E0405", f"{describe(kind)} is one value", span, "{…} is for structs and arrays")
+        raise self.error("E0405", f"{describe(kind)} is a single value", span, "{…} is for structs and arrays")
 
 
 def _pack(parts: list[typed.Expression], kind: typed.Type, span: Span) -> typed.Expression:

@@ -100,13 +100,13 @@ class Flows(StateMachines):
         """Declares a flow's state."""
         key, value = self.type(node.key), self.type(node.value)
         if key.bits > MAX_KEY_BITS:
-            raise self.error("E0315", f"a key of {key.bits} bits", node.key.span, f"at most {MAX_KEY_BITS}")
+            raise self.error("E0315", f"the key has {key.bits} bits", node.key.span, f"a key has at most {MAX_KEY_BITS} bits")
         ways, timeout, evict = (self._option(node, name, default) for name, default in (("ways", 4), ("timeout", 0), ("evict", 1)))
-        count = self.positive(node.entries, "the entries of a flow")
+        count = self.positive(node.entries, "the number of entries")
         sets = count // ways if ways else 0
         if not 1 <= ways <= MAX_WAYS or sets * ways != count or sets & sets - 1:
-            hint = f"entries = ways (1 to {MAX_WAYS}) times a power of two"
-            raise self.error("E0317", f"{count} entries in {ways} ways", node.entries.span, hint)
+            hint = f"the number of entries must be ways (1 to {MAX_WAYS}) times a power of two"
+            raise self.error("E0317", f"invalid size: {count} entries in {ways} ways", node.entries.span, hint)
         entry = aggregate(
             "struct", f"{node.name.text}_entry", _fields(valid=typed.BOOL, key=key, value=value, time=typed.Integer(64))
         )
@@ -128,7 +128,7 @@ class Flows(StateMachines):
     def _option(self, node: tree.Flow, name: str, default: int) -> int:
         for option in node.options:
             if option.name is None or option.name.text not in ("ways", "timeout", "evict"):
-                raise self.error("E0507", "a flow has no such option", option.span, "(ways = 4, timeout = 0, evict = true)")
+                raise self.error("E0507", "unknown option of a flow table", option.span, "(ways = 4, timeout = 0, evict = true)")
             if option.name.text == name:
                 return self.value(option.value)
         return default
@@ -142,7 +142,7 @@ class Flows(StateMachines):
             return self._find(flow, node)
         if name not in ("insert", "remove"):
             hint = "find(key, value, time), insert(key, value, time), remove(key)"
-            raise self.error("E0404", f"a flow has no method '{name}'", node.method.span, hint)
+            raise self.error("E0404", f"flow tables have no method '{name}'", node.method.span, hint)
         function, _ = self.function(flow.methods[name], node.span)
         use = f"{flow.name}.{name}({'key, value, time' if name == 'insert' else 'key'})"
         if len(node.arguments) not in (len(function.parameters), len(function.parameters) - 1 if name == "insert" else -1):
@@ -157,7 +157,7 @@ class Flows(StateMachines):
         target = self.place(node.arguments[1]) if len(node.arguments) > 1 else None
         if target and target.type != flow.value:
             hint = f"{describe(flow.value)} value; {flow.name}.find(key, value, time)"
-            raise self.error("E0405", f"the value is {describe(flow.value)}", node.arguments[1].span, hint)
+            raise self.error("E0405", f"the value has type {describe(flow.value)}", node.arguments[1].span, hint)
         found = self.hoist(self._call_method(function, node, [node.arguments[0], *node.arguments[2:]]), "found")
         assert isinstance(found, typed.Load) and isinstance(found.type, typed.Struct)
         hit, value = (typed.Place(found.place.variable, (typed.Slice(f.low, f.type),), node.span) for f in found.type.fields)

@@ -92,9 +92,9 @@ class GraphBuilder(StateMachines):
     def _declare_instance(self, node: tree.InstanceDeclaration) -> Node:
         name = node.name.text
         if name in self.level.nodes:
-            raise self.error("E0602", f"there are two instances '{name}'", node.name.span, "give one of them another name")
+            raise self.error("E0602", f"duplicate instance '{name}'", node.name.span, "rename one of them")
         if name in LANES or name in ("Drop", "Idle"):
-            raise self.error("E0602", f"'{name}' is built in", node.name.span, "choose another name")
+            raise self.error("E0602", f"'{name}' is a built-in name", node.name.span, "choose another name")
         self.level.nodes[name] = None
         found = self._make(node.path, node.arguments, name + self.suffix, node.on_host, node.takes_signals, node.span)
         self.level.nodes[name] = found
@@ -108,7 +108,7 @@ class GraphBuilder(StateMachines):
         known = [n for n, binding in self.scope.visible().items() if isinstance(binding, ElementName)] + self.level.known()
         near = closest(name.text, known) or self._library_name(closest(name.text.lower(), self.library))
         hint = f"did you mean '{near}'?" if near else "declare it with .element, or import the file that does"
-        raise self.error("E0601", f"there is no element '{'::'.join(n.text for n in path)}'", name.span, hint)
+        raise self.error("E0601", f"undefined element '{'::'.join(n.text for n in path)}'", name.span, hint)
 
     def _library_name(self, folder: str) -> str:
         """The element of a folder of the library, as it is written."""
@@ -126,8 +126,8 @@ class GraphBuilder(StateMachines):
             return self._group(found, found.declaration, parameters, full, host, span)
         element = self.instantiate(found, parameters, span)
         if full in self.instances:
-            note = (Note("the other one", self.instances[full].span),)
-            raise self.error("E0602", f"there are two instances '{full}'", span, "give one of them another name", note)
+            note = (Note("the other instance", self.instances[full].span),)
+            raise self.error("E0602", f"duplicate instance '{full}'", span, "rename one of them", note)
         self.instances[full] = typed.Instance(full, element, host or self.on_host, signals, span)
         node = Node(full, [point_of(full, p) for p in element.inputs], [point_of(full, p) for p in element.outputs])
         for points, ports in ((node.inputs, found.declaration.ports.inputs), (node.outputs, found.declaration.ports.outputs)):
@@ -142,7 +142,7 @@ class GraphBuilder(StateMachines):
         for number, argument in enumerate(arguments):
             name = argument.name.text if argument.name else names[number] if number < len(names) else ""
             if name not in names:
-                text = f"there is no parameter '{name}'" if name else f"{len(arguments)} parameters given"
+                text = f"unknown parameter '{name}'" if name else f"too many parameters: {len(arguments)}"
                 raise self.error("E0507", text, argument.span, shown)
             if name in given:
                 raise self.error("E0507", f"'{name}' is given twice", argument.span, shown)
@@ -168,7 +168,7 @@ class GraphBuilder(StateMachines):
 
     def _group(self, found: ElementName, node: tree.Group, parameters: Parameters, full: str, host: bool, span: Span) -> Node:
         if self.depth >= MAX_GROUPS:
-            hint = f"at most {MAX_GROUPS} groups in each other, and none in itself"
+            hint = f"groups nest at most {MAX_GROUPS} deep, and a group cannot contain itself"
             raise self.error("E0608", f"'{node.name.text}' is nested too deeply", span, hint)
         outer = (self.level, self.scope, self.suffix, self.on_host)
         self.level, self.scope, self.suffix, self.on_host = Level(f"{full}_"), Scope(found.scope), "", host or self.on_host
@@ -225,7 +225,7 @@ class GraphBuilder(StateMachines):
             return 0
         depth = self.value(arrow.depth)
         if not 1 <= depth <= MAX_DEPTH:
-            raise self.error("E0606", f"a channel's depth cannot be {depth}", arrow.depth.span, f"1 to {MAX_DEPTH} tokens")
+            raise self.error("E0606", f"channel depth {depth} is out of range", arrow.depth.span, f"use 1 to {MAX_DEPTH} tokens")
         return depth
 
     def _node_of(self, end: tree.End) -> Node:
@@ -262,12 +262,14 @@ class GraphBuilder(StateMachines):
         number = 0
         if name.endswith("lane"):
             if given is None:
-                raise self.error("E0607", f"'{name}' needs the number of the lane", end.span, f"{name}[0]")
+                raise self.error("E0607", f"'{name}' needs a lane number", end.span, f"{name}[0]")
             number = self.value(given)
         elif given is not None:
-            raise self.error("E0607", f"'{name}' is one port, of lane 0", end.span, "other lanes: from_lane[n], to_lane[n]")
+            raise self.error(
+                "E0607", f"'{name}' is a single port, on lane 0", end.span, "for other lanes use from_lane[n], to_lane[n]"
+            )
         if not 0 <= number < MAX_LANES:
-            raise self.error("E0607", f"there is no lane {number}", end.span, f"0 to {MAX_LANES - 1}")
+            raise self.error("E0607", f"lane {number} is out of range", end.span, f"use 0 to {MAX_LANES - 1}")
         is_source = LANES[name]
         shown = f"lane {number}"
         point = Point("lane", "", number, is_source, self.packet.type, self.packet.is_packet, shown)
@@ -297,7 +299,7 @@ class GraphBuilder(StateMachines):
     def _by_number(self, points: list[Point], name: str, given: ast.Expression, what: str) -> Point:
         number = self.value(given)
         if not 1 <= number <= len(points):
-            hint = f"it has {len(points)}, counted from 1"
+            hint = f"it has {len(points)}, numbered from 1"
             raise self.error("E0501", f"'{name}' has no {what} {number}", given.span, hint)
         return points[number - 1]
 
@@ -314,10 +316,12 @@ class GraphBuilder(StateMachines):
         if not is_array:
             return points[0]
         if end.port_index is None:
-            raise self.error("E0501", f"'{port.text}' is {len(points)} ports", port.span, f"choose one: {port.text}[0]")
+            raise self.error("E0501", f"'{port.text}' is an array of {len(points)} ports", port.span, f"choose one: {port.text}[0]")
         number = self.value(end.port_index)
         if not 0 <= number < len(points):
-            raise self.error("E0501", f"there is no port {port.text}[{number}]", end.port_index.span, f"0 to {len(points) - 1}")
+            raise self.error(
+                "E0501", f"port {port.text}[{number}] is out of range", end.port_index.span, f"use 0 to {len(points) - 1}"
+            )
         return points[number]
 
     def _ports_hint(self, node: Node) -> str:
@@ -343,7 +347,7 @@ class GraphBuilder(StateMachines):
                 following = outgoing.get((kind, instance, index, True))
                 steps += 1
                 if following is None or steps > len(self.edges):
-                    self._unconnected(edge.target.shown, "leads nowhere", edge.span)
+                    self._unconnected(edge.target.shown, "has no outgoing connection", edge.span)
                     break
                 depth = max(edge.depth, following.depth)
                 reached.add(following.source.key)
@@ -352,20 +356,20 @@ class GraphBuilder(StateMachines):
                 found.append(edge)
         for edge in self.edges:
             if edge.source.kind == "group" and edge.source.key not in reached:
-                self._unconnected(edge.source.shown, "gets nothing", edge.span)
+                self._unconnected(edge.source.shown, "has no incoming connection", edge.span)
         return found
 
     def _unconnected(self, shown: str, verb: str, span: Span) -> None:
         if not self.is_broken:
-            self.diagnostics.error("E0604", f"'{shown}' {verb}", span, "connect it on both sides of the group")
+            self.diagnostics.error("E0604", f"'{shown}' {verb}", span, "connect the port inside and outside the group")
         self.is_broken = True
 
     def _check_types(self, edge: Edge) -> None:
         source, target = edge.source, edge.target
         if source.kind == "idle" or (source.type, source.is_packet) == (target.type, target.is_packet):
             return
-        text = f"'{source.shown}' gives {shown(source)}, '{target.shown}' takes {shown(target)}"
-        self.diagnostics.error("E0605", text, edge.span, "both ends of a channel need one type")
+        text = f"'{source.shown}' sends {shown(source)}, '{target.shown}' expects {shown(target)}"
+        self.diagnostics.error("E0605", text, edge.span, "both ends of a channel must have the same type")
 
     def _check_once(self) -> None:
         seen: dict[tuple[str, str, int, bool], Edge] = {}
@@ -377,7 +381,7 @@ class GraphBuilder(StateMachines):
                 if key in seen:
                     what, element = ("to two places", "Tee") if point is edge.source else ("from two places", "Mux")
                     note = (Note("the other connection", seen[key].span),)
-                    hint = f"put a {element} between"
+                    hint = f"insert a {element}"
                     self.diagnostics.error("E0603", f"'{point.shown}' is connected {what}", edge.span, hint, note)
                 seen.setdefault(key, edge)
 
@@ -394,8 +398,8 @@ class GraphBuilder(StateMachines):
                     ("input", len(instance.element.inputs)) if port.is_input else ("output", len(instance.element.outputs))
                 )
                 number = f" [{port.index + 1}]" if count > 1 else ""
-                mend = f"Idle ->{number} {instance.name}" if port.is_input else f"{instance.name}{number} -> Drop"
-                hint = f"connect it; where it is not needed: {mend}"
+                fix = f"Idle ->{number} {instance.name}" if port.is_input else f"{instance.name}{number} -> Drop"
+                hint = f"connect it; if it is not needed: {fix}"
                 text = f"the {what} '{port.name}' of '{instance.name}' is not connected"
                 self.diagnostics.error("E0604", text, instance.span, hint)
 
@@ -404,15 +408,15 @@ class GraphBuilder(StateMachines):
         if self.is_broken or self.diagnostics.errors:
             return
         for instance, loop in starved_loops(list(self.instances.values()), channels):
-            text = f"no token can come into the loop {' -> '.join(loop)}"
-            hint = "each element in it waits for the one before; let one select() between it and a lane, or write before it reads"
+            text = f"no token can enter the loop {' -> '.join(loop)}"
+            hint = "each element waits for the previous one; let one select() between the loop and a lane, or write before it reads"
             self.diagnostics.warning("W0604", text, instance.span, hint)
 
     def _channel(self, edge: Edge, most_packet: int) -> typed.Channel:
         source, target = edge.source, edge.target
         if edge.lossy and source.is_packet and 0 < edge.depth < most_packet:
-            text = f"{edge.depth} flits are less than the largest packet ({most_packet})"
-            hint = f"=>({most_packet}) or more: a packet that does not fit is dropped as a whole"
+            text = f"{edge.depth} flits are too few for the largest packet ({most_packet})"
+            hint = f"use =>({most_packet}) or more: a packet that does not fit is dropped whole"
             self.diagnostics.error("E0606", text, edge.span, hint)
         ends = [typed.Endpoint(point.instance, point.index) for point in (source, target)]
         return typed.Channel(ends[0], ends[1], target.type, target.is_packet, edge.depth, edge.lossy, edge.span)

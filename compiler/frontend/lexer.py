@@ -13,7 +13,7 @@ from enum import Enum
 from compiler.frontend.source import Diagnostics, Source, Span
 
 MAX_NUMBER_BITS = 1024
-BAD_CHARACTERS = {"#": 'remove it; another file is read by import "file.sl";', "'": "a character is written as its number: 0x61"}
+BAD_CHARACTERS = {"#": 'remove it; to read another file: import "file.sl";', "'": "write a character as its number: 0x61"}
 
 
 class Kind(Enum):
@@ -143,11 +143,11 @@ class Lexer:
         line_end = len(text) if line_end < 0 else line_end
         if text.startswith("/*", offset):
             span = Span(self.source, offset, offset + 2)
-            self.diagnostics.error("E0102", "this comment never ends", span, "close it with '*/'")
+            self.diagnostics.error("E0102", "unterminated comment", span, "close it with '*/'")
             return len(text)
         if text[offset] == '"':
             span = Span(self.source, offset, line_end)
-            self.diagnostics.error("E0103", "this string does not end on its line", span, "close it with '\"'")
+            self.diagnostics.error("E0103", "unterminated string", span, "close it with '\"'")
             return line_end
         end = offset + 1
         while end < line_end and _PATTERN.match(text, end) is None:
@@ -155,7 +155,7 @@ class Lexer:
         bad = text[offset:end]
         span = Span(self.source, offset, end)
         shown = ascii(bad[:20])[1:-1] if not bad[:20].isprintable() else bad[:20]
-        hint = BAD_CHARACTERS.get(bad[0], "remove it; outside comments the language is ASCII")
+        hint = BAD_CHARACTERS.get(bad[0], "remove it; only comments may contain non-ASCII characters")
         self.diagnostics.error("E0101", f"unexpected character '{shown}'", span, hint)
         return end
 

@@ -41,7 +41,7 @@ class ElementParser(StatementParser):
         name = self.name("the element's name")
         parameters, ports = self.head()
         parts = _Parts()
-        self.expect("{", "an element's body follows: { .handler { … } }")
+        self.expect("{", "write the body of the element: { .handler { … } }")
         while not self.at("}") and not self.at_end() and not self.at_item():
             begin = self.index
             try:
@@ -86,7 +86,7 @@ class ElementParser(StatementParser):
             parameters = self._parameters()
         if self.at("<"):
             return parameters, self._numbered()
-        hint = "ports are written <1, 1> or (packet in -> packet out)"
+        hint = "write ports as <1, 1> or (packet in -> packet out)"
         self.expect("(", hint)
         inputs = self._port_list("->")
         self.expect("->", hint)
@@ -113,7 +113,7 @@ class ElementParser(StatementParser):
             found.append(tree.Parameter(name, default, name.span))
             if not self.accept(","):
                 break
-        self.expect(">", "parameters are written <K = 1024, T>")
+        self.expect(">", "write parameters as <K = 1024, T>")
         return tuple(found)
 
     def parameter_value(self) -> ast.Expression:
@@ -156,7 +156,7 @@ class ElementParser(StatementParser):
         elif word in ("init", "handler"):
             start = self._take_section()
             if getattr(parts, word) is not None:
-                self.diagnostics.error("E0205", f"a second '.{word}'", start, "an element has one")
+                self.diagnostics.error("E0205", f"duplicate '.{word}'", start, "an element has only one")
             setattr(parts, word, self.block())
         elif word == "signal":
             self._take_section()
@@ -195,18 +195,18 @@ class ElementParser(StatementParser):
         if self.at(*AGGREGATES, "enum") and self._declares_type():
             return self.type_declaration()
         if self.at("flow", "table"):
-            raise self.fail("a state", f"a {self.token.text} stands in the element, outside of .state")
+            raise self.fail("a state", f"declare a {self.token.text} in the element, outside .state")
         if self.at(*SECTIONS) and self.peek().text == "{":
             raise self.fail("a section of an element", f"write '.{self.token.text}'")
         if not self._at_declaration():
-            raise self.fail("a state", "a state is declared: ulong count = 0;")
+            raise self.fail("a state", "declare a state: ulong count = 0;")
         return list(self.variables())
 
     def _native(self) -> tree.Native:
         start = self._take_section()
         language = self.name("sv or cpp")
         if language.text not in ("sv", "cpp"):
-            self.diagnostics.error("E0206", f"there is no native body in '{language.text}'", language.span, "sv or cpp")
+            self.diagnostics.error("E0206", f"unknown language '{language.text}' for a native body", language.span, "use sv or cpp")
         if self.token.kind is not Kind.STRING:
             raise self.fail("a file name", '.native sv "file.sv"')
         file = self.next()
@@ -275,7 +275,7 @@ class ElementParser(StatementParser):
         start = self.token.span
         result = None if self.accept("void") else self.type()
         name = self.name("the function's name")
-        self.expect("(", "parameters follow: (uint a, uint b)")
+        self.expect("(", "write the parameters: (uint a, uint b)")
         parameters: list[tree.FunctionParameter] = []
         if self.at("void") and self.peek().text == ")":
             self.next()

@@ -67,7 +67,7 @@ class ExpressionParser:
         if text == ";" and self.index > 0:
             before = self.tokens[self.index - 1].span
             place = Span(self.source, before.end, before.end)
-            self.diagnostics.error("E0202", f"expected ';' before {self.token.describe()}", place, hint or "end it with ';'")
+            self.diagnostics.error("E0202", f"expected ';' before {self.token.describe()}", place, hint or "add ';'")
             raise Recover
         raise self.fail(f"'{text}'", hint)
 
@@ -115,7 +115,7 @@ class ExpressionParser:
         self.nesting += 1
         try:
             if self.nesting > MAX_NESTING:
-                raise self.fail("a simpler expression", f"at most {MAX_NESTING} levels", "E0203")
+                raise self.fail("a simpler expression", f"nest at most {MAX_NESTING} levels", "E0203")
             yield
         finally:
             self.nesting -= 1
@@ -126,7 +126,7 @@ class ExpressionParser:
         while self.token.kind is Kind.PUNCTUATION and PRECEDENCE.get(self.token.text, -1) >= lowest:
             count += 1
             if count > MAX_CHAIN:
-                raise self.fail("a simpler expression", f"at most {MAX_CHAIN} operators in a row", "E0203")
+                raise self.fail("a simpler expression", f"use at most {MAX_CHAIN} operators in a row", "E0203")
             operator = self.next().text
             right = self._binary(PRECEDENCE[operator] + 1)
             left = ast.Binary(operator, left, right, left.span.to(right.span))

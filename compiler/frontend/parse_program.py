@@ -66,10 +66,10 @@ class ProgramParser(ElementParser):
         if self.at_function() or self.at("void"):
             return self.function()
         if self.token.kind is Kind.NAME and self.peek().text == ":":
-            raise self.fail("a declaration or a connection", "an instance is declared with two colons: Element :: name")
+            raise self.fail("a declaration or a connection", "declare an instance with two colons: Element :: name")
         before = self.tokens[self.index - 1] if self.index else self.token
         if before.span.line == self.token.span.line and before.kind is Kind.NAME and self.token.kind is Kind.NAME:
-            raise self.fail("a declaration or a connection", f"is '->' missing in front of '{self.token.text}'?")
+            raise self.fail("a declaration or a connection", f"is '->' missing before '{self.token.text}'?")
         word = self.token.text + (self.peek().text if self.at(".") else "")
         near = closest(word, list(TOP))
         raise self.fail(
@@ -128,7 +128,7 @@ class ProgramParser(ElementParser):
             arrows.append(self._arrow())
             ends.append(self._end())
         if not arrows:
-            raise self.fail("'->'", "a configuration says Element :: name, or a -> b")
+            raise self.fail("'->'", "write Element :: name, or a -> b")
         return tree.Chain(tuple(ends), tuple(arrows), first.span.to(ends[-1].span))
 
     def _repeat_connections(self) -> tree.RepeatConnections:
@@ -147,7 +147,7 @@ class ProgramParser(ElementParser):
         depth = None
         if self.accept("("):
             depth = self.expression()
-            self.expect(")", "the channel's depth is written ->(64)")
+            self.expect(")", "write the depth of a channel as ->(64)")
         return tree.Arrow(token.text == "=>", depth, token.span)
 
     def _bracketed(self) -> ast.Expression | None:

@@ -23,10 +23,11 @@ KEYWORDS = ("if", "else", "for", "while", "switch", "case", "default", "break", 
 
 C_WORDS = {
     "unsigned": "write uint, or uint<N>", "signed": "write int, or int<N>", "char": "write uchar, or int<8>",
-    "short": "write ushort, or int<16>", "long": "write ulong, or int<64>", "float": "there are no fractions; scale the numbers",
-    "double": "there are no fractions; scale the numbers", "const": "write constexpr", "static": "what stays stands in .state",
-    "do": "write while (condition) .unroll(8) { … }", "goto": "goto_state goes on in another state of a .state_machine",
-    "typedef": "write struct name { … }", "union": "a view shows a place as another type: (type *) &place",
+    "short": "write ushort, or int<16>", "long": "write ulong, or int<64>",
+    "float": "floating point is not supported; scale to integers", "double": "floating point is not supported; scale to integers",
+    "const": "write constexpr", "static": "declare variables that keep their value in .state",
+    "do": "write while (condition) .unroll(8) { … }", "goto": "in a .state_machine, use goto_state",
+    "typedef": "write struct name { … }", "union": "to read a variable as another type, use a view: (type *) &place",
 }  # fmt: skip
 
 
@@ -45,7 +46,7 @@ class StatementParser(Parser):
                 operand = self.unary()
                 return ast.Unary(operator.text, operand, operator.span.to(operand.span))
             if self.at("++", "--"):
-                raise self.fail("a value", "write 'i++' or 'i += 1' as a statement of its own")
+                raise self.fail("a value", "write 'i++' or 'i += 1' as a separate statement")
             if self._at_cast():
                 return self._cast()
             return self._postfix(self.primary())
@@ -112,11 +113,11 @@ class StatementParser(Parser):
     def _postfix(self, value: ast.Expression) -> ast.Expression:
         count = 0
         if isinstance(value, ast.Number) and self.at("."):
-            raise self.fail("an integer", "there are no fractions; scale the number")
+            raise self.fail("an integer", "floating point is not supported; scale to an integer")
         while self.at(".", "->", "["):
             count += 1
             if count > 32:
-                raise self.fail("a simpler expression", "at most 32 members in a row", "E0203")
+                raise self.fail("a simpler expression", "use at most 32 members in a row", "E0203")
             if self.accept("["):
                 index = self.expression()
                 value = ast.Index(value, index, value.span.to(self.expect("]").span))
@@ -147,7 +148,7 @@ class StatementParser(Parser):
         try:
             if self.blocks > MAX_BLOCKS and not self.too_deep:
                 self.too_deep = True
-                self.fail("a simpler program", f"at most {MAX_BLOCKS} blocks in each other", "E0203")
+                self.fail("a simpler program", f"nest at most {MAX_BLOCKS} blocks", "E0203")
             yield self.blocks <= MOST_BLOCKS
         finally:
             self.blocks -= 1
@@ -165,9 +166,9 @@ class StatementParser(Parser):
         """The `}` of a `{`."""
         if self.at("}"):
             return self.next()
-        notes = (Note("the block begins here", start.span),)
+        notes = (Note("the block starts here", start.span),)
         text = f"expected '}}', found {self.token.describe()}"
-        self.diagnostics.error("E0201", text, self.token.span, "close the block", notes)
+        self.diagnostics.error("E0201", text, self.token.span, "close the block with '}'", notes)
         raise Recover
 
     def _statements_until(self, *ends: str) -> tuple[tree.Statement, ...]:
@@ -229,7 +230,7 @@ class StatementParser(Parser):
         if self.at("else") and self.too_deep:
             raise Recover  # behind an if that was not read
         if self.at("case", "default", "else"):
-            raise self.fail("a statement", "'else' stands behind an if, 'case' and 'default' in a switch")
+            raise self.fail("a statement", "'else' must follow an if; 'case' and 'default' must be in a switch")
         if self.at("."):
             return [self._directive()]
         if self.at(*AGGREGATES, "enum") and self._declares_type():
@@ -244,10 +245,10 @@ class StatementParser(Parser):
         """The `;`; where only that is missing at the end of a line, the statement counts."""
         before = self.tokens[self.index - 1]
         if self.at(";") or self.token.span.line == before.span.line:
-            self.expect(";", "'++' and '--' are statements of their own" if self.at("++", "--") else "")
+            self.expect(";", "write '++' and '--' as separate statements" if self.at("++", "--") else "")
             return
         place = Span(self.source, before.span.end, before.span.end)
-        self.diagnostics.error("E0202", f"expected ';' before {self.token.describe()}", place, "end it with ';'")
+        self.diagnostics.error("E0202", f"expected ';' before {self.token.describe()}", place, "add ';'")
 
     def _directive(self) -> tree.Statement:
         following = self.peek()
@@ -257,7 +258,7 @@ class StatementParser(Parser):
             return self._leading_unroll()
         if following.text == "state_machine":
             return self._state_machine()
-        raise self.fail("a statement", "in a body stand '.repeat', '.unroll' and '.state_machine'")
+        raise self.fail("a statement", "a body may contain '.repeat', '.unroll' and '.state_machine'")
 
     def _repeat_head(self) -> tuple[ast.Name, ast.Expression, ast.Expression]:
         hint = ".repeat (i, low, high) { … } for i from low to high - 1"
@@ -289,7 +290,7 @@ class StatementParser(Parser):
         states: list[tree.ParserState] = []
         while not self.at("}") and not self.at_end():
             name = self.name("the name of a state")
-            self.expect(":", "a state is written name: { … }")
+            self.expect(":", "write a state as name: { … }")
             body = self.block()
             states.append(tree.ParserState(name, body, name.span.to(body.span)))
         end = self.expect("}")
@@ -382,7 +383,7 @@ class StatementParser(Parser):
     def _condition(self, word: str) -> ast.Expression:
         self.expect("(", f"write {word} (condition) {{ … }}")
         condition = self.expression()
-        hint = "'=' assigns and is no value; did you mean '=='?" if self.at("=") else ""
+        hint = "'=' is an assignment, not an expression; did you mean '=='?" if self.at("=") else ""
         self.expect(")", hint)
         return condition
 
@@ -393,7 +394,7 @@ class StatementParser(Parser):
         while True:
             start = self.next().span
             if len(arms) == MAX_ARMS:
-                self.fail("a simpler program", f"at most {MAX_ARMS} times 'else if'; look it up in an array", "E0203")
+                self.fail("a simpler program", f"use at most {MAX_ARMS} 'else if', or look it up in an array", "E0203")
             arms.append((start, self._condition("if"), self._body()))
             if not self.accept("else"):
                 break
@@ -422,7 +423,7 @@ class StatementParser(Parser):
             return self._for(bound)
         if self.at("while"):
             return self._while(bound)
-        raise self.fail("'for' or 'while'", ".unroll(8) stands before or behind the head of a loop")
+        raise self.fail("'for' or 'while'", "write .unroll(8) before or after the head of a loop")
 
     def _for(self, unroll: ast.Expression | None = None) -> tree.For:
         start = self.next().span
@@ -456,7 +457,7 @@ class StatementParser(Parser):
         cases: list[tree.Case] = []
         while self.at("case", "default"):
             cases.append(self._case())
-        end = self.expect("}", "in a switch stand 'case value:' and 'default:'")
+        end = self.expect("}", "a switch contains 'case value:' and 'default:'")
         return tree.Switch(value, tuple(cases), start.to(end.span))
 
     def _case(self) -> tree.Case:

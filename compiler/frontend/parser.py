@@ -78,7 +78,7 @@ class Parser(ExpressionParser):
         name = self.name("the constant's name")
         if self.at("["):
             raise self.fail(
-                "'='", "a constant of a file is one number; arrays of constants stand in an .element or a body", "E0201"
+                "'='", "a constant of a file is one number; declare arrays of constants in an .element or a body", "E0201"
             )
         self.expect("=")
         value = self.expression()
@@ -94,7 +94,7 @@ class Parser(ExpressionParser):
     def _enum(self, doc: str) -> ast.Enum:
         start = self.next().span
         name = self.name("the enum's name")
-        self.expect(":", "an enum says its size: enum name : uint<8> { … }")
+        self.expect(":", "give the enum a size: enum name : uint<8> { … }")
         kind = self.type()
         self.expect("{")
         members: list[ast.EnumMember] = []
@@ -109,7 +109,7 @@ class Parser(ExpressionParser):
         value = self.expression() if self.accept("=") else None
         last = self.tokens[self.index - 1]
         if not self.at("}"):
-            last = self.expect(",", "members are separated by ','")
+            last = self.expect(",", "separate the members with ','")
         return ast.EnumMember(name, value, self._doc(doc, last), name.span)
 
     def _members(self, parse: Callable[[], T]) -> tuple[tuple[T, ...], Token]:
@@ -164,12 +164,12 @@ class Parser(ExpressionParser):
     def _register(self) -> ast.Register:
         doc = self._doc_before()
         if not self.at(*ACCESSES):
-            raise self.fail("ro, wo or rw", "a register starts with its access: rw uint<32> name @ 0x10;")
+            raise self.fail("ro, wo or rw", "start a register with its access: rw uint<32> name @ 0x10;")
         access = self.next()
         kind = self.type()
         name = self.name("the register's name")
         count = self._count()
-        self.expect("@", "a register says its offset: rw uint<32> name @ 0x10;")
+        self.expect("@", "give the register an offset: rw uint<32> name @ 0x10;")
         offset = self.expression()
         end = self.expect(";")
         return ast.Register(access.text, kind, name, count, offset, self._doc(doc, end), access.span.to(end.span))

@@ -34,15 +34,17 @@ class Places(Values):
         found = self.designator(node)
         if isinstance(found, typed.Place):
             return found
-        raise self.error("E0409", "this cannot be assigned", node.span, "assign a variable, a field or an entry of one")
+        raise self.error("E0409", "this cannot be assigned to", node.span, "assign to a variable, or to its field or entry")
 
     def _assignable(self, node: ast.Reference) -> None:
         found = self.find(node.name, node.span, "variable", lambda binding: isinstance(binding, typed.Variable))
         if isinstance(found, View):
-            hint = "a view is a name for a place; declare another one"
-            raise self.error("E0409", f"the view '{node.name}' cannot be moved", node.span, hint)
+            hint = "a view always names the same place; declare another view"
+            raise self.error("E0409", f"the view '{node.name}' cannot be changed", node.span, hint)
         if not isinstance(found, typed.Variable):
-            raise self.error("E0409", f"'{node.name}' is {kind_of(found)} and cannot be assigned", node.span, "assign a variable")
+            raise self.error(
+                "E0409", f"'{node.name}' is {kind_of(found)} and cannot be assigned to", node.span, "assign to a variable"
+            )
 
     def designator(self, node: ast.Expression) -> Designator:
         """A place where the expression names one, else its value."""
@@ -60,7 +62,7 @@ class Places(Values):
             case ast.Unary(operator="*", operand=operand, span=span):
                 view = self.view(operand)
                 if view is None:
-                    raise self.error("E0411", "'*' stands before a view", span, "type *name = (type *) &place;")
+                    raise self.error("E0411", "'*' must be followed by a view", span, "type *name = (type *) &place;")
                 return self.entry_of(view, constant(0, typed.Integer(32), span), span)
         return self.expression(node)
 
@@ -84,7 +86,7 @@ class Places(Values):
     def _field(self, base: Designator, name: str, node: ast.Member) -> Designator:
         kind = base.type
         if not isinstance(kind, typed.Struct):
-            hint = "only a struct has fields" if not isinstance(kind, typed.Array) else "choose an entry first: a[0]"
+            hint = "only structs have fields" if not isinstance(kind, typed.Array) else "select an entry first: a[0]"
             raise self.error("E0404", f"{describe(kind)} has no field '{name}'", node.name.span, hint)
         for field in kind.fields:
             if field.name == name:
@@ -94,7 +96,7 @@ class Places(Values):
             f"{f.name}.{name}" for f in kind.fields if isinstance(f.type, typed.Struct) and name in {i.name for i in f.type.fields}
         ]
         near = inner[0] if inner else closest(name, names)
-        hint = f"did you mean '{near}'?" if near else f"it has {', '.join(names[:12])}"
+        hint = f"did you mean '{near}'?" if near else f"its fields are {', '.join(names[:12])}"
         raise self.error("E0404", f"{describe(kind)} has no field '{name}'", node.name.span, hint)
 
     def step(self, base: Designator, step: typed.Step, span: Span) -> Designator:
@@ -116,8 +118,8 @@ class Places(Values):
         base = self.designator(node.operand)
         kind = base.type
         if not isinstance(kind, typed.Array):
-            hint = "to see bytes of it as numbers: uchar *p = (uchar *) &name;"
-            raise self.error("E0405", f"{describe(kind)} is no array", node.operand.span, hint)
+            hint = "to access its bytes: uchar *p = (uchar *) &name;"
+            raise self.error("E0405", f"{describe(kind)} is not an array", node.operand.span, hint)
         index = self.expression(node.index)
         known = self._known_index(index, kind.count, base, node)
         if known is not None:
@@ -136,7 +138,7 @@ class Places(Values):
         if isinstance(base, typed.Place):
             notes = (Note("declared here", base.variable.span),)
         what = "entry" if count == 1 else "entries"
-        raise self.error("E0408", f"there is no entry {number}", index.span, f"it has {count} {what}, 0 to {count - 1}", notes)
+        raise self.error("E0408", f"index {number} is out of range", index.span, f"it has {count} {what}, 0 to {count - 1}", notes)
 
     def _unsigned(self, index: typed.Expression) -> typed.Expression:
         """An index as an unsigned number; a negative one is outside."""
@@ -178,7 +180,12 @@ class Places(Values):
             return inner
         place = self.designator(operand)
         if not isinstance(place, typed.Place):
-            raise self.error("E0411", "'&' needs a place", span, "give the value a name first: flit x = read(in);")
+            raise self.error(
+                "E0411",
+                "'&' needs a variable, a field or an entry",
+                span,
+                "assign the value to a variable first: flit x = read(in);",
+            )
         return View(self.frozen(place), 0, place.type, 1, False, True)
 
     def frozen(self, place: typed.Place) -> typed.Place:
@@ -198,12 +205,12 @@ class Places(Values):
     def _view_as(self, kind: typed.Type, operand: ast.Expression, span: Span) -> View:
         view = self.view(operand)
         if view is None:
-            raise self.error("E0411", "a view is made from an address", operand.span, f"({describe(kind)} *) &place")
+            raise self.error("E0411", "a view must be initialised with an address", operand.span, f"({describe(kind)} *) &place")
         room = view.base.type.bits - view.low
         count = room // kind.bits
         if count < 1:
-            text = f"{describe(kind)} has {kind.bits} bits, and {room} are left here"
-            raise self.error("E0411", text, span, "a header that reaches behind a flit is read from the next flit")
+            text = f"{describe(kind)} has {kind.bits} bits, but only {room} remain here"
+            raise self.error("E0411", text, span, "read a header that crosses the end of a flit from the next flit")
         from_bytes = isinstance(view.base.type, typed.Integer | typed.Array)
         swap = isinstance(kind, typed.Struct) and kind.is_header and from_bytes
         return View(view.base, view.low, kind, count, swap)
@@ -211,13 +218,13 @@ class Places(Values):
     def _moved(self, view: View, operator: str, by: ast.Expression, span: Span) -> View:
         amount = self.expression(by)
         if not isinstance(amount, typed.Constant):
-            hint = "a view stands at a constant offset; index it instead: p[i]"
+            hint = "use a constant offset and index the view: p[i]"
             raise self.error("E0411", "the offset of a view is not constant", by.span, hint)
         number = read(amount.value, amount.type) * (-1 if operator == "-" else 1)
         low = view.low + number * (8 if view.in_bytes else view.element.bits)
         if not 0 <= low < view.base.type.bits:
-            text = f"{number} is outside of {describe(view.base.type)}, which has {view.base.type.bits // 8} bytes"
-            raise self.error("E0411", text, by.span, "the offset is counted in bytes from the start")
+            text = f"{number} is outside {describe(view.base.type)}, which has {view.base.type.bits // 8} bytes"
+            raise self.error("E0411", text, by.span, "the offset is in bytes from the start")
         count = max(1, (view.base.type.bits - low) // view.element.bits)
         return replace(view, low=low, count=count)
 

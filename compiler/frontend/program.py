@@ -103,13 +103,13 @@ class Loader:
                 return
             for name, binding in found[1].names.items():
                 if imported.names.setdefault(name, binding) is not binding:
-                    note = (Note("the other one", imported.places[name]),) if name in imported.places else ()
+                    note = (Note("the other import", imported.places[name]),) if name in imported.places else ()
                     hint = 'import one of the files into a namespace: import "file.sl" as other;'
-                    self.diagnostics.error("E0402", f"'{name}' comes from two imports", item.span, hint, note)
+                    self.diagnostics.error("E0402", f"'{name}' is defined by two imports", item.span, hint, note)
                 imported.places.setdefault(name, found[1].places[name])
             return
-        hint = "a file beside this one, or below elements/"
-        self.diagnostics.error("E0609", f"there is no file '{item.path}'", item.span, hint)
+        hint = "imports are searched beside this file and in elements/"
+        self.diagnostics.error("E0609", f"cannot find file '{item.path}'", item.span, hint)
 
     # Elements
 
@@ -222,7 +222,7 @@ def load(path: Path, diagnostics: Diagnostics) -> typed.Program | None:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        diagnostics.error("E0105", f"{path} cannot be read: {error}", None, "a program is a text file in UTF-8")
+        diagnostics.error("E0105", f"cannot read {path}: {error}", None, "a program must be a UTF-8 text file")
         return None
     return _load(Source(shown(path), text), path.resolve(), diagnostics)
 

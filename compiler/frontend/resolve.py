@@ -129,7 +129,7 @@ class Resolver(ConstantEvaluator):
         if name.text in self.scope.names:
             first = self.scope.places.get(name.text)
             notes = (Note("first declared here", first),) if first else ()
-            self.diagnostics.error("E0402", f"'{name.text}' is declared twice", name.span, "give one of them another name", notes)
+            self.diagnostics.error("E0402", f"'{name.text}' is declared twice", name.span, "rename one of them", notes)
         self.scope.names[name.text] = binding
         self.scope.places.setdefault(name.text, name.span)
 
@@ -144,15 +144,15 @@ class Resolver(ConstantEvaluator):
             ]
             near = closest(name, known + (list(C_TYPES) if wanted == "type" else []))
             hint = f"did you mean '{near}'?" if near else self._hint_for(wanted, known)
-            raise self.error("E0401", f"there is no {wanted} '{name}'", span, hint)
+            raise self.error("E0401", f"undefined {wanted} '{name}'", span, hint)
         if isinstance(found, Broken):
             raise Bad
         return found
 
     def _hint_for(self, wanted: str, known: list[str]) -> str:
         if wanted == "port":
-            return f"the ports are {', '.join(known)}" if known else "the ports stand in the head: (packet in -> packet out)"
-        return "declare it before its first use"
+            return f"the ports are {', '.join(known)}" if known else "ports are declared in the head: (packet in -> packet out)"
+        return "declare it before it is used"
 
     def settle(self, name: str, pending: Pending) -> Binding:
         """Look into a declaration for the first time."""
@@ -186,7 +186,10 @@ class Resolver(ConstantEvaluator):
         kind = self.type(node.type)
         if not isinstance(kind, typed.Integer):
             raise self.error(
-                "E0405", f"a constant of type {describe(kind)}", node.type.span, "a constexpr is an integer or an array"
+                "E0405",
+                f"a constant cannot have type {describe(kind)}",
+                node.type.span,
+                "a constexpr must be an integer or an array",
             )
         value = self.value(node.value)
         if not fits(value, kind):
@@ -196,19 +199,21 @@ class Resolver(ConstantEvaluator):
     def _enum(self, node: ast.Enum) -> tuple[typed.Integer, dict[str, Number]]:
         base = self.type(node.type)
         if not isinstance(base, typed.Integer) or base.signed or base.bits > check.MAX_ENUM_BITS:
-            raise self.error("E0317", f"an enum cannot be {describe(base)}", node.type.span, "uint<1> to uint<64>")
+            raise self.error(
+                "E0317", f"the base type of an enum cannot be {describe(base)}", node.type.span, "use uint<1> to uint<64>"
+            )
         kind = typed.Integer(base.bits, False, node.name.text)
         members: dict[str, Number] = {}
         following = 0
         for member in node.members:
             value = following if member.value is None else self.value(member.value)
             if not 0 <= value < 1 << base.bits:
-                hint = f"largest is {(1 << base.bits) - 1}; make the enum wider"
+                hint = f"the largest value is {(1 << base.bits) - 1}; make the enum wider"
                 raise self.error("E0305", f"'{member.name.text}' = {value} does not fit in {base.bits} bits", member.span, hint)
             members[member.name.text] = Number(value, kind)
             following = value + 1
         if not members:
-            raise self.error("E0306", f"enum '{node.name.text}' has no member", node.name.span, "give it one")
+            raise self.error("E0306", f"enum '{node.name.text}' has no members", node.name.span, "add one")
         return kind, members
 
     def _aggregate(self, node: ast.Aggregate) -> typed.Struct:
@@ -218,17 +223,21 @@ class Resolver(ConstantEvaluator):
             if field.count is not None:
                 kind = typed.Array(kind, self.positive(field.count, "an array size"))
             if field.name.text in members:
-                raise self.error("E0307", f"'{node.name.text}' has two fields '{field.name.text}'", field.name.span, "rename one")
+                raise self.error(
+                    "E0307", f"'{node.name.text}' has two fields '{field.name.text}'", field.name.span, "rename one of them"
+                )
             members[field.name.text] = kind
         if not members:
-            raise self.error("E0306", f"{node.kind} '{node.name.text}' has no field", node.name.span, "give it one")
+            raise self.error("E0306", f"{node.kind} '{node.name.text}' has no fields", node.name.span, "add one")
         found = aggregate(node.kind, node.name.text, list(members.items()))
         if found.bits > MAX_BITS:
             raise self.error(
-                "E0309", f"'{node.name.text}' has {found.bits} bits; the most is {MAX_BITS}", node.name.span, "split it"
+                "E0309", f"'{node.name.text}' has {found.bits} bits; the maximum is {MAX_BITS}", node.name.span, "split it"
             )
         if node.kind == "header" and found.bits % 8:
-            raise self.error("E0308", f"header '{node.name.text}' has {found.bits} bits", node.name.span, "it must be whole bytes")
+            raise self.error(
+                "E0308", f"header '{node.name.text}' has {found.bits} bits", node.name.span, "the size must be a multiple of 8 bits"
+            )
         return found
 
     # Constants, for the base
@@ -237,7 +246,7 @@ class Resolver(ConstantEvaluator):
         found = self.find(name, span, "constant", lambda binding: isinstance(binding, Number))
         if isinstance(found, Number):
             return found.value
-        raise self.error("E0323", f"'{name}' is no constant", span, "what stands here must be known before the program runs")
+        raise self.error("E0323", f"'{name}' is not a constant", span, "use a constant")
 
     def size(self, name: str, span: Span) -> int:
         found = self.find(name, span, "type")
@@ -245,7 +254,7 @@ class Resolver(ConstantEvaluator):
             return found.type.bits
         if isinstance(found, typed.Variable):
             return found.type.bits
-        raise self.error("E0403", f"'{name}' is {kind_of(found)} and no type", span, "bits(type)")
+        raise self.error("E0403", f"'{name}' is {kind_of(found)}, not a type", span, "bits(type)")
 
     def size_of(self, argument: ast.Expression, function: str) -> int:
         if isinstance(argument, ast.TypeValue):
@@ -263,13 +272,13 @@ class Resolver(ConstantEvaluator):
         if isinstance(node, ast.NamedType):
             found = self.find(node.name, node.span, "type", lambda binding: isinstance(binding, TypeName))
             if not isinstance(found, TypeName):
-                raise self.error("E0403", f"'{node.name}' is {kind_of(found)} and no type", node.span, "a type belongs here")
+                raise self.error("E0403", f"'{node.name}' is {kind_of(found)}, not a type", node.span, "use a type")
             return found
         if node.width is None:
             return TypeName(C_INTEGERS[node.name])
         width = self.value(node.width)
         if not 1 <= width <= MAX_INTEGER_BITS:
-            hint = f"1 to {MAX_INTEGER_BITS}; what is wider is an array or a struct"
+            hint = f"use 1 to {MAX_INTEGER_BITS}, or an array or a struct for more bits"
             raise self.error("E0315", f"an integer cannot have {width} bits", node.width.span, hint)
         return TypeName(typed.Integer(width, node.name == "int"))
 
@@ -278,7 +287,7 @@ class Resolver(ConstantEvaluator):
         for node in reversed(counts):
             count = self.value(node)
             if not 1 <= count <= MAX_ENTRIES:
-                raise self.error("E0317", f"an array size cannot be {count}", node.span, f"1 to {MAX_ENTRIES}")
+                raise self.error("E0317", f"array size {count} is out of range", node.span, f"use 1 to {MAX_ENTRIES}")
             kind = typed.Array(kind, count)
             if kind.bits > 1 << 32:
                 raise self.error("E0309", f"the array has {kind.bits} bits", node.span, "choose a smaller size")

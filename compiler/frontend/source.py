@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Source files, positions in them, and the messages about them.
 
-A message has a code, a place, the source line with a caret, and a hint that says how to mend it. Every stage reports
+A message has a code, a place, the source line with a caret, and a hint that says how to fix it. Every stage reports
 into one `Diagnostics` and goes on, so that one run shows every error it can find.
 """
 
@@ -73,7 +73,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Diagnostic:
-    """One error: what is wrong, where, and how to mend it. Without a span it is about the command or a file."""
+    """One error: what is wrong, where, and how to fix it. Without a span it is about the command or a file."""
 
     code: str
     text: str

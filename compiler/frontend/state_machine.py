@@ -49,14 +49,14 @@ class StateMachines(Statements):
 
     def state_machine(self, node: tree.StateMachine) -> None:
         if self.machine is not None:
-            raise self.error("E0508", "a state machine in a state machine", node.span, "use goto_state")
+            raise self.error("E0508", "a state machine cannot contain another state machine", node.span, "use goto_state")
         states: dict[str, tree.ParserState] = {}
         for state in node.states:
             if state.name.text in states:
-                raise self.error("E0402", f"there are two states '{state.name.text}'", state.name.span, "rename one")
+                raise self.error("E0402", f"duplicate state '{state.name.text}'", state.name.span, "rename one of them")
             states[state.name.text] = state
         if not states:
-            raise self.error("E0508", "a state machine without a state", node.span, ".state_machine (x.data) { start: { … } }")
+            raise self.error("E0508", "this state machine has no states", node.span, ".state_machine (x.data) { start: { … } }")
         self.machine = Machine(states, self.scope, self._window(node.window) if node.window else None)
         outer, self.out = self.out, []
         loops, self.body.loops = self.body.loops, 0
@@ -70,7 +70,9 @@ class StateMachines(Statements):
     def _window(self, node: ast.Expression) -> typed.Place:
         found: Designator = self.designator(node)
         if not isinstance(found, typed.Place):
-            raise self.error("E0508", "a state machine parses a place", node.span, ".state_machine (x.data) { … }")
+            raise self.error(
+                "E0508", "a state machine needs a variable or field to parse", node.span, ".state_machine (x.data) { … }"
+            )
         return self.frozen(found)
 
     def _expand(self, state: tree.ParserState) -> None:
@@ -78,11 +80,11 @@ class StateMachines(Statements):
         machine = self._machine(state.name.span)
         key = (state.name.text, machine.offset)
         if key in machine.path:
-            hint = "take a header before it goes on, or use a loop"
-            raise self.error("E0508", f"'{state.name.text}' comes back to itself at one offset", state.name.span, hint)
+            hint = "take a header before goto_state, or use a loop"
+            raise self.error("E0508", f"'{state.name.text}' is entered again at the same offset", state.name.span, hint)
         machine.count += 1
         if machine.count > MAX_PATHS:
-            hint = "each state is built once for every path to it; join paths by a variable"
+            hint = "each path to a state builds a copy of it; use a variable to join paths"
             raise self.error("E0508", f"the state machine has more than {MAX_PATHS} paths", state.name.span, hint)
         before, scope = (machine.offset, machine.path), self.scope
         machine.path, self.scope = (*machine.path, key), Scope(machine.scope)
@@ -96,7 +98,7 @@ class StateMachines(Statements):
 
     def _machine(self, span: Span) -> Machine:
         if self.machine is None:
-            raise self.error("E0508", "this stands in a state machine only", span, ".state_machine (x.data) { start: { … } }")
+            raise self.error("E0508", "this is only allowed in a state machine", span, ".state_machine (x.data) { start: { … } }")
         return self.machine
 
     def function(self, found: FunctionName, span: Span) -> tuple[typed.Function, Body]:
@@ -112,9 +114,14 @@ class StateMachines(Statements):
         if found is None:
             near = closest(state.text, list(machine.states))
             hint = f"did you mean '{near}'?" if near else f"the states are {', '.join(machine.states)}"
-            raise self.error("E0508", f"there is no state '{state.text}'", state.span, hint)
+            raise self.error("E0508", f"undefined state '{state.text}'", state.span, hint)
         if self.body.loops:
-            raise self.error("E0508", "goto_state in a loop", state.span, "keep what was found, and go on behind the loop")
+            raise self.error(
+                "E0508",
+                "goto_state is not allowed in a loop",
+                state.span,
+                "store the result in a variable, and use goto_state after the loop",
+            )
         self._expand(found)
 
     def statements(self, nodes: tuple[tree.Statement, ...]) -> None:
@@ -126,8 +133,10 @@ class StateMachines(Statements):
                 return
             if isinstance(node, tree.Goto):
                 if number + 1 < len(nodes):
-                    text = "this is never reached"
-                    self.diagnostics.error("E0508", text, nodes[number + 1].span, "goto_state is the last statement of its block")
+                    text = "unreachable statement"
+                    self.diagnostics.error(
+                        "E0508", text, nodes[number + 1].span, "goto_state must be the last statement of its block"
+                    )
                 return
 
     def _leave(self, span: Span) -> None:
@@ -147,8 +156,8 @@ class StateMachines(Statements):
             ends = block.statements and isinstance(block.statements[-1], typed.Break | typed.Return)
             if not ends:
                 span = statements[0].span
-                hint = "behind a header that is not always there: goto_state"
-                raise self.error("E0508", "the offset would differ behind this block", span, hint)
+                hint = "after an optional header, use goto_state"
+                raise self.error("E0508", "the offset after this block would depend on the path", span, hint)
         return block
 
     # Built-ins
@@ -170,7 +179,9 @@ class StateMachines(Statements):
         else:
             raise self.error("E0403", "take() needs a type", argument.span, "ethernet_t *eth = take(ethernet_t);")
         if kind.bits % 8:
-            raise self.error("E0308", f"{describe(kind)} has {kind.bits} bits", argument.span, "it must be whole bytes")
+            raise self.error(
+                "E0308", f"{describe(kind)} has {kind.bits} bits", argument.span, "the size must be a multiple of 8 bits"
+            )
         low = self._move(machine, kind.bits, node.span)
         assert machine.window is not None
         swap = isinstance(kind, typed.Struct) and kind.is_header
@@ -179,7 +190,7 @@ class StateMachines(Statements):
     def _move(self, machine: Machine, bits: int, span: Span) -> int:
         """The offset before a step of `bits`; behind the window the path ends."""
         if machine.window is None:
-            raise self.error("E0508", "this state machine has no window", span, ".state_machine (x.data) { … }")
+            raise self.error("E0508", "this state machine has no data to parse", span, ".state_machine (x.data) { … }")
         low = machine.offset
         if low + bits > machine.window.type.bits:
             raise _Outside
@@ -194,7 +205,7 @@ class StateMachines(Statements):
         self._want(node, 1, "skip(bytes)")
         count = self.value(node.arguments[0])
         if not 0 <= count < 1 << 16:
-            raise self.error("E0317", f"{count} bytes cannot be skipped", node.arguments[0].span, "0 or more")
+            raise self.error("E0317", f"cannot skip {count} bytes", node.arguments[0].span, "skip 0 bytes or more")
         self._move(machine, 8 * count, node.span)
 
     def _call_offset(self, node: ast.Call) -> typed.Expression:

@@ -106,7 +106,7 @@ class Statements(Calls):
     def static_assert(self, node: ast.StaticAssert) -> None:
         """Stops the compiler where it does not hold."""
         if not self.value(node.condition):
-            raise self.error("E0314", "the assertion is false", node.condition.span, "mend the declaration that it is about")
+            raise self.error("E0314", "assertion failed", node.condition.span, "fix the declaration that it checks")
 
     # Declarations and assignments
 
@@ -114,13 +114,13 @@ class Statements(Calls):
         if node.word == "constexpr":
             self.constexpr(node)
         elif node.word == "global":
-            raise self.error("E0418", "'global' is not there yet", node.span, "local keeps it in block RAM")
+            raise self.error("E0418", "'global' is not supported yet", node.span, "use local, which is block RAM")
         elif node.is_view:
             self._view_declaration(node)
         else:
             kind = self.array_type(self.type(node.type), node.counts)
             if kind.bits > MAX_LOCAL_BITS:
-                hint = f"at most {MAX_LOCAL_BITS}; a state may be larger"
+                hint = f"the maximum is {MAX_LOCAL_BITS}; a state may be larger"
                 raise self.error("E0309", f"the variable has {kind.bits} bits", node.span, hint)
             variable = typed.Variable(node.name.text, kind, node.name.span)
             value: typed.Expression = constant(0, kind, node.span)
@@ -140,20 +140,22 @@ class Statements(Calls):
             return
         value = self.initial(node.initial, kind, f"'{node.name.text}'")
         if not isinstance(value, typed.Constant):
-            raise self.error("E0323", "this is not known before the program runs", node.initial.span, "constants only")
+            raise self.error("E0323", "this is not a constant", node.initial.span, "use constants only")
         self.declare(node.name, Value(value))
 
     def _view_declaration(self, node: tree.Declaration) -> None:
         example = "ushort *p = (ushort *) &x.data;"
         if node.initial is None or node.counts:
-            raise self.error("E0411", "a view needs the place that it shows", node.span, example)
+            raise self.error("E0411", "a view needs an address", node.span, example)
         view = self.view(node.initial)
         if view is None:
-            raise self.error("E0411", "a view is made from an address", node.initial.span, example)
+            raise self.error("E0411", "a view must be initialised with an address", node.initial.span, example)
         kind = self.type(node.type)
         if kind != view.element:
-            hint = f"({describe(kind)} *) in front of the address"
-            raise self.error("E0405", f"this shows {describe(view.element)}, not {describe(kind)}", node.initial.span, hint)
+            hint = f"write ({describe(kind)} *) before the address"
+            raise self.error(
+                "E0405", f"this is the address of {describe(view.element)}, not of {describe(kind)}", node.initial.span, hint
+            )
         self.declare(node.name, view)
 
     def _assign(self, node: tree.Assign) -> None:
@@ -212,8 +214,8 @@ class Statements(Calls):
         try:
             condition = self.truth(self.expression(node.condition))
             if self.out:
-                hint = "give its value a name before, and again at the end of the body"
-                raise self.error("E0414", "this cannot stand in the condition of a loop", node.condition.span, hint)
+                hint = "assign it to a variable before the loop, and again at the end of the body"
+                raise self.error("E0414", "this is not allowed in the condition of a loop", node.condition.span, hint)
         finally:
             self.out = outer
         return condition
@@ -234,13 +236,13 @@ class Statements(Calls):
         if node.unroll is not None:
             bound = self.value(node.unroll)
             if not 1 <= bound <= MAX_ROUNDS:
-                raise self.error("E0317", f"a bound cannot be {bound}", node.unroll.span, f"1 to {MAX_ROUNDS}")
+                raise self.error("E0317", f"loop bound {bound} is out of range", node.unroll.span, f"use 1 to {MAX_ROUNDS}")
             return bound
         counted = rounds(first, condition, body, step, MAX_ROUNDS)
         if counted is None:
             span = node.condition.span if node.condition else node.span
-            hint = "give the most rounds that there can be: for (…) .unroll(16) { … }"
-            raise self.error("E0413", "how often this loop runs is not known", span, hint)
+            hint = "give the maximum: for (…) .unroll(16) { … }"
+            raise self.error("E0413", "the number of iterations of this loop is unknown", span, hint)
         return counted
 
     def _repeat(self, node: tree.Repeat) -> None:
@@ -264,10 +266,10 @@ class Statements(Calls):
 
     def _jump(self, node: tree.Jump) -> None:
         if node.word == "break" and self.body.in_switch:
-            hint = "in a switch, 'break' is the last statement of a case"
+            hint = "in a switch, 'break' must be the last statement of a case"
             raise self.error("E0417", "'break' inside a case", node.span, hint)
         if not self.body.loops:
-            raise self.error("E0416", f"'{node.word}' outside of a loop", node.span, "it leaves a for or while")
+            raise self.error("E0416", f"'{node.word}' outside a loop", node.span, "use it in a for or while")
         self.out.append(typed.Break(node.span) if node.word == "break" else typed.Continue(node.span))
 
     def _return(self, node: tree.Return) -> None:
@@ -279,11 +281,11 @@ class Statements(Calls):
                 value = self.convert(self.expression(node.value), UINT, "the mask of ports")
         elif body.result is None:
             if node.value is not None and body.parameter is None:
-                raise self.error("E0415", "nothing is returned from here", node.span, "say what type: uint name() { … }")
+                raise self.error("E0415", "this body has no return type", node.span, "declare a return type: uint name() { … }")
             if node.value is not None and body.parameter is not None:
                 value = self.convert(self.expression(node.value), body.parameter.type, "the signal")
         elif node.value is None:
-            raise self.error("E0415", f"a {describe(body.result)} must be returned", node.span, "return value;")
+            raise self.error("E0415", f"missing return value of type {describe(body.result)}", node.span, "write 'return value;'")
         else:
             value = self.initial(node.value, body.result, "the result")
         self.out.append(typed.Return(value, node.span))
@@ -300,7 +302,7 @@ class Statements(Calls):
             condition = self._case_condition(value, case, seen)
             arms.append((None if case.is_default else condition, self._case_body(case, number == len(node.cases) - 1)))
         if sum(case.is_default for case in node.cases) > 1:
-            raise self.error("E0417", "a second 'default'", node.span, "a switch has one")
+            raise self.error("E0417", "duplicate 'default'", node.span, "a switch has at most one")
         chain = next((body for condition, body in arms if condition is None), typed.Block(()))
         for test, body in reversed(arms):
             if isinstance(test, typed.Constant):
@@ -314,10 +316,12 @@ class Statements(Calls):
         for given in case.values:
             label = self.expression(given)
             if not isinstance(label, typed.Constant):
-                raise self.error("E0417", "a case must be constant", given.span, "compare with if instead")
+                raise self.error("E0417", "a case must be constant", given.span, "use if instead")
             number = read(label.value, self.integer(label))
             if number in seen:
-                raise self.error("E0417", f"a second case {number}", given.span, "remove one", (Note("the first", seen[number]),))
+                raise self.error(
+                    "E0417", f"duplicate case {number}", given.span, "remove one of them", (Note("the first", seen[number]),)
+                )
             seen[number] = given.span
             equal = self.binary("==", value, label, given.span)
             known = isinstance(condition, typed.Constant)
@@ -328,8 +332,8 @@ class Statements(Calls):
         statements = _flat(case.body.statements)
         ends = bool(statements) and _leaves(statements[-1])
         if not ends and not is_last:
-            hint = "end it with 'break;' (several values for one body: case 1: case 2: …)"
-            self.diagnostics.error("E0417", "this case runs into the next one", case.span, hint)
+            hint = "end it with 'break;' (for several values with one body: case 1: case 2: …)"
+            self.diagnostics.error("E0417", "this case falls through to the next one", case.span, hint)
         if statements and isinstance(statements[-1], tree.Jump) and statements[-1].word == "break":
             statements = statements[:-1]
         in_switch, self.body.in_switch = self.body.in_switch, True

@@ -123,7 +123,7 @@ class Values(Resolver):
         """The type of an operand, which must be an integer."""
         if isinstance(value.type, typed.Integer):
             return value.type
-        raise self.error("E0405", f"an integer is needed here, not {describe(value.type)}", value.span, "name one of its fields")
+        raise self.error("E0405", f"expected an integer, found {describe(value.type)}", value.span, "use one of its fields")
 
     def cast(self, value: typed.Expression, kind: typed.Type) -> typed.Expression:
         """To another type of integer, or to another type of the same bits, without a check."""
@@ -157,12 +157,12 @@ class Values(Resolver):
         if value.type == kind:
             return value
         if not isinstance(value.type, typed.Integer) or not isinstance(kind, typed.Integer):
-            hint = "name one of its fields" if isinstance(kind, typed.Integer) else "both sides must have one type"
-            raise self.error("E0405", f"{what} needs {describe(kind)}, and this is {describe(value.type)}", value.span, hint)
+            hint = "use one of its fields" if isinstance(kind, typed.Integer) else "the types must be equal"
+            raise self.error("E0405", f"{what} needs {describe(kind)}, but this is {describe(value.type)}", value.span, hint)
         if isinstance(value, typed.Constant) and kind != typed.BOOL:
             number = read(value.value, value.type)
             if not fits(number, kind):
-                hint = f"{describe(kind)} holds {describe_range(kind)}; choose a wider type, or cast to cut it off on purpose"
+                hint = f"{describe(kind)} holds {describe_range(kind)}; use a wider type, or cast to truncate the value"
                 raise self.error("E0406", f"{number} does not fit in {describe(kind)}", value.span, hint)
         return self.cast(value, kind)
 
@@ -192,7 +192,7 @@ class Values(Resolver):
             text = f"'{operator}' {verb} a signed number ({describe(left.type)}) with an unsigned one ({describe(right.type)})"
             if value is right:
                 text = f"'{operator}' {verb} an unsigned number ({describe(left.type)}) with a signed one ({describe(right.type)})"
-            hint = f"say which is meant by a cast: ({describe(common)}) or ({describe(replace(common, signed=True))})"
+            hint = f"cast to the type that is meant: ({describe(common)}) or ({describe(replace(common, signed=True))})"
             raise self.error("E0407", text, span, hint)
         return common
 
@@ -212,7 +212,7 @@ class Values(Resolver):
             return constant(fold(operator, read(left.value, kind), read(right.value, right.type), kind), result, span)
         if operator in ("/", "%") and isinstance(right, typed.Constant) and right.value == 0:
             gives = "all ones" if operator == "/" else "the dividend"
-            self.diagnostics.warning("W0320", "a division by 0", span, f"it gives {gives}; divide by another number")
+            self.diagnostics.warning("W0320", "division by 0", span, f"the result is {gives}; use another divisor")
         return typed.Binary(operator, left, right, result, span)
 
     def _shift_by(self, value: typed.Expression) -> typed.Expression:
@@ -220,7 +220,7 @@ class Values(Resolver):
         if isinstance(value, typed.Constant):
             number = read(value.value, kind)
             if number < 0:
-                raise self.error("E0406", f"a shift by {number}", value.span, "shift the other way")
+                raise self.error("E0406", f"shift by a negative number ({number})", value.span, "shift in the other direction")
             return constant(number, UINT if number < 1 << 32 else kind, value.span)
         return self.cast(value, typed.Integer(kind.bits)) if kind.signed else value
 
@@ -246,8 +246,8 @@ class Values(Resolver):
         condition = self.truth(condition)
         if then.type != otherwise.type:
             if not isinstance(then.type, typed.Integer) or not isinstance(otherwise.type, typed.Integer):
-                text = f"the two values have different types, {describe(then.type)} and {describe(otherwise.type)}"
-                raise self.error("E0405", text, span, "both sides of ':' need one type")
+                text = f"the two values have different types: {describe(then.type)} and {describe(otherwise.type)}"
+                raise self.error("E0405", text, span, "both sides of ':' must have the same type")
             then, otherwise = self.balance("?", then, otherwise, span)
         if isinstance(condition, typed.Constant):
             return then if condition.value else otherwise

@@ -56,15 +56,15 @@ def disagreement(
         instance, last = replayed()
         expected = instance.finish()
     except NotAllowed as error:
-        return f"a choice that is not allowed: {error}"
+        return f"invalid choice: {error}"
     if is_blocked:
         return _different_begin(element, expected, got)
     found = _different(element, expected, got, has_state)
     if not found and calls is not None and len(got.answers) != calls:
-        found = f"{calls} signals, and {len(got.answers)} answers"
+        found = f"{calls} signals sent, but {len(got.answers)} answered"
     # One whose last iteration took no token may be one that never ends, and was stopped anywhere.
     if not found and not got.was_cut and last is Step.RAN and _goes_on(instance, LATER[0]) and _goes_on(replayed()[0], LATER[1]):
-        found = f"it stopped behind {got.iterations} iterations, and could go on"
+        found = f"stopped after {got.iterations} iterations although another one can run"
     return found
 
 
@@ -76,7 +76,7 @@ def _goes_on(instance: Instance, time: int) -> bool:
 
 def _different(element: typed.Element, expected: Outcome, got: Outcome, has_state: bool) -> str:
     if expected.iterations != got.iterations:
-        return f"{got.iterations} iterations, of which only {expected.iterations} can be"
+        return f"{got.iterations} iterations, but at most {expected.iterations} are possible"
     for port in element.outputs:
         tokens, found = expected.outputs[port.name], got.outputs.get(port.name, [])
         if found != tokens:
@@ -97,7 +97,7 @@ def _different(element: typed.Element, expected: Outcome, got: Outcome, has_stat
 def _different_begin(element: typed.Element, expected: Outcome, got: Outcome) -> str:
     """What differs in as much as has come out."""
     if expected.iterations != got.iterations:
-        return f"{got.iterations} iterations, of which only {expected.iterations} can be"
+        return f"{got.iterations} iterations, but at most {expected.iterations} are possible"
     for port in element.outputs:
         tokens, found = expected.outputs[port.name], got.outputs.get(port.name, [])
         if found != tokens[: len(found)]:
@@ -113,7 +113,7 @@ def _difference(kind: typed.Type, expected: Sequence[int], got: Sequence[int]) -
     wrong = [i for i, (a, b) in enumerate(zip(expected, got, strict=False)) if a != b]
     shown = "; ".join(f"token {i}: {_unlike(kind, expected[i], got[i])}" for i in wrong[:SHOWN])
     if len(expected) != len(got):
-        return f"expected {len(expected)} tokens, got {len(got)}" + (f", the first that is another is {shown}" if wrong else "")
+        return f"expected {len(expected)} tokens, got {len(got)}" + (f"; first differences: {shown}" if wrong else "")
     return f"{len(wrong)} tokens differ: {shown}"
 
 
@@ -132,7 +132,7 @@ def _unlike(kind: typed.Type, expected: int, got: int) -> str:
         return f"expected {expected:#x}, got {got:#x}"
     low = _lowest(expected ^ got) & ~7
     ones = [(value >> low & (1 << 8 * SHOWN_BYTES) - 1).to_bytes(SHOWN_BYTES, "little").hex() for value in (expected, got)]
-    return f"from byte {low // 8} on expected {ones[0]}, got {ones[1]}"
+    return f"at byte {low // 8}: expected {ones[0]}, got {ones[1]}"
 
 
 def _lowest(bits: int) -> int:

@@ -128,10 +128,14 @@ def _lost(channel: typed.Channel, sent: Sequence[int], taken: Sequence[int], los
     """What is wrong with the tokens behind a channel."""
     if not lossy:
         ends = not channel.target.instance and len(taken) != len(sent)  # lanes take everything
-        return f"{len(sent)} tokens sent, {len(taken)} other ones taken" if ends or list(sent[: len(taken)]) != list(taken) else ""
+        return (
+            f"{len(sent)} tokens sent, but {len(taken)} different tokens received"
+            if ends or list(sent[: len(taken)]) != list(taken)
+            else ""
+        )
     rest = iter(_packets(channel.type, sent))
     missing = [packet for packet in _packets(channel.type, taken) if not any(packet == other for other in rest)]
-    return f"{len(missing)} packets were never sent" if missing else ""
+    return f"{len(missing)} received packets were never sent" if missing else ""
 
 
 def _packets(flit: typed.Type, flits: Sequence[int]) -> list[list[int]]:
@@ -148,7 +152,7 @@ def _packets(flit: typed.Type, flits: Sequence[int]) -> list[list[int]]:
 def _other_packets(channel: typed.Channel, flits: Sequence[int], packets: Sequence[tuple[bytes, bool]]) -> str:
     """Whether the packets of a lane are not what its flits say."""
     expected = [(packet.data, is_error) for packet, is_error in from_flits(channel.type, flits)]
-    return "" if expected == list(packets) else f"{len(expected)} packets expected, {len(packets)} left, or others"
+    return "" if expected == list(packets) else f"expected {len(expected)} packets, got {len(packets)}, or packets that differ"
 
 
 def fuzz(count: int, seed: int, targets: Mapping[str, GraphRun], keep: bool = True) -> Iterator[Report]:

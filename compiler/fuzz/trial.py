@@ -189,14 +189,14 @@ def shown(element: typed.Element, given: Trial) -> list[str]:
         for part in packets_of(port, given.streams[port.name]):
             lines.append(f"{port.name}: {_packet_text(port.type, part) if port.is_packet else _value_text(port.type, part[0])}")
     calls = [f"signal {call.name}({', '.join(f'{argument:#x}' for argument in call.arguments)})" for call in given.calls]
-    return [*lines, *calls] or ["no token at all"]
+    return [*lines, *calls] or ["no tokens"]
 
 
 def _packet_text(flit: typed.Type, flits: Sequence[int]) -> str:
     low, bits = fields_of(flit)["meta"]
     meta = next(field.type for field in flit.fields if field.name == "meta") if isinstance(flit, typed.Struct) else flit
     ((packet, is_error),) = from_flits(flit, flits) or [(Packet(b""), False)]
-    size = f"{len(packet.data)} bytes{', marked as broken' if is_error else ''}"
+    size = f"{len(packet.data)} bytes{', error flag set' if is_error else ''}"
     data = packet.data[:SHOWN_BYTES].hex() + ("…" if len(packet.data) > SHOWN_BYTES else "")
     return f"packet of {size}: {data}; meta {_value_text(meta, flits[0] >> low & (1 << bits) - 1)}"
 

@@ -89,7 +89,7 @@ class Replay:
     def _get(self, iteration: int, name: str) -> int:
         entry = self._entries.get(iteration, {})
         if name not in entry:
-            raise NotAllowed(f"iteration {iteration} needs a choice, and the log has no '{name}' for it")
+            raise NotAllowed(f"iteration {iteration} needs a choice, but the log has no '{name}' for it")
         return int(entry[name])
 
     def available(self, iteration: int, port: int, has_token: bool, must: bool) -> bool | None:

@@ -153,7 +153,7 @@ def run_instance(
         step = instance.step()
         idle = idle + 1 if step in (Step.IDLE, Step.WROTE) else 0
         if step is Step.HIDDEN and iterations is not None:
-            raise NotAllowed(f"iteration {instance.outcome.iterations} waits for a token that the log says is not there")
+            raise NotAllowed(f"iteration {instance.outcome.iterations} waits for a token that is absent according to the log")
         at_end = step is Step.BLOCKED or (iterations is None and idle >= IDLE_ITERATIONS)
         if at_end and not choices.pending():
             break

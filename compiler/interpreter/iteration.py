@@ -133,7 +133,7 @@ class Iteration:
                 found = port in self.heads
                 self.assumed.add(port)
             if found and port not in self.heads:
-                raise NotAllowed(f"iteration {self.number}: the log says that {port.name} holds a token, and it has none")
+                raise NotAllowed(f"iteration {self.number}: {port.name} holds no token, but the log says that it does")
             self.sampled[port] = found
             self.hidden |= not found and port in self.heads
             self.entry["available"] = self.entry.get("available", 0) | found << port.index
@@ -143,10 +143,10 @@ class Iteration:
         """Some port of the mask held a token, or the iteration could not have begun. What the log does not say about a `test` in
         the named form follows from a read of the same port, or changes nothing."""
         if unknown := [port.name for port in self.assumed if self.element.numbered]:
-            raise NotAllowed(f"iteration {self.number} needs a choice, and the log has no 'available' for {', '.join(unknown)}")
+            raise NotAllowed(f"iteration {self.number} needs a choice, but the log has no 'available' for {', '.join(unknown)}")
         masked = [port for port in self.element.inputs if self._masked(port)]
         if self.element.numbered and masked and not any(self.sampled.get(port, port in self.heads) for port in masked):
-            raise NotAllowed(f"iteration {self.number}: the log says that no port of the mask held a token")
+            raise NotAllowed(f"iteration {self.number}: no port of the mask holds a token according to the log")
 
     def _token(self, port: typed.Port) -> int | None:
         """The head of an input; None where the numbered form sees none. Raises `Wait` in the named form."""
@@ -166,7 +166,7 @@ class Iteration:
                 raise Wait
             chosen = self.choices.select(self.number, ready, before.last)
             if chosen not in ready:
-                raise NotAllowed(f"iteration {self.number}: the log says that select took input {chosen}, which it could not")
+                raise NotAllowed(f"iteration {self.number}: select cannot take input {chosen}, which the log names")
             self.entry["select"] = self.selected[node.ports] = chosen
             port = node.ports[chosen]
             inside = port.is_packet and not self._field(port, "eop")
@@ -183,7 +183,9 @@ class Iteration:
         if "now" not in self.entry:
             now = self.choices.now(self.number)
             if not self.before.now <= now < 1 << 64:
-                raise NotAllowed(f"iteration {self.number}: the log says that time is {now}, after {self.before.now}")
+                raise NotAllowed(
+                    f"iteration {self.number}: the log sets the time to {now}, but it must not be before {self.before.now}"
+                )
             self.entry["now"] = self.state.now = now
         return int(self.entry["now"])
 

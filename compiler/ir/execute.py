@@ -180,7 +180,7 @@ class _Machine:
         """One iteration, by its entry in the log; whether it was not blocked."""
         kind = entry.get("kind", "handler")
         if kind not in ("handler", *self.signals):
-            raise ChoiceError(f"no {kind}")
+            raise ChoiceError(f"unknown transition '{kind}'")
         compiled = self.signals.get(kind, self.handler)
         names = [name for name, _ in compiled.transition.arguments]
         arguments = dict(zip(names, entry.get("arguments", ()), strict=True))
@@ -219,7 +219,7 @@ class _Machine:
             self.streams[port].popleft()
             self.result.taken[port] += 1
         if "select" in entry and entry["select"] not in outcome.selects:
-            raise ChoiceError(f"a select took {outcome.selects}: {entry}")
+            raise ChoiceError(f"the select took {outcome.selects}, not the input of the log: {entry}")
         for port, token in outcome.puts.items():
             self._put(port, token)
         commit(self.result.state, outcome)
@@ -263,6 +263,6 @@ def run_element(
         at = machine.result.iterations
         if not machine.step(log.get(at, {})):
             if at <= last:
-                raise ChoiceError(f"iteration {at} is blocked, and the log goes on to {last}")
+                raise ChoiceError(f"iteration {at} is blocked, but the log continues to {last}")
             break
     return machine.result

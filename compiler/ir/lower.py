@@ -86,8 +86,8 @@ class _Body(Values):
                 return
             self.followed += 1
             if self.followed > self.most:
-                text = f"more than {self.most} statements, with loops unrolled and functions inlined"
-                raise LowerError(text, statement.span, "make loops shorter, or spread the work over several iterations")
+                text = f"more than {self.most} statements after unrolling loops and inlining functions"
+                raise LowerError(text, statement.span, "use shorter loops, or spread the work over several iterations")
             self.statement(statement)
 
     def statement(self, node: typed.Statement) -> None:
@@ -174,8 +174,8 @@ class _Body(Values):
                 break
             uncertain += self._state is not None and len(self.state.path) > len(base)
             if uncertain > MOST_ROUNDS:
-                text = f"a loop of {node.bound} rounds that may end in each of them"
-                raise LowerError(text, node.span, f"the compiler unrolls such a loop up to {MOST_ROUNDS} rounds")
+                text = f"a loop of {node.bound} iterations that may end early in each of them"
+                raise LowerError(text, node.span, f"the compiler unrolls such a loop at most {MOST_ROUNDS} times")
         else:
             self._at_bound(node)
         if self._state is not None:
@@ -274,7 +274,7 @@ class _Lowering:
             for leaf in leaves:
                 node = b.extract(body.state.values[state], leaf.low, leaf.width)
                 if node.op != "const":
-                    raise LowerError(f"what .init gives {leaf.label} is not known to the compiler", state.span)
+                    raise LowerError(f"the compiler cannot evaluate the value that .init gives {leaf.label}", state.span)
                 resets[leaf.name] = node.value
         return resets, body.state.values[RANDOM].value
 

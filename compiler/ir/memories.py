@@ -22,7 +22,7 @@ MOST_ENTRIES = 64  # entries of a memory that one access may touch
 
 
 class LowerError(Exception):
-    """A program that this target cannot have; not a bug. `hint` says how to mend it."""
+    """A program that this target cannot have; not a bug. `hint` says how to fix it."""
 
     def __init__(self, text: str, span: Span, hint: str = "") -> None:
         super().__init__(text)
@@ -132,8 +132,8 @@ class Memories:
             if not region.low <= leaf.low < region.low + region.width or len(leaf.counts) < bound:
                 continue
             if prod(leaf.counts[bound:]) > MOST_ENTRIES:
-                text = f"one access to {prod(leaf.counts[bound:])} entries of the memory {leaf.label}"
-                raise LowerError(text, region.span, f"a memory is read entry by entry; up to {MOST_ENTRIES} can be read at once")
+                text = f"one access reads {prod(leaf.counts[bound:])} entries of the memory {leaf.label}"
+                raise LowerError(text, region.span, f"read a memory entry by entry; at most {MOST_ENTRIES} can be read at once")
             for free in product(*map(range, leaf.counts[bound:])):
                 at = leaf.low - region.low + sum(i * stride for i, stride in zip(free, leaf.strides[bound:], strict=True))
                 yield leaf, at, (*region.indices, *(self.b.const(i, 32) for i in free))
@@ -157,7 +157,7 @@ class Memories:
             return zero
         if self.contents is not None:
             if address.op != "const":
-                raise LowerError("an index in .init is not known to the compiler", leaf_span(self.layout, leaf))
+                raise LowerError("the compiler cannot evaluate an index in .init", leaf_span(self.layout, leaf))
             return b.const(self.contents.get(leaf.name, {}).get(address.value, 0), leaf.width)
         value = b.exact("read", (address,), leaf.width, name=leaf.name)
         known = frozenset(state.path)
@@ -175,7 +175,7 @@ class Memories:
             return
         if self.contents is not None:
             if address.op != "const" or data.op != "const":
-                raise LowerError("a value in .init is not known to the compiler", leaf_span(self.layout, leaf))
+                raise LowerError("the compiler cannot evaluate a value in .init", leaf_span(self.layout, leaf))
             self.contents.setdefault(leaf.name, {})[address.value] = data.value
             return
         conditions = [*state.path, *([inside] if inside.op != "const" else [])]

@@ -50,7 +50,7 @@ class _Checker:
 
     def check(self) -> None:
         _acyclic(roots(self.transition))
-        _demand(len(updates(order(roots(self.transition)))) <= 1, "several updates of tables")
+        _demand(len(updates(order(roots(self.transition)))) <= 1, "more than one table update")
         for node in order(roots(self.transition)):
             self._node(node)
         self._control()
@@ -69,9 +69,9 @@ class _Checker:
         _demand(len(widths) == ARGUMENTS[node.op], "number of arguments", node)
         match node.op:
             case "const":
-                _demand(0 <= node.value <= mask(node.width), "value outside its width", node)
+                _demand(0 <= node.value <= mask(node.width), "value does not fit its width", node)
             case "extract":
-                _demand(node.low >= 0 and node.low + node.width <= widths[0], "bits outside", node)
+                _demand(node.low >= 0 and node.low + node.width <= widths[0], "bits out of range", node)
             case "zext" | "sext":
                 _demand(widths[0] <= node.width, "argument wider than the result", node)
             case "mux":
@@ -98,14 +98,16 @@ class _Checker:
             "read": {name: memory.width for name, memory in self.element.memories.items()},
             "lookup": {name: 1 + table.value for name, table in self.element.tables.items()},
         }[node.op]
-        _demand(known.get(node.name) == node.width, f"{node.name} is not there, or of another width", node)
+        _demand(known.get(node.name) == node.width, f"{node.name} is undefined or has another width", node)
         if node.op == "lookup":
             _demand(node.args[0].width == self.element.tables[node.name].key, "width of the key", node)
 
     def _update(self, node: Node, widths: list[int]) -> None:
         """Of a table."""
         table = self.element.tables.get(node.name)
-        _demand(table is not None and self.transition.name != "handler", "an update of a table", node)
+        _demand(
+            table is not None and self.transition.name != "handler", "table update outside a signal, or of an unknown table", node
+        )
         assert table is not None
         key, number = [table.key], [16]
         wanted = {"exact": key, "lpm": key + number, "ternary": key + key + number}[table.kind]
@@ -119,7 +121,7 @@ class _Checker:
             _demand(port in self.inputs and need.width == 1, f"need of {port}")
         any_of = [transition.any_of] if transition.any_of is not None else []
         for node in order([*transition.needs.values(), *any_of]):
-            _demand(bool(node.args) or node.op in NEEDS_SOURCES, "the begin of an iteration depends on this", node)
+            _demand(bool(node.args) or node.op in NEEDS_SOURCES, "the start of an iteration depends on this", node)
         for node in any_of:
             _demand(node.width == 1, "any_of", node)
         if transition.name != "handler":

@@ -23,12 +23,12 @@ class Pattern(Enum):
 
     CONSTANT = "never written"
     LAST_WRITER = "last writer: the new value does not need the old one"
-    MACHINE = "state machine of few states"
+    MACHINE = "state machine with few states"
     COMPOSABLE = "composable update"
-    SAME_INDEX = "read, modified and written at one index"
-    EXCLUSIVE = "several writes that exclude each other"
-    SEVERAL = "several writes that may meet"
-    OTHER = "an update of no known pattern"
+    SAME_INDEX = "read-modify-write at one index"
+    EXCLUSIVE = "several mutually exclusive writes"
+    SEVERAL = "several writes that may coincide"
+    OTHER = "unknown update pattern"
 
 
 @dataclass(frozen=True)

@@ -148,12 +148,12 @@ class Piecewise:
             return self.b.mux(value.condition, self._bit(value.a), self._bit(value.b))
         if isinstance(value, Plain):
             return value.node
-        raise NotPiecewise("a sum of the state is a condition")
+        raise NotPiecewise("a sum of the state is used as a condition")
 
     def _plain(self, node: Node, leaves: list[Value]) -> Value:
         nodes = [leaf.node for leaf in leaves if isinstance(leaf, Plain)]
         if len(nodes) != len(leaves) or any(n.width > 1 and self.is_late(n) for n in nodes):
-            raise NotPiecewise(f"'{node.op}' of the state is no sum, comparison or choice")
+            raise NotPiecewise(f"'{node.op}' of the state is not a sum, comparison or choice")
         if node.op in ("and", "or") and node.width == 1:
             free, late = sorted(nodes, key=self.is_late)
             return Plain((self._and if node.op == "and" else self._or)(free, late))
@@ -163,7 +163,7 @@ class Piecewise:
     def _extended(self, made: Node) -> Value:
         """Of a bit that needs the state, several."""
         if made.op not in ("zext", "sext") or made.args[0].width > 1:
-            raise NotPiecewise(f"'{made.op}' of what the state decides")
+            raise NotPiecewise(f"'{made.op}' of a value that the state selects")
         ones = self.b.const(1 if made.op == "zext" else -1, made.width)
         return Choice(made.args[0], Plain(ones), Plain(self.b.const(0, made.width)))
 
@@ -181,7 +181,7 @@ class Piecewise:
             return Sum(self.b.extract(leaf.k, 0, min(width, node.width)), leaf.negative, node.width)
         if node.op == "extract" and node.low == width - 1 and node.width == 1:  # the sign: one difference, however composed
             return Plain(self.b.extract(self.node(leaf), node.low, 1))
-        raise NotPiecewise(f"'{node.op}' of the state is no sum, comparison or choice")
+        raise NotPiecewise(f"'{node.op}' of the state is not a sum, comparison or choice")
 
     def _signed(self, leaf: Sum, width: int) -> Value:
         """Extended by its sign: by zeros what is moved to begin at the least, and moved back."""
@@ -219,7 +219,7 @@ class Piecewise:
         if node.op in ("add", "sub"):
             return self._sum(node.op == "sub", a, b)
         if node.op in ("and", "or", "xor"):
-            raise NotPiecewise(f"'{node.op}' of the state is no sum, comparison or choice")
+            raise NotPiecewise(f"'{node.op}' of the state is not a sum, comparison or choice")
         if isinstance(a, Sum) and isinstance(b, Sum):
             raise NotPiecewise("two sums of the state are compared")
         return Plain(self._compared(node.op, a, b))
@@ -234,7 +234,7 @@ class Piecewise:
         op = "sub" if minus else "add"
         if isinstance(a, Sum) and isinstance(b, Sum):
             if (a.negative == b.negative) != minus:
-                raise NotPiecewise("a multiple of the state is no sum")
+                raise NotPiecewise("a multiple of the state is not a sum")
             return Plain(self.b.binary(op, a.k, b.k))
         if isinstance(a, Sum) and isinstance(b, Plain):
             return Sum(self.b.binary(op, a.k, b.node), a.negative, a.width)

@@ -31,7 +31,7 @@ from compiler.schedule.pipeline import READS, Pipeline, effect_nodes, replaced
 ASSUMED = 3  # operators inside a condition that the enable of an update decides
 TABLE_BITS = 4  # of a state whose next values are computed for each present one
 MOST_LIMITS = 8  # constants that are tried as the largest value of a state
-TABLE, SUMS = "next values for all present ones at once", "choices among sums"
+TABLE, SUMS = "next values for every current value", "choices among sums"
 
 
 Proof = Callable[[], bool]
@@ -60,7 +60,7 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     far as it was found before. Raises NotPiecewise."""
     states = [node for node in pipeline.nodes if node.op in ("register", "read") and node.name == name]
     if not states or pipeline.turns(name) > 1 or name in pipeline.lags or not _same_index(pipeline, name):
-        raise NotPiecewise("it is not read and written at one index")
+        raise NotPiecewise("the state is not read and written at a single index")
     b = Builder()
     for node in pipeline.nodes:
         b.adopt(node)
@@ -71,7 +71,7 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     used = {node for node in order(functions) if node in states}
     asked = (node for node in order(functions) if node.op in READS and node not in states)
     if any(needs.is_late(node) for node in asked):
-        raise NotPiecewise("a table or another state is read by what the state says")
+        raise NotPiecewise("a table or another state is read at an address that depends on this state")
     if len(used) > 1:
         raise NotPiecewise("the update needs several reads")
     first = next(iter(used), states[0])
@@ -118,7 +118,7 @@ def _same_index(pipeline: Pipeline, name: str) -> bool:
 def _split(b: Builder, needs: Piecewise, states: Sequence[Node], enable: Node, index: Node | None, data: Node) -> _Update:
     """What of the enable needs the state becomes part of the value: then the old one is written."""
     if index is not None and needs.is_late(index):
-        raise NotPiecewise("the index needs the state")
+        raise NotPiecewise("the index depends on the state")
     found = literals(enable, "and")
     free = [literal for literal in found if not needs.is_late(literal)]
     late = [literal for literal in found if needs.is_late(literal)]
@@ -219,7 +219,7 @@ def _no_circle(states: Sequence[Node], nodes: Sequence[Node]) -> None:
     """What an earlier iteration passes on must not need the state itself."""
     for node in order(nodes):
         if node.op == "ahead" and any(below in states for below in order(node.args)):
-            raise NotPiecewise("two states that need each other")
+            raise NotPiecewise("two states depend on each other")
 
 
 def _with(

@@ -45,11 +45,11 @@ def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[
                 changed, proof = forward(changed, name, lag, bounds)
                 proofs.append(proof)
             found = schedule(changed, table, clock, 1)
-            return (found, "") if all(proof() for proof in proofs) else (None, "composed updates could not be proved")
+            return (found, "") if all(proof() for proof in proofs) else (None, "could not prove the composed updates")
         except NotPiecewise as error:
             return None, str(error)
         except ScheduleError as error:
             if not error.slow:
-                return None, "the way to the decision whether an iteration begins is too long"
+                return None, "the path that decides whether an iteration starts is too long"
             lags = {name: lags.get(name, -1) + (name in error.slow) for name in sorted({*lags, *error.slow})}
     return None, f"{MOST_LAG + 1} composed updates take more than {MOST_LAG + 1} stages"

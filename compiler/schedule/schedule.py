@@ -36,7 +36,7 @@ LATENCY_WEIGHT = 0.5  # register bits that a stage of latency is worth
 class ScheduleError(Exception):
     """No interval up to MAX_INTERVAL fits, or not the one that is asked for; `slow`: the states that are to blame."""
 
-    def __init__(self, text: str, slow: frozenset[str] = frozenset(), hint: str = "ask for a slower clock") -> None:
+    def __init__(self, text: str, slow: frozenset[str] = frozenset(), hint: str = "use a slower clock") -> None:
         super().__init__(text)
         self.slow, self.hint = slow, hint
 
@@ -159,17 +159,19 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
     if solution is not None:
         return _result(pipeline, problem, solution[0], tried, recurrences, table, clock)
     slow = frozenset(recurrence.state for recurrence in recurrences)
-    raise ScheduleError(f"{pipeline.element.name}: no interval up to {interval or MAX_INTERVAL} fits {clock} ns", slow)
+    raise ScheduleError(
+        f"{pipeline.element.name}: no initiation interval up to {interval or MAX_INTERVAL} meets a clock of {clock} ns", slow
+    )
 
 
 def _refuse_late_start(pipeline: Pipeline) -> None:
     """Raises ScheduleError where whether an iteration begins depends on what is known only stages behind the start."""
     for node in order(_firing(pipeline)):
         if node.op == "lookup" or (node.op == "read" and node.args[0].op != "const"):
-            what = f"a lookup in '{node.name}'" if node.op == "lookup" else f"an entry of '{node.name}' at an index that varies"
+            what = f"a lookup in '{node.name}'" if node.op == "lookup" else f"an entry of '{node.name}' at a variable index"
             raise ScheduleError(
-                f"{pipeline.element.name}: whether an iteration begins depends on {what}, which is known stages behind the start",
-                hint="read the inputs always, and keep what is not wanted yet in a state",
+                f"{pipeline.element.name}: the start of an iteration depends on {what}, which is known only in a later stage",
+                hint="always read the inputs, and keep tokens that are not needed yet in a state",
             )
 
 

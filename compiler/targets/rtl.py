@@ -173,7 +173,7 @@ def _compile(folder: Path, texts: Mapping[str, str], options: Sequence[str]) -> 
     (work / "build.log").write_text(done.stdout + done.stderr)
     if done.returncode or not (work / "tb").exists():
         lines = [line for line in (done.stdout + done.stderr).splitlines() if "%Error" in line]
-        raise RtlError(f"the RTL does not build ({work / 'build.log'}): " + "; ".join(lines[:5]))
+        raise RtlError(f"the RTL build failed ({work / 'build.log'}): " + "; ".join(lines[:5]))
     shutil.rmtree(work / "obj")
     if folder.exists():
         shutil.rmtree(work)
@@ -287,7 +287,7 @@ def _replies(words: Sequence[int]) -> list[tuple[int, int]]:
     while at < len(words):
         header = words[at]
         if not header & HEADER_REPLY:
-            raise RtlError("a signal came back unanswered")
+            raise RtlError("a signal returned without an answer")
         value, place = 0, 0
         while not words[at] >> 32:
             at += 1
@@ -321,7 +321,7 @@ def _note(
     word, _, rest = line.partition(" ")
     if word == "@end":
         if rest.split()[1] == "1":
-            raise RtlError("the simulation did not come to its end")
+            raise RtlError("the simulation did not finish")
         return
     path, _, rest = rest.partition(" ")
     if word == "@law":

@@ -72,7 +72,7 @@ def test_an_element_of_the_library_is_certified(name: str) -> None:
 def test_an_element_with_a_table_is_certified_whatever_its_rules_are() -> None:
     found = certify(compiled("ExactRules<K = 8, V = 8, Entries = 16> :: rules @  Idle -> rules -> Drop<uint<9>>"))
     assert (found.failure, found.cycles) == ("", 0)
-    assert "an update of rules waits for the pipeline to be empty (about 33 cycles)" in found.stalls
+    assert "an update of rules waits for the pipeline to drain (about 33 cycles)" in found.stalls
 
 
 def test_an_element_is_certified_with_memories_that_would_never_fit_as_flip_flops() -> None:
@@ -86,10 +86,10 @@ def test_a_slow_element_is_certified_for_its_interval_and_says_what_stalls_it() 
     found = certify(slow)
     assert (found.failure, found.cycles, found.interval) == ("", 0, slow.plan.interval)
     assert stalls(slow) == (
-        f"the iteration before is less than {slow.plan.interval} cycles old",
+        f"the previous iteration is less than {slow.plan.interval} cycles old",
         "an output has no room (out)",
-        "a signal is an iteration of its own (one for each call)",
-        "a reset sweeps count (16 cycles)",
+        "a signal call takes an iteration",
+        "a reset initialises count (16 cycles)",
     )
 
 
@@ -97,7 +97,7 @@ def test_an_element_that_iterates_over_a_token_is_not_certified_and_says_how_lon
     found = certify(compiled(SIXTEENTH))
     assert found.interval == 1 and found.token_cycles == {"in": 16}
     assert found.text.splitlines()[:2] == [
-        "Sixteenth: not certified: an iteration begins every cycle, but one token in 16 cycles",
+        "Sixteenth: not certified: one iteration every cycle, but one token in 16 cycles",
         "  in: one token in 16 cycles",
     ]
 

@@ -62,4 +62,4 @@ def test_a_signal_can_be_the_harder_one() -> None:
 
 def test_the_report_names_the_lines_of_the_cycle() -> None:
     text = updates("uint<32> s;", "s = s * 5 + (s >> 7) + x;")["s"].describe()
-    assert text.startswith("s: an update of no known pattern; ") and "test.sl:1:" in text and "add" in text
+    assert text.startswith("s: unknown update pattern; ") and "test.sl:1:" in text and "add" in text

@@ -38,7 +38,7 @@ def alone(name: str, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_says_what_is_wrong_and_how_to_mend_it(name, tmp_path):
+def test_says_what_is_wrong_and_how_to_fix_it(name, tmp_path):
     said = "\n".join(error.render() for error in diagnose(alone(name, tmp_path)).sorted())
     expected = FOLDER / f"{name}.expected"
     if os.environ.get("SLUICE_BLESS"):

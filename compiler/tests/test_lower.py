@@ -74,7 +74,7 @@ def test_unrolls_loops_of_known_length_without_a_trace() -> None:
 @pytest.mark.parametrize(
     ("text", "state", "message"),
     [
-        ("uint<32> x = read(in); while (x != 0) .unroll(1000) x -= 1;", "", "1000 rounds"),
+        ("uint<32> x = read(in); while (x != 0) .unroll(1000) x -= 1;", "", "1000 iterations"),
         ("uint<32> x = read(in); for (uint i = 0; i < 1000; i++) for (uint j = 0; j < 1000; j++) x += j;", "", "statements"),
         ("uint<32> x = read(in); t[x] = 1; u = t;", "uint<32> t[128]; uint<32> u[128];", "128 entries"),
     ],

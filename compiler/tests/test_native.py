@@ -86,16 +86,16 @@ def test_a_native_body_that_does_something_else_is_found() -> None:
     ("right_text", "wrong", "said"),
     [
         ("if (rst_i) count_q", "if (rst) count_q", "use of undeclared identifier 'rst'"),
-        ("module el_count_native", "module other", "no module 'el_count_native'"),
+        ("module el_count_native", "module other", "module 'el_count_native' not found"),
         (
             "output logic                in_ready_o",
             "input logic in_ready_o",
-            "port 'in_ready_o' is an output of 1 bit, not input of 1",
+            "port 'in_ready_o' must be an output of 1 bit, not an input of 1",
         ),
         (
             "output logic [63:0]         result_o",
             "output logic [31:0] result_o",
-            "port 'result_o' is an output of 64 bits, not output of 32",
+            "port 'result_o' must be an output of 64 bits, not an output of 32",
         ),
         ("out_ready_i,\n", "out_ready_i,\n  input logic more_i,\n", "the element has no port 'more_i'"),
     ],

@@ -75,7 +75,7 @@ def test_a_native_body_that_does_something_else_is_found(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("right", "instead", "said"),
     [
-        ("class count_native", "class other", "there is no class template 'count_native'"),
+        ("class count_native", "class other", "class template 'count_native' not found"),
         ("auto &in, auto &out", "auto &in, auto &more, auto &out", "no matching function for call to"),
         ("get_count", "get_cuont", "has no member named"),
         ("x.sop ?", "x.begins ?", "count_native.h: line 9: "),

@@ -186,7 +186,7 @@ def test_a_division_by_zero_and_an_input_that_is_never_read_are_warnings():
     assert load_text(text, "test.sl", diagnostics) is not None
     assert [(warning.code, warning.text) for warning in diagnostics.sorted()] == [
         ("W0507", "the handler never reads 'spare'"),
-        ("W0320", "a division by 0"),
+        ("W0320", "division by 0"),
     ]
 
 
@@ -198,8 +198,8 @@ FIRST = """.element First (packet in -> packet out) { .state { bool began; }
 @pytest.mark.parametrize(
     ("configuration", "loops"),
     [
-        ("Pass :: a Pass :: b a -> b -> a", ["no token can come into the loop a -> b -> a"]),
-        ("Pass :: a Mux :: m a -> [1] m -> a Idle -> [2] m", ["no token can come into the loop a -> m -> a"]),
+        ("Pass :: a Pass :: b a -> b -> a", ["no token can enter the loop a -> b -> a"]),
+        ("Pass :: a Mux :: m a -> [1] m -> a Idle -> [2] m", ["no token can enter the loop a -> m -> a"]),
         ("Pass :: a Mux :: m Tee :: t from_tor -> [1] m -> a -> t [1] -> to_tor t [2] -> [2] m", []),
         ("First :: a Pass :: b a -> b -> a", []),
         ("Idle -> Pass -> to_tor", []),

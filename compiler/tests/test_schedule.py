@@ -30,7 +30,7 @@ def test_the_interval_is_the_least_and_is_found_at_once(monkeypatch: pytest.Monk
     plan = compile_element(elements(SLOW)["Slow"], CLOCK).plan
     assert plan.interval > 20, "two divisions, one behind the other"
     table, solved = delays("ecp5"), list[int]()
-    with pytest.raises(ScheduleError, match=f"no interval up to {plan.interval - 1} fits"):
+    with pytest.raises(ScheduleError, match=f"no initiation interval up to {plan.interval - 1} meets"):
         schedule(plan.pipeline, table, CLOCK, plan.interval - 1)
     solve = module._Problem.solve
 

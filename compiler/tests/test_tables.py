@@ -175,4 +175,4 @@ def test_a_lookup_cannot_decide_whether_an_iteration_begins() -> None:
     }"""
     with pytest.raises(HardwareError, match="depends on a lookup") as error:
         compile_element(elements(text)["Early"])
-    assert error.value.code == "E0803" and "read the inputs always" in error.value.hint
+    assert error.value.code == "E0803" and "always read the inputs" in error.value.hint

@@ -31,7 +31,7 @@ def diagnose(name: str) -> Diagnostics:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_says_what_is_wrong_and_how_to_mend_it(name):
+def test_says_what_is_wrong_and_how_to_fix_it(name):
     diagnostics = diagnose(name)
     said = "\n".join(error.render() for error in diagnostics.sorted())
     expected = FOLDER / f"{name}.expected"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice explain`: what a message means, a program that gets it, what is said then, and the same program mended."""
+"""`sluice explain`: the meaning of a message, a program that triggers it, the message, and the corrected program."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HARDWARE = "E08"
 
 
 def said(code: str, text: str) -> list[Diagnostic]:
-    """What the compiler says to an example; codes of the hardware need the program built for it."""
+    """The messages for an example; hardware codes need the program compiled for hardware."""
     diagnostics = Diagnostics()
     if code in examples.LAYOUTS:
         files: list[ast.File] = [parser.parse(Source("example.sl", text), diagnostics)]
@@ -34,7 +34,7 @@ def said(code: str, text: str) -> list[Diagnostic]:
 
 
 def _normal(code: str) -> str:
-    """A code as it is written, of `e401`, `401` or `error[E0401]`."""
+    """The full code for `e401`, `401` or `error[E0401]`."""
     text = code.upper().removeprefix("ERROR").removeprefix("WARNING").strip("[]:")
     letter, digits = (text[0], text[1:]) if text[:1] in ("E", "W") else ("E", text)
     return letter + digits.zfill(4) if digits.isdigit() else text
@@ -44,8 +44,8 @@ def _unknown(code: str) -> str:
     near = difflib.get_close_matches(_normal(code), CODES, 3)
     words = [known for known, text in CODES.items() if len(code) > 3 and code.lower() in text.lower()]
     if words:
-        return f"'{code}' is no code; it is in the text of {', '.join(words[:6])}"
-    return f"there is no code '{code}'" + (f"; near it are {', '.join(near)}" if near else "") + "; ./sluice explain lists them"
+        return f"'{code}' is not a code; it occurs in the text of {', '.join(words[:6])}"
+    return f"unknown code '{code}'" + (f" (did you mean {', '.join(near)}?)" if near else "") + "; ./sluice explain lists all codes"
 
 
 def _indented(text: str) -> str:
@@ -53,25 +53,26 @@ def _indented(text: str) -> str:
 
 
 def explained(code: str) -> str:
-    """The whole answer for a code that there is."""
+    """The whole answer for a known code."""
     parts = [f"{code}: {CODES[code]}"]
     if code in examples.NOTES:
         parts.append(examples.NOTES[code])
     if code in examples.EXAMPLES:
-        wrong, mended = examples.wrong(code), examples.mended(code)
+        wrong, corrected = examples.wrong(code), examples.corrected(code)
         message = next(message for message in said(code, wrong) if message.code == code)
         kind = "A layout" if code in examples.LAYOUTS else "A program"
-        parts += [f"{kind} that gets it:", _indented(wrong), "What is said:", _indented(message.render())]
-        parts += ["Mended:", _indented(mended)]
+        parts += [f"{kind} that triggers it:", _indented(wrong), "Message:", _indented(message.render())]
+        parts += ["Corrected:", _indented(corrected)]
     return "\n\n".join(parts)
 
 
 def explain(
-    code: str = typer.Argument("", help="the code in brackets of a message: E0401; without one, all codes are listed"),
+    code: str = typer.Argument("", help="the code in brackets in a message, e.g. E0401; without a code, list all codes"),
 ) -> None:
-    """Explain a code of a message: what it means, a program that gets it, what is said then, and the program mended.
+    """Explain a message code: its meaning, a program that triggers it, the message, and the corrected program.
 
-    `./sluice explain E0401`, or `401`. A word instead of a code finds the codes whose text has it: `./sluice explain switch`."""
+    `./sluice explain E0401`, or `401`. A word instead of a code finds the codes whose text contains it, as in
+    `./sluice explain switch`."""
     if not code:
         for group, title in GROUPS.items():
             print(f"{title}:")

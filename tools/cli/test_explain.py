@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice explain`: every code has an example that gets it, or a note; and mended, an example gets nothing."""
+"""`sluice explain`: every code has an example that triggers it, or a note; the corrected example triggers nothing."""
 
 import pytest
 from typer.testing import CliRunner
@@ -16,9 +16,9 @@ def test_every_code_has_an_example_or_a_note() -> None:
 
 
 @pytest.mark.parametrize("code", examples.EXAMPLES)
-def test_an_example_gets_its_code_and_nothing_when_mended(code: str) -> None:
+def test_an_example_gets_its_code_and_nothing_when_corrected(code: str) -> None:
     assert code in [message.code for message in said(code, examples.wrong(code))]
-    assert [message.render() for message in said(code, examples.mended(code))] == []
+    assert [message.render() for message in said(code, examples.corrected(code))] == []
 
 
 @pytest.mark.parametrize("code", ["E0404", "e404", "404", "error[E0404]:"])
@@ -35,7 +35,7 @@ def test_explains_what_no_program_shows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "answer"), [("E4014", "near it are"), ("switch", "E0417"), ("\u00b2", "no code"), ("E", "no code")]
+    ("code", "answer"), [("E4014", "did you mean"), ("switch", "E0417"), ("\u00b2", "unknown code"), ("E", "unknown code")]
 )
 def test_says_which_codes_are_near(code: str, answer: str) -> None:
     done = CliRunner().invoke(app, ["explain", code])
