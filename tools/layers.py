@@ -37,7 +37,7 @@ def allowed(page: str) -> dict[str, set[str]]:
     names = {name for name, _ in rows}
     table = {name: names if cell.strip() == EVERYTHING else set(re.findall(r"`(\w+)/`", cell)) for name, cell in rows}
     if unknown := {other for used in table.values() for other in used} - names:
-        raise ValueError(f"{PAGE}: {', '.join(sorted(unknown))} may be used, and has no row")
+        raise ValueError(f"{PAGE}: {', '.join(sorted(unknown))} may be used but has no row")
     return table
 
 

@@ -78,9 +78,9 @@ def test_json_names_what_grew_and_what_failed(monkeypatch: pytest.MonkeyPatch) -
     ("text", "words"),
     [
         ('[fifo]\nmodule = "sl_fifo"\nparameter = { Width = 8 }', "part fifo: unknown parameter"),
-        ('[fifo]\nmodule = "sl_fifo"\ntargets = ["ice40"]', "part fifo: no target ice40"),
+        ('[fifo]\nmodule = "sl_fifo"\ntargets = ["ice40"]', "part fifo: unknown target ice40"),
         ("[fifo]\nrules = 8", "part fifo: no module"),
-        ('[fifo]\nmodule = "sl_fifo"\nbeside = "skid"', "part fifo: no part skid to stand beside it"),
+        ('[fifo]\nmodule = "sl_fifo"\nbeside = "skid"', "part fifo: unknown part skid to compare with"),
     ],
 )
 def test_a_wrong_parts_table_is_refused_with_its_reason(text: str, words: str) -> None:

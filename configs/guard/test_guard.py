@@ -174,7 +174,7 @@ def test_a_driver_works_behind_it_and_its_limits_are_set_over_telemetry(
         assert signal("flood.get_limited").output == f"flood.get_limited: {answers[0]}\n", "nothing is left of those"
         assert signal("flood.nothing").exit_code == 2
         refused = signal("flood.get_limited", "--port", "9")
-        assert refused.exit_code == 1 and "port 9 is none of this driver" in refused.output
+        assert refused.exit_code == 1 and "port 9 does not belong to this driver" in refused.output
         testpmd.quit()
         gone = signal("flood.get_limited")
         assert gone.exit_code == 1 and "no DPDK program listens" in gone.output

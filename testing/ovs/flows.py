@@ -25,7 +25,7 @@ DESTROYED = re.compile(r"flow (?P<handle>0x[0-9a-f]+) destroyed after (?P<packet
 ADDED = re.compile(rf"^flow_add: ufid:(?P<ufid>{UUID}) mega_ufid:(?P<mega>{UUID})")
 # Fields that make a megaflow no longer than needed to read: what is wildcarded is left out.
 NOISE = re.compile(r"(skb_priority|skb_mark|dp_hash|packet_type|ct_state|ct_zone|ct_mark|ct_label|recirc_id)\([^)]*\),?")
-UNDECIDED = "the log tells of no attempt to offload it"
+UNDECIDED = "the log shows no attempt to offload it"
 DUMPED_AT = "# dumped at "  # a line in front of flows: what the log tells later is not of them
 ACTIONS = {
     2: "userspace (controller)", 6: "sample (sFlow, IPFIX, a mirror)", 7: "recirc", 8: "hash (a bond or select group)",
@@ -36,11 +36,11 @@ ADVICE = (
     (r"Output to port '.*' cannot be offloaded|offloads nothing", "The flow also sends to a port that is not the device's (LOCAL, "
      "a tunnel, a tap). A learning switch floods to LOCAL until it has learnt the address; afterwards the flow goes to hardware."),
     (r"Unsupported action type|Unsupported nested action|Unsupported set action|Unsupported .* set action|Partial mask",
-     "OVS 3.1 has no rte_flow action for it, so no device is asked; make the pipeline do without it for the traffic that matters."),
+     "OVS 3.1 has no rte_flow action for it, so no device is asked; avoid it in the pipeline for the traffic that matters."),
     (r"no rte_flow item|L4 Protocol", "OVS 3.1 has no rte_flow item for a field that the flow matches, so no device is asked. "
-     "Recirculation, connection tracking, tunnel metadata, ARP fields, ICMPv6 and neighbour discovery are such."),
-    (r"group|room|full|No space|entries|templates", "The device's table is full for such rules: fewer different masks (say, the "
-     "same prefix lengths everywhere) or fewer flows; OVS does not try again while traffic keeps the flow alive."),
+     "This applies to recirculation, connection tracking, tunnel metadata, ARP fields, ICMPv6 and neighbour discovery."),
+    (r"group|room|full|No space|entries|templates", "The device's table is full for such rules: use fewer different masks (for "
+     "example, the same prefix lengths everywhere) or fewer flows; OVS does not retry while traffic keeps the flow alive."),
     (r"no rule tables|tables do not see|tables for whole", "The device was built without the flow table, or the field is not in "
      "its key (docs/design/flow_table.md): match on something else, or leave the flow in software."),
 )  # fmt: skip

@@ -212,7 +212,7 @@ def test_the_table_of_the_demo_fits_100_columns_and_has_the_reason_of_packets_in
 
 
 def test_why_says_what_it_wants_instead_of_nonsense(tmp_path: Path) -> None:
-    for given, told in [("hello", "no flow"), ("in_port(1) without a number", "no flow with a ufid"), ("", "no flow")]:
+    for given, told in [("hello", "no flow"), ("in_port(1) without a number", "not a flow with a ufid"), ("", "no flow")]:
         status, text = why(tmp_path, given)
         assert status == 2
         assert told in text
@@ -226,4 +226,4 @@ def test_why_asks_the_driver_about_a_rule() -> None:
     assert done.exit_code == 0
     assert "a second VLAN item" in json.loads(done.output)[0]["driver"]
     done = CliRunner().invoke(app, ["why", "--json", RULE])
-    assert json.loads(done.output)[0]["driver"] == "takes it"
+    assert json.loads(done.output)[0]["driver"] == "accepts it"

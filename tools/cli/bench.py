@@ -41,7 +41,7 @@ def _chosen(names: Sequence[str]) -> dict[str, registry.Bench]:
     """These benchmarks, or all, in the order of the list."""
     every_one = registry.read()
     if unknown := [name for name in names if name not in every_one]:
-        raise typer.BadParameter(f"no benchmark {', '.join(unknown)}; there are {', '.join(every_one)}")
+        raise typer.BadParameter(f"unknown benchmark {', '.join(unknown)}; choose from {', '.join(every_one)}")
     return {name: one for name, one in every_one.items() if not names or name in names}
 
 
@@ -69,7 +69,7 @@ def _all(benches: Mapping[str, registry.Bench], json_output: bool, fresh: bool =
     for text in missed:
         console.print(f"missed: {text}", style="red", markup=False, highlight=False)
     if busy:
-        warning = f"the machine did other work beside {', '.join(busy)}: `--fresh --only NAME` measures one again"
+        warning = f"the machine was busy during {', '.join(busy)}; to measure one again: `--fresh --only NAME`"
         console.print(warning, style="yellow", markup=False, highlight=False)
     console.print(
         f"{len(results)} of {len(benches)} on {store.revision}, {len(missed)} missed; tables in {', '.join(pages) or 'no page'}"
@@ -80,30 +80,32 @@ def _all(benches: Mapping[str, registry.Bench], json_output: bool, fresh: bool =
 def bench(
     name: str = typer.Argument(None, help=CHOICES),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
-    peers: bool = typer.Option(True, help="measure the software peers in the same run, where they are installed"),
-    fmax: bool = typer.Option(False, "--fmax", help="elements: place and route on the ECP5 what was not yet; hours"),
-    bless: bool = typer.Option(
-        False, "--bless", help="elements: keep the areas as what they are to be (bench/elements.golden.json)"
+    peers: bool = typer.Option(True, help="also measure the software peers that are installed, in the same run"),
+    fmax: bool = typer.Option(
+        False, "--fmax", help="elements: place and route those without a clock figure on the ECP5; takes hours"
     ),
-    plot: Path = typer.Option(None, help="write the figure as SVG into this folder, where the benchmark has one"),
+    bless: bool = typer.Option(False, "--bless", help="elements: save the areas as golden values (bench/elements.golden.json)"),
+    plot: Path = typer.Option(None, help="write the figure of the benchmark, if it has one, as SVG into this folder"),
     run_all: bool = typer.Option(
-        False, "--all", help="every benchmark and certificate on this commit, its aims, the tables of the docs; goes on"
+        False,
+        "--all",
+        help="run every benchmark and certificate on this commit, check the aims, update the tables of the docs; resumes",
     ),
-    only: list[str] = typer.Option([], "--only", metavar="NAME", help="with --all: these, and their tables; may be given again"),
-    fresh: bool = typer.Option(False, "--fresh", help="with --all: measure again, also what is kept by content"),
-    jobs: int = typer.Option(1, min=1, help="elements: so many runs of the synthesis tools at once"),
+    only: list[str] = typer.Option([], "--only", metavar="NAME", help="with --all: only these, and their tables; may be repeated"),
+    fresh: bool = typer.Option(False, "--fresh", help="with --all: measure again, ignoring stored results"),
+    jobs: int = typer.Option(1, min=1, help="elements: number of parallel synthesis runs"),
 ) -> None:
-    """Run a benchmark: cycle-accurate figures of the RTL beside what users would pick instead."""
+    """Run a benchmark: cycle-accurate figures of the RTL next to those of its software alternatives."""
     if run_all:
         if name or plot or fmax or bless or not peers or jobs > 1:
-            raise typer.BadParameter("--all takes no benchmark and no other options but --only, --fresh and --json")
+            raise typer.BadParameter("--all takes no benchmark name, and no options except --only, --fresh and --json")
         raise typer.Exit(_all(_chosen(only), json_output, fresh))
     if only or fresh:
-        raise typer.BadParameter("--only and --fresh belong to --all")
+        raise typer.BadParameter("--only and --fresh require --all")
     if name not in BENCHMARKS:
-        raise typer.BadParameter(f"no benchmark {name!r}; there are {', '.join(BENCHMARKS)}")
+        raise typer.BadParameter(f"unknown benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")
     if (fmax or bless or jobs > 1) and name != "elements":
-        raise typer.BadParameter("--fmax, --bless and --jobs are of the benchmark 'elements'")
+        raise typer.BadParameter("--fmax, --bless and --jobs are only for the benchmark 'elements'")
     more: dict[str, Any] = {"fmax": fmax, "bless": bless, "jobs": jobs} if name == "elements" else {}
     module = importlib.import_module(f"bench.{name}")
     console, watch = Console(stderr=True, log_path=False), machine.Watch()

@@ -41,22 +41,22 @@ class Target(StrEnum):
 def build(
     file: Path = typer.Argument(..., help="a program: elements, a configuration, or both"),
     target: Target = typer.Option(Target.RTL, help="rtl: SystemVerilog; cpu: C++20; device: the simulated device, a library"),
-    out: Path = typer.Option(..., "-o", "--out", help="folder for the files; made when it is not there"),
-    clock: float = typer.Option(200.0, "--clock", help="MHz to schedule for (rtl)"),
+    out: Path = typer.Option(..., "-o", "--out", help="folder for the files; created if missing"),
+    clock: float = typer.Option(200.0, "--clock", help="target clock in MHz (rtl)"),
     native: bool = typer.Option(
-        False, "--native", help="take native bodies, where elements have one in the language of the target"
+        False, "--native", help="use native bodies of elements that have one in the language of the target"
     ),
     flow_table: bool = typer.Option(
         False,
         "--flow-table",
-        help="the flow table of rte_flow behind the program: what leaves by a lane goes on as a packet of that lane",
+        help="add the rte_flow flow table behind the program: packets that leave on a lane enter it as packets of that lane",
     ),
 ) -> None:
-    """Build a program: one SystemVerilog module an element and one for the configuration, with the parts they stand on
-    and a list of the files in the order of compilation (`files.f`); or one C++ file. Nothing is written where there is an error.
+    """Build a program: one SystemVerilog module per element and one for the configuration, with the library parts they use
+    and a list of the files in compilation order (`files.f`); or one C++ file. Nothing is written if there is an error.
 
     `./sluice build my.sl --out rtl`, then for example `cd rtl && verilator --lint-only --top-module cfg_my -f files.f`. In
-    `rtl/shell` is the whole device with the configuration as its graph, its top `sh_core`, and a list of its own.
+    `rtl/shell` is the whole device with the configuration as its graph; its top is `sh_core`, and it has its own list.
 
     `./sluice build configs/guard/guard.sl --target device --flow-table --out guarded` makes `guarded/libsluice_sim.so`, a device
     for the DPDK driver (`net_sluice0,device=sim:FILE`) and the host library (`sim:lib=FILE`)."""

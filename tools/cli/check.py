@@ -23,13 +23,13 @@ class Stage(StrEnum):
 
 def check(
     files: list[Path] = typer.Argument(..., help="programs: elements, a configuration, or both"),
-    json_output: bool = typer.Option(False, "--json", help="errors and warnings as JSON"),
+    json_output: bool = typer.Option(False, "--json", help="print errors and warnings as JSON"),
     emit: Stage | None = typer.Option(None, help="print the program as the compiler understands it"),
 ) -> None:
-    """Check programs: names, types, widths, ports, connections. Errors say file, line, column, and how to mend it.
+    """Check programs: names, types, widths, ports, connections. Errors show file, line, column, and how to fix them.
 
-    `./sluice check my.sl`, while you write; it takes part of a second. `./sluice explain E0401` says more about a code, with an
-    example. `--emit typed` shows every conversion that the compiler added. Exit status 1: there is an error."""
+    Run `./sluice check my.sl` while you write; it takes less than a second. `./sluice explain E0401` explains a code
+    with an example. `--emit typed` shows every conversion that the compiler added. Exit status 1: there is an error."""
     found: list[dict[str, object]] = []
     errors = 0
     for file in files:

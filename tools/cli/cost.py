@@ -79,16 +79,16 @@ def parse_parts(text: str) -> dict[str, Part]:
     parts = {}
     for name, spec in tomllib.loads(text).items():
         if unknown := spec.keys() - KEYS:
-            raise ValueError(f"part {name}: unknown {', '.join(sorted(unknown))}; there are {', '.join(sorted(KEYS))}")
+            raise ValueError(f"part {name}: unknown {', '.join(sorted(unknown))}; choose from {', '.join(sorted(KEYS))}")
         if "module" not in spec:
             raise ValueError(f"part {name}: no module")
         if wrong := [t for t in spec.get("targets", TARGETS) if t not in TARGETS]:
-            raise ValueError(f"part {name}: no target {', '.join(wrong)}; there are {', '.join(TARGETS)}")
+            raise ValueError(f"part {name}: unknown target {', '.join(wrong)}; choose from {', '.join(TARGETS)}")
         values = {which: {key: str(value) for key, value in spec.get(which, {}).items()} for which in ("parameters", "xcup")}
         parts[name] = Part(name, **{**spec, **values})
     for part in parts.values():
         if part.beside and part.beside not in parts:
-            raise ValueError(f"part {part.name}: no part {part.beside} to stand beside it")
+            raise ValueError(f"part {part.name}: unknown part {part.beside} to compare with")
     return parts
 
 
@@ -130,7 +130,7 @@ def _check_changes(parts: Sequence[Part], changes: Mapping[str, str]) -> None:
         known = declared(part.module)
         if wrong := changes.keys() - known:
             raise typer.BadParameter(
-                f"{part.module} has no {', '.join(sorted(wrong))}; there are {', '.join(sorted(known)) or 'none'}"
+                f"unknown parameter {', '.join(sorted(wrong))} of {part.module}; choose from {', '.join(sorted(known)) or 'none'}"
             )
 
 
@@ -257,19 +257,19 @@ def _all(
 
 
 def cost(
-    part: list[str] = typer.Argument(None, help="parts of toolchain/synth/parts.toml; all where none is named"),
-    param: list[str] = typer.Option([], help="NAME=VALUE: another value of a parameter (then nothing is compared)"),
-    clock: bool = typer.Option(True, help="place and route too, where the part asks for it; takes minutes the first time"),
+    part: list[str] = typer.Argument(None, help="parts of toolchain/synth/parts.toml; default: all"),
+    param: list[str] = typer.Option([], help="NAME=VALUE: set a parameter (disables the comparison)"),
+    clock: bool = typer.Option(True, help="also place and route parts that are configured for it; takes minutes the first time"),
     bless: bool = typer.Option(
-        False, "--bless", help="take the figures as the new golden values; the page is written by `sluice bench --all`"
+        False, "--bless", help="save the figures as the new golden values; `sluice bench --all` writes the page"
     ),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
-    sweep: str = typer.Option("", help="instead of parts: area over width and depth of `tcam` (Fig. 17 of AccelSDP)"),
+    sweep: str = typer.Option("", help="instead of parts: area of `tcam` over width and depth (Fig. 17 of AccelSDP)"),
     plot: Path = typer.Option(None, help="with --sweep: write the figure as SVG into this folder"),
-    limit: float = typer.Option(3600, help="seconds that one run of a tool may take"),
-    jobs: int = typer.Option(1, min=1, help="so many parts at once"),
+    limit: float = typer.Option(3600, help="time limit of one tool run, in seconds"),
+    jobs: int = typer.Option(1, min=1, help="number of parts measured in parallel"),
 ) -> None:
-    """Area (Yosys: UltraScale+ and ECP5) and clock (nextpnr, ECP5-5G 85k) of the parts. Exit status 1 when one grew."""
+    """Area (Yosys: UltraScale+ and ECP5) and clock (nextpnr, ECP5-5G 85k) of the parts. Exit status 1 if a part grew."""
     console = Console(stderr=True)
     if sweep:
         from tools.cli import cost_sweep  # brings a plotting library, which takes long to load
@@ -278,10 +278,10 @@ def cost(
         return
     parts = parse_parts(PARTS.read_text())
     if unknown := [p for p in part or [] if p not in parts]:
-        raise typer.BadParameter(f"no part {', '.join(unknown)}; there are {', '.join(parts)}")
+        raise typer.BadParameter(f"unknown part {', '.join(unknown)}; choose from {', '.join(parts)}")
     changes = dict(parse_parameter(text) for text in param)
     if bless and changes:
-        raise typer.BadParameter("--bless takes the reference parameters; leave --param out")
+        raise typer.BadParameter("--bless requires the reference parameters; remove --param")
     chosen = with_peers(part or list(parts), parts)
     _check_changes(chosen, changes)
     costs, failed = _all(chosen, changes, clock, limit, jobs, console)
@@ -294,5 +294,5 @@ def cost(
     else:
         _print_tables(costs, parts)
     for line in grown:
-        console.print(f"[red]grew:[/red] {line}; if it is meant: sluice cost {line.split(':')[0]} --bless")
+        console.print(f"[red]grew:[/red] {line}; if this is intended: sluice cost {line.split(':')[0]} --bless")
     raise typer.Exit(2 if failed else 1 if grown else 0)

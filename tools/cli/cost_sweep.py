@@ -81,7 +81,7 @@ def _table(points: Sequence[Point]) -> Table:
 def run(name: str, folder: Path | None, json_output: bool, limit: float, console: Console) -> None:
     """Measure, print and plot the sweep `name`. Exit status 2 where a point could not be built."""
     if name != "tcam":
-        raise typer.BadParameter(f"no sweep {name!r}; there is tcam")
+        raise typer.BadParameter(f"unknown sweep {name!r}; the only one is tcam")
     points, complete = _measure(limit, console)
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)

@@ -44,15 +44,15 @@ def _show(part: str, counts: Counts) -> None:
 
 
 def coverage(
-    parts: list[str] = typer.Argument(None, help=f"of {', '.join(TESTS)}; all by default"),
+    parts: list[str] = typer.Argument(None, help=f"any of {', '.join(TESTS)}; default: all"),
     json_output: bool = typer.Option(False, "--json", help="print every count as JSON"),
 ) -> None:
-    """Run the tests of parser, deparser, actions and rule FSM; say which headers, sizes, faults, actions they saw.
+    """Run the tests of parser, deparser, actions and rule FSM; report which headers, sizes, faults and actions they saw.
 
-    SLUICE_SEEDS=n runs each with n seeds. Exit status 1 when a test fails."""
+    SLUICE_SEEDS=n runs each with n seeds. Exit status 1 if a test fails."""
     unknown = [part for part in parts or [] if part not in TESTS]
     if unknown:
-        raise typer.BadParameter(f"{unknown[0]} is none of {', '.join(TESTS)}")
+        raise typer.BadParameter(f"unknown part {unknown[0]}; choose from {', '.join(TESTS)}")
     found: dict[str, Counts] = {}
     for part in parts or TESTS:
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice doctor`: which tool is missing or of another version than `toolchain.toml` says, and how to get it."""
+"""`sluice doctor`: tools that are missing or not the version in `toolchain.toml`, and how to install them."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ def _debian(tools: dict[str, dict[str, str]], cure: str) -> list[Finding]:
 
 
 def doctor(json_output: bool = typer.Option(False, "--json", help="print the findings as JSON")) -> None:
-    """Say which tool is missing or too old, and how to get it. Exit status 1 when a needed one is."""
+    """Report which tools are missing or have the wrong version, and how to install them. Exit status 1 if one is required."""
     wanted = tomllib.loads((ROOT / "toolchain.toml").read_text())
     needed = [*_python(wanted["python"]), *_debian(wanted["debian"], "apt-get install {}")]
     optional = _debian(wanted["debian-bench"], "apt-get install {}  (only for sluice bench)")
     if json_output:
         print(json.dumps({"needed": [asdict(f) for f in needed], "optional": [asdict(f) for f in optional]}, indent=1))
     else:
-        table = Table("tool", "wanted", "found", "needed for", "how to get it")
+        table = Table("tool", "wanted", "found", "needed for", "how to install")
         for finding in [*needed, *optional]:
             state = finding.found or "missing"
             table.add_row(

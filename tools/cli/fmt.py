@@ -16,11 +16,11 @@ from compiler.layouts import LAYOUTS, write
 
 def fmt(
     files: list[Path] = typer.Argument(..., help="programs or layouts"),
-    check: bool = typer.Option(False, "--check", help="change nothing; exit status 1 where a file would change"),
+    check: bool = typer.Option(False, "--check", help="change nothing; exit status 1 if a file would change"),
 ) -> None:
-    """Format programs and layouts in place: indentation and spaces; line breaks and comments stay.
+    """Format programs and layouts in place: indentation and spaces. Line breaks and comments are kept.
 
-    A file that cannot be parsed is left as it is, and its errors are shown."""
+    A file that cannot be parsed is not changed, and its errors are shown."""
     failed = False
     for file in files:
         diagnostics = Diagnostics()
@@ -33,7 +33,7 @@ def fmt(
                 if not check:
                     write(file, text)
         except (OSError, UnicodeDecodeError) as error:
-            diagnostics.error("E0105", f"{file} cannot be read or written: {error}", None, "a program is a text file in UTF-8")
+            diagnostics.error("E0105", f"cannot read or write {file}: {error}", None, "a program must be a UTF-8 text file")
         for message in diagnostics.sorted():
             print(message.render(), file=sys.stderr)
         failed |= bool(diagnostics)

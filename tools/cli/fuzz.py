@@ -75,7 +75,7 @@ class _Tally:
     def line(self) -> str:
         """The same in one line."""
         figures = self.figures()
-        rates = [f"{figures['programs_per_second']} programs/s", f"{figures['programs_per_core_second']} for each core that it had"]
+        rates = [f"{figures['programs_per_second']} programs/s", f"{figures['programs_per_core_second']} per available core"]
         parts = [f"seeds {self.first} to {self.next - 1}"]
         parts += [f"{what}: {count} compared" for what, count in self.compared.items()]
         parts += [f"{count} refused ({what})" for what, count in self.refused.items()]
@@ -107,26 +107,26 @@ def _reports(
 
 def fuzz(
     programs: int = typer.Option(128, min=1, help="how many programs of each kind"),
-    minutes: float = typer.Option(0.0, min=0.0, help="go on for so long instead"),
-    seed: int = typer.Option(1, help="of the first program; each further one has the next"),
-    resume: bool = typer.Option(False, help="go on behind the last seed of an earlier run with the same --out"),
-    kind: list[str] = typer.Option([], help=f"one of {', '.join(KINDS)}; both where none is named"),
-    target: list[str] = typer.Option([], help=f"one of {', '.join(TARGETS)} (elements only: ir); all where none is named"),
-    reduce: bool = typer.Option(True, help="make failing programs small"),
+    minutes: float = typer.Option(0.0, min=0.0, help="run for this many minutes instead"),
+    seed: int = typer.Option(1, help="seed of the first program; each later program uses the next seed"),
+    resume: bool = typer.Option(False, help="continue after the last seed of an earlier run with the same --out"),
+    kind: list[str] = typer.Option([], help=f"one of {', '.join(KINDS)}; default: both"),
+    target: list[str] = typer.Option([], help=f"one of {', '.join(TARGETS)} (ir: elements only); default: all"),
+    reduce: bool = typer.Option(True, help="reduce failing programs"),
     out: Path = typer.Option(ROOT / "build" / "fuzz", help="folder for the failing programs"),
     json_output: bool = typer.Option(False, "--json", help="print the tally as JSON"),
 ) -> None:
-    """Random elements with random tokens and random configurations with random packets, on every target against the interpreter.
-    Exit status 1 when one disagrees.
+    """Run random elements with random tokens, and random configurations with random packets, on every target, and compare with
+    the interpreter. Exit status 1 on a mismatch.
 
-    `./sluice fuzz --programs 200 --seed 7 --kind elements --target cpu`. `ir` runs what the passes left of a program, `cpu` the
+    `./sluice fuzz --programs 200 --seed 7 --kind elements --target cpu`. `ir` runs the IR after the passes, `cpu` the
     C++, `rtl` the SystemVerilog under Verilator. 64 elements or 16 configurations share a build, and each runs with three seeds of
-    choices (arrival, pauses). What disagrees is made small and written to a file of `--out`; its first line is the command that
-    does it again. What hardware cannot have, or what is large, is counted as refused."""
+    choices (arrival, pauses). A mismatch is reduced and written to a file in `--out`, whose first line is the command
+    that reproduces it. Programs that hardware does not support, or that are too large, are counted as refused."""
     console = Console(stderr=True)
     for given, known in ((target, TARGETS), (kind, KINDS)):
         if unknown := [name for name in given if name not in known]:
-            raise typer.BadParameter(f"no {', '.join(unknown)}; there are {', '.join(known)}")
+            raise typer.BadParameter(f"unknown {', '.join(unknown)}; choose from {', '.join(known)}")
     state = out / "next_seed"
     if resume and state.exists():
         seed = int(state.read_text())

@@ -13,9 +13,9 @@ from toolchain import ROOT
 
 def layouts(
     out: str = typer.Option("build/gen", help="folder for the generated files"),
-    json_output: bool = typer.Option(False, "--json", help="errors as JSON"),
+    json_output: bool = typer.Option(False, "--json", help="print errors as JSON"),
 ) -> None:
-    """Generate SystemVerilog, C, Python and the reference page from `layouts/`; errors say file, line and column."""
+    """Generate SystemVerilog, C, Python and the reference page from `layouts/`; errors show file, line and column."""
     flags = ["--json"] if json_output else []
     done = subprocess.run([sys.executable, "-m", "compiler.layouts", "--out", out, *flags], cwd=ROOT, check=False)
     raise typer.Exit(done.returncode)

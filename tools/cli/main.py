@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frame of the command line: its help, and the subcommands, each from a file of its own."""
+"""The top of the command line: its help, and the subcommands, one file each."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ Start with `make run`, or with files of your own:
 
 `./sluice run --rules my.rules --in capture.pcap --out out.pcap`
 
-Packets that hit a rule are parsed, matched, changed and forwarded in the simulated hardware; the others go to the
-software forwarder, which installs the rule. Every output packet is compared with what a second
-implementation of the rules expects.
+Packets that hit a rule are parsed, matched, changed and forwarded in the simulated hardware. On a miss, the packet goes
+to the software forwarder, which installs a rule. Every output packet is compared with the output of a second
+implementation of the rules.
 
-An element of your own: `./sluice new element NAME`, then `check`, `test`, `run my.sl`, `report`, `build`;
-`docs/guide/tutorial.md` goes that way, and every command has `--help`.""",
+To write an element: `./sluice new element NAME`, then `check`, `test`, `run my.sl`, `report`, `build`;
+see `docs/guide/tutorial.md`. Every command has `--help`.""",
 )
 
 

@@ -22,28 +22,27 @@ WORDS = ("mutants", "killed", "equivalent", "survived")
 
 
 def mutate(
-    part: list[str] = typer.Argument(None, help="files, their names without an ending, or folders: sl_fifo, host/switch"),
+    part: list[str] = typer.Argument(None, help="files, file names without extension, or folders, e.g. sl_fifo, host/switch"),
     every: bool = typer.Option(False, "--all", help="all of rtl, elements, shell/core, host/lib, host/switch, host/pmd"),
-    seed: int = typer.Option(1, help="which mutants are drawn"),
-    limit: int = typer.Option(0, min=0, help="how many mutants over all parts; 300 with --all, else 10 a part"),
-    minutes: float = typer.Option(0.0, min=0.0, help="begin no mutant after so long; a later run goes on"),
-    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="mutants at a time"),
-    resume: bool = typer.Option(True, help="keep the verdicts of earlier runs; --no-resume judges all again"),
-    list_only: bool = typer.Option(False, "--list", help="show the mutants and who judges them, run nothing"),
+    seed: int = typer.Option(1, help="seed that selects the mutants"),
+    limit: int = typer.Option(0, min=0, help="total number of mutants; default: 300 with --all, else 10 per part"),
+    minutes: float = typer.Option(0.0, min=0.0, help="start no mutant after this many minutes; a later run continues"),
+    jobs: int = typer.Option(os.cpu_count() or 1, min=1, help="mutants tested in parallel"),
+    resume: bool = typer.Option(True, help="keep the verdicts of earlier runs; --no-resume tests all again"),
+    list_only: bool = typer.Option(False, "--list", help="show the mutants and the tests that judge them, run nothing"),
     json_output: bool = typer.Option(False, "--json", help="print the result as JSON"),
 ) -> None:
-    """Change the sources in small ways, one at a time, and see whether a test or a proof notices. Exit status 1 when one does not.
+    """Make small changes to the sources, one at a time, and check that a test or a proof fails. Exit status 1 if a mutant survives.
 
     `./sluice mutate sl_merge --seed 7` draws ten mutants of one part; `./sluice mutate --all --seed 7 --json` 300 over all parts,
-    in hours: stop it when you like, the same command goes on. A mutant is *killed* when a test fails or takes five times as long;
-    *survived* means that nothing noticed: its lines are shown, and either a test is missing or the change changes nothing. The
-    latter is proved by Yosys where that is quick, or argued in `testing/mutate/equivalent.toml`. `docs/guide/mutation.md` has
-    more."""
+    in hours: stop it at any time, the same command resumes. A mutant is *killed* when a test fails or takes five times as long;
+    *survived* means that nothing failed: its lines are shown, and either a test is missing or the mutant is equivalent. Yosys
+    proves equivalence where that is quick; otherwise `testing/mutate/equivalent.toml` argues it. See `docs/guide/mutation.md`."""
     from testing.mutate.draw import BrokenSource, parts
     from testing.mutate.run import Session, stop_at_sigterm
 
     if every == bool(part):
-        raise typer.BadParameter("name parts, or --all")
+        raise typer.BadParameter("give parts, or --all")
     try:
         files = parts(part or [])
     except ValueError as error:
@@ -92,7 +91,7 @@ def _judged(session: Session, jobs: int, minutes: float, console: Console) -> No
                 told = f"{verdict.verdict}: {verdict.file}:{verdict.line} ({verdict.operator}) {verdict.by}"
                 progress.console.print(told, markup=False, soft_wrap=True)
     for path, text in session.broken.items():
-        console.print(f"{path} fails without a mutant; these cases did not judge:\n{text[-800:]}", markup=False)
+        console.print(f"{path} fails without a mutant; these cases were not used:\n{text[-800:]}", markup=False)
 
 
 def _progress(console: Console) -> Progress:
@@ -138,4 +137,6 @@ def _shown(found: dict[str, Any]) -> None:
         place = f"{one['file']}:{one['line']} ({one['operator']})"
         console.print(f"\nsurvived: {place}\n- {one['original']}\n+ {one['mutated']}", markup=False, highlight=False)
     score = "none" if found["score"] is None else f"{100 * found['score']:.1f} %"
-    console.print(f"\nseed {found['seed']}: {score} killed of what can be; {found['waiting']} wait for a verdict", markup=False)
+    console.print(
+        f"\nseed {found['seed']}: {score} of the killable mutants killed; {found['waiting']} without a verdict", markup=False
+    )

@@ -30,17 +30,17 @@ def command(names: Sequence[str], lanes: Sequence[str], device: str, prefix: str
 
 
 def netdev(
-    names: list[str] = typer.Argument(help="names of the interfaces, one for each port"),
-    lane: list[str] = typer.Option([], help="what the lane of each is connected to, as in docs/guide/dpdk.md; nothing by default"),
-    device: str = typer.Option("sim", help="sim, functional, functional:join, or what the driver's argument device= takes"),
+    names: list[str] = typer.Argument(help="names of the interfaces, one per port"),
+    lane: list[str] = typer.Option([], help="connection of each lane, see docs/guide/dpdk.md; default: none"),
+    device: str = typer.Option("sim", help="sim, functional, functional:join, or any value of the driver argument device="),
 ) -> None:
-    """The ports of a device as network interfaces of the kernel: any program uses them, with no DPDK in it.
+    """Expose the ports of a device as kernel network interfaces, for any program, without DPDK in it.
 
-    Up, down, MAC address and MTU of the interface go to the port, its link comes back. Ends with Ctrl-C, and says then what was
-    carried. Needs root, and `make dpdk` once."""
+    Up, down, MAC address and MTU of the interface are set on the port; its link state is set on the interface. Ctrl-C stops it
+    and prints the packet counts. Needs root, and `make dpdk` once."""
     console = Console(stderr=True)
     if len(lane) > len(names):
-        raise typer.BadParameter(f"{len(lane)} lanes for {len(names)} interfaces")
+        raise typer.BadParameter(f"{len(lane)} lanes given for {len(names)} interfaces")
     lanes = [*lane, *["none"] * (len(names) - len(lane))]
     try:
         where = f"sim:{build_device(FLOW, lambda text: console.log(text, markup=False))}" if device == "sim" else device

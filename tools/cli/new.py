@@ -29,7 +29,7 @@ PROGRAM = """\
 """
 TEST = """\
 # SPDX-License-Identifier: Apache-2.0
-\"\"\"{name} does what its first line says, in the interpreter and as C++.\"\"\"
+\"\"\"{name} behaves as its first line says, in the interpreter and as C++.\"\"\"
 
 from pathlib import Path
 
@@ -63,10 +63,10 @@ Passes packets, and counts them.
 
     from_tor -> {name} -> to_tor
 
-What it becomes in hardware: `./sluice report {path}`.
+Its hardware: `./sluice report {path}`.
 """
 
-app = typer.Typer(no_args_is_help=True, help="Begin something new: `./sluice new element NAME`.", rich_markup_mode="markdown")
+app = typer.Typer(no_args_is_help=True, help="Create an element: `./sluice new element NAME`.", rich_markup_mode="markdown")
 
 
 @app.callback()
@@ -76,20 +76,20 @@ def _new() -> None:
 
 @app.command("element")
 def element(
-    name: str = typer.Argument(..., help="as programs will call it, in CamelCase: TtlFilter"),
-    folder: Path = typer.Option(ELEMENTS, "--folder", help="where to make the element's own folder; default: the library"),
+    name: str = typer.Argument(..., help="name of the element in CamelCase, e.g. TtlFilter"),
+    folder: Path = typer.Option(ELEMENTS, "--folder", help="parent of the new folder; default: the library"),
 ) -> None:
-    """A folder with NAME.sl (an element that passes packets and counts them), a test of it, and its manual page.
+    """Create a folder with NAME.sl (an element that passes packets and counts them), a test, and a manual page.
 
-    It runs as it is; change it from there. An element in the library's folder is found by every program, one elsewhere by
-    `import "FOLDER/NAME.sl";`. The way from here to hardware: `docs/guide/tutorial.md`."""
+    It runs unchanged; edit it from there. Every program finds an element in the library folder. To use one elsewhere,
+    `import "FOLDER/NAME.sl";`. The steps from here to hardware: `docs/guide/tutorial.md`."""
     if not re.fullmatch(r"[A-Z][A-Za-z0-9]*", name):
         words = re.findall(r"[A-Za-z][A-Za-z0-9]*", name)
         like = "".join(word[0].upper() + word[1:] for word in words) or "TtlFilter"
-        raise typer.BadParameter(f"'{name}' is no name of an element: letters and digits, the first a capital, like '{like}'")
+        raise typer.BadParameter(f"'{name}' is not an element name: use letters and digits, starting with a capital, like '{like}'")
     own = folder / name.lower()
     if own.exists():
-        raise typer.BadParameter(f"{own} is there already; take another name")
+        raise typer.BadParameter(f"{own} already exists; choose another name")
     program = own / f"{own.name}.sl"
     path = program.resolve()
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
@@ -99,4 +99,4 @@ def element(
     save(own / "README.md", README.format(**values))
     for path in (program, own / f"test_{own.name}.py", own / "README.md"):
         print(path)
-    print(f"\nnow: ./sluice check {program}\n     ./sluice test {own}")
+    print(f"\nnext: ./sluice check {program}\n      ./sluice test {own}")

@@ -42,23 +42,24 @@ def table(outcome: Outcome) -> Table:
 def _print(outcome: Outcome, console: Console) -> None:
     for check in outcome.checks:
         verdict = "passes" if check.passed else "is blocked"
-        console.print(f"[{'green' if check.good else 'red'}]{check.what} {verdict}{'' if check.good else ', and should not'}[/]")
+        console.print(f"[{'green' if check.good else 'red'}]{check.what} {verdict}{'' if check.good else ', which is wrong'}[/]")
     console.print(table(outcome))
 
 
 def ovs(
-    stage: list[str] = typer.Option([], help=f"one of {', '.join(NAMES)}; all where none is named"),
-    compare: bool = typer.Option(False, help="do the same on OVS alone, and compare what passes"),
-    functional: bool = typer.Option(False, help="the functional device, which is software, in place of the simulated RTL"),
+    stage: list[str] = typer.Option([], help=f"one of {', '.join(NAMES)}; default: all"),
+    compare: bool = typer.Option(False, help="repeat on OVS alone, and compare the forwarded packets"),
+    functional: bool = typer.Option(False, help="use the functional device (software) instead of the simulated RTL"),
     json_output: bool = typer.Option(False, "--json", help="print checks and flows as JSON"),
 ) -> None:
-    """Debian's Open vSwitch with DPDK on the simulated device: hosts talk through it, and a table shows where their flows are.
+    """Run Debian's Open vSwitch with DPDK on the simulated device: hosts talk through it; a table shows where their flows are.
 
-    A minute, and once a few for building the device. Needs root (network namespaces), and `make dpdk` once. No huge pages."""
+    Takes a minute, plus a few the first time to build the device. Needs root (network
+    namespaces), and `make dpdk` once. No huge pages."""
     progress = Console(stderr=True)
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if unknown := [name for name in stage if name not in NAMES]:
-        raise typer.BadParameter(f"no stage {', '.join(unknown)}; there are {', '.join(NAMES)}")
+        raise typer.BadParameter(f"unknown stage {', '.join(unknown)}; choose from {', '.join(NAMES)}")
     chosen = [one for one in STAGES if not stage or one.name in stage]
     switch.clean_up_on_sigterm()
 

@@ -27,7 +27,7 @@ def fail(diagnostics: Diagnostics, as_json: bool) -> typer.Exit:
 
 
 def program_of(file: Path, as_json: bool = False) -> Program:
-    """The checked program; exits with its errors where there are some."""
+    """The checked program; exits with its errors if there are any."""
     diagnostics = Diagnostics()
     program = load(file, diagnostics)
     if program is None:
@@ -36,17 +36,17 @@ def program_of(file: Path, as_json: bool = False) -> Program:
 
 
 def save(path: Path, text: str) -> None:
-    """Write a file; exits with an error where that cannot be."""
+    """Write a file; exits with an error if that fails."""
     try:
         write(path, text)
     except OSError as error:
         diagnostics = Diagnostics()
-        diagnostics.error("E0107", f"{path} cannot be written: {error.strerror}", None, "choose another place")
+        diagnostics.error("E0107", f"cannot write {path}: {error.strerror}", None, "choose another path")
         raise fail(diagnostics, False) from error
 
 
 def hardware(file: Path, clock_mhz: float, as_json: bool = False) -> tuple[Program, dict[str, Compiled]]:
-    """The program and its elements on the device; exits with its errors where there are some."""
+    """The program and its elements on the device; exits with its errors if there are any."""
     program = program_of(file, as_json)
     try:
         return program, compile_program(program, 1000 / clock_mhz)

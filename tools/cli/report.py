@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice report`: what a program becomes in hardware, element by element, and the configuration as a whole."""
+"""`sluice report`: the hardware of a program, element by element, and of the configuration as a whole."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from tools.cli.programs import hardware, save
 
 def report(
     file: Path = typer.Argument(..., help="a program: elements, a configuration, or both"),
-    clock: float = typer.Option(200.0, "--clock", help="MHz to schedule for"),
+    clock: float = typer.Option(200.0, "--clock", help="target clock in MHz"),
     prove: bool = typer.Option(
-        False, "--prove", help="prove each II on the SystemVerilog, and say what stalls; seconds an element"
+        False, "--prove", help="prove each II on the SystemVerilog, and list its stalls; takes seconds per element"
     ),
-    json_output: bool = typer.Option(False, "--json", help="figures as JSON"),
+    json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
     html: Path = typer.Option(None, help="write a page with the graph and the figures to this file"),
 ) -> None:
     """Report the hardware of a program: initiation interval (II), stages, where each state lives and why.
 
-    Where an element takes more than one cycle a token: the way round which its state goes, by source line, and what to write
-    instead. Of a configuration also: cycles a token on each channel, the slowest element, and the latency of the longest way.
+    For an element that takes more than one cycle per token: the critical loop through its state, by source line, and what to
+    write instead. For a configuration also: cycles per token of each channel, the slowest element, and the longest latency.
 
-    `./sluice report my.sl --html my.html` draws it; the page needs nothing else. Exit status 1: the program has an error, cannot
-    be hardware, or --prove finds an II that does not hold."""
+    `./sluice report my.sl --html my.html` draws it on a self-contained page. Exit status 1: the program has an error,
+    hardware does not support it, or --prove refutes an II."""
     program, compiled = hardware(file, clock, json_output)
     elements = [figures.element(element) for element in compiled.values()]
     certificates = [certify(element) for element in compiled.values()] if prove else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`sluice run`: captures, or live interfaces, through the simulated accelerator, and the table of what happened to them."""
+"""`sluice run`: captures, or live interfaces, through the simulated accelerator, and a table of the results."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def table(result: Result, running: bool = False, live: bool = False) -> Table:
     """The result for people."""
     shown = figures(result, live)
     rows = Table(title="running" if running else None, show_header=False, box=None, pad_edge=False)
-    rows.add_row("packets", f"{shown['sent']:,} of {shown['packets']:,} sent, {shown['bytes']:,} bytes; {shown['outputs']:,} left")
+    rows.add_row(
+        "packets", f"{shown['sent']:,} of {shown['packets']:,} sent, {shown['bytes']:,} bytes; {shown['outputs']:,} received"
+    )
     rows.add_row("in hardware", f"{shown['hits']:,} hits ({100 * shown['hit_rate']:.1f} %)")
     why = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in shown["to_host"].items() if count)
     rows.add_row("in software", f"{shown['host']:,}" + (f" ({why})" if why else ""))
@@ -105,16 +107,16 @@ def table(result: Result, running: bool = False, live: bool = False) -> Table:
             rows.add_row(f"dropped, {place}", _drops(found))
     rules = shown["rules"]
     rows.add_row("rules", ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in rules.items() if count))
-    rows.add_row("cycles", f"{shown['cycles']:,}, {shown['cycles_per_packet']:.2f} a packet, at {shown['clock_mhz']:.0f} MHz")
+    rows.add_row("cycles", f"{shown['cycles']:,}, {shown['cycles_per_packet']:.2f} per packet, at {shown['clock_mhz']:.0f} MHz")
     cycles, times = shown["latency_cycles"], shown["latency_ns"]
     rows.add_row("latency of hits", ", ".join(f"{name} {cycles[name]} cycles ({times[name]:.0f} ns)" for name in cycles))
     rows.add_row("on average" if live else "simulated at", f"{shown['packets_per_s']:,} packets/s")
     if live:
-        rows.add_row("check", "none: a live run does not compare; what left can be recorded with --out")
+        rows.add_row("check", "none: a live run does not compare; --out records the output")
     elif running:
         rows.add_row("check", f"{result.judged:,} packets judged")
     elif shown["check"] is None:
-        rows.add_row("check", "none, by --no-check")
+        rows.add_row("check", "none (--no-check)")
     else:
         rows.add_row("check", _check_row(shown["check"]))
     return rows
@@ -208,60 +210,60 @@ def _print(result: Result, live: bool, json_output: bool) -> None:
 def _check_options(captures: bool, live: bool, batch_only: dict[str, bool]) -> None:
     """Raises BadParameter where the options do not go together."""
     if captures == live:
-        raise typer.BadParameter("give captures (--in) or interfaces (--live), one of the two")
+        raise typer.BadParameter("give either captures (--in) or interfaces (--live)")
     for name, given in batch_only.items():
         if live and given:
-            raise typer.BadParameter(f"{name} is for captures, not for live runs")
+            raise typer.BadParameter(f"{name} is only for captures, not for live runs")
 
 
 def run(
     program: Path = typer.Argument(None, help="a program (.sl) with a configuration, instead of --rules: see --target"),
     rules: Path = typer.Option(None, help="routes, access rules, policy: see docs/guide/rules.md"),
-    inputs: list[Path] = typer.Option([], "--in", help="pcap, pcapng or .xz of one; repeat: lane 0, lane 1, ..."),
+    inputs: list[Path] = typer.Option([], "--in", help="pcap, pcapng, or either as .xz; repeat: lane 0, lane 1, ..."),
     interfaces: list[str] = typer.Option(
         [], "--live", help="interface, or tap:NAME to make a TAP; repeat: lane 0, lane 1, ...; see docs/guide/live.md"
     ),
-    seconds: float = typer.Option(0, min=0, help="end a live run after this long; 0: at Ctrl-C"),
-    outputs: list[Path] = typer.Option([], "--out", help="pcap of what leaves; repeat: lane 0, lane 1, ..."),
-    repeat: int = typer.Option(1, min=1, help="send the captures this often"),
+    seconds: float = typer.Option(0, min=0, help="end a live run after this many seconds; 0: at Ctrl-C"),
+    outputs: list[Path] = typer.Option([], "--out", help="pcap for the output packets; repeat: lane 0, lane 1, ..."),
+    repeat: int = typer.Option(1, min=1, help="send the captures this many times"),
     check: bool = typer.Option(True, help="compare every output packet with a second implementation of the rules (host/judge)"),
     plot: Path = typer.Option(None, help="write hit rate over time and latency by size as SVG into this folder"),
-    lpm: int = typer.Option(LPM_ENTRIES4, help="routes of each IP version the device has room for"),
-    exact: int = typer.Option(EXACT_ENTRIES4, help="IPv4 flows the device has room for; a quarter of it for IPv6"),
+    lpm: int = typer.Option(LPM_ENTRIES4, help="device capacity: routes per IP version"),
+    exact: int = typer.Option(EXACT_ENTRIES4, help="device capacity: IPv4 flows; a quarter of that for IPv6"),
     device: str = typer.Option(
-        "sim", help="sim: simulated in this process; sim-process: in a process of its own; see docs/guide/devices.md"
+        "sim", help="sim: simulated in this process; sim-process: in a separate process; see docs/guide/devices.md"
     ),
     target: str = typer.Option(
         "cpu",
-        help="of a program: cpu (compiled C++), sim (its RTL in the simulated accelerator, host elements beside), or interpreter",
+        help="for a program: cpu (compiled C++), sim (RTL in the simulated accelerator, host elements on the CPU), or interpreter",
     ),
-    seed: int = typer.Option(0, min=0, help="of a program: what timing decides is chosen from it; 0: the plain run"),
+    seed: int = typer.Option(0, min=0, help="for a program: seed of timing-dependent choices; 0: the default order"),
     signals: list[str] = typer.Option(
         [],
         "--signal",
-        help="of a program: INSTANCE.NAME:ARGUMENT,... at the end of the run; with @N behind it when N packets have been sent",
+        help="for a program: send INSTANCE.NAME:ARGUMENT,... at the end of the run; with @N appended, after N packets",
     ),
     json_output: bool = typer.Option(False, "--json", help="print the figures as JSON"),
 ) -> None:
-    """Send captures, or what comes to live interfaces, through the simulated accelerator.
+    """Send captures, or packets from live interfaces, through the simulated accelerator.
 
-    Hits are forwarded in hardware, misses by the software forwarder. Over captures, the exit status is 0 only when every
-    packet was sent and every output packet is what a second implementation of the rules file expects. A live run compares nothing.
+    Hits are forwarded in hardware, misses by the software forwarder. For captures, the exit status is 0 only if every
+    packet was sent and every output packet matches a second implementation of the rules file. A live run compares nothing.
 
-    `./sluice run my.sl --in a.pcap --out b.pcap --signal cnt.get_count` runs the configuration of a program instead, and asks an
-    instance at the end; `--target sim` as RTL in the simulated accelerator. Exit status 1: the program has an error, or an
-    assertion of it failed.
+    `./sluice run my.sl --in a.pcap --out b.pcap --signal cnt.get_count` runs the configuration of a program instead, and sends a
+    signal at the end; `--target sim` runs it as RTL in the simulated accelerator. Exit status 1: the program has an error, or
+    an assertion failed.
     """
     live = bool(interfaces)
     if (program is None) == (rules is None):
-        raise typer.BadParameter("give a program (FILE.sl) or --rules, one of the two")
+        raise typer.BadParameter("give either a program (FILE.sl) or --rules")
     if device not in DEVICES:
-        raise typer.BadParameter(f"--device: {device} is none of {', '.join(DEVICES)}")
+        raise typer.BadParameter(f"--device: unknown device {device}; choose from {', '.join(DEVICES)}")
     _check_options(bool(inputs), live, {"--repeat": repeat != 1, "--plot": plot is not None})
     if seconds and not live:
-        raise typer.BadParameter("--seconds is for live runs")
+        raise typer.BadParameter("--seconds requires --live")
     if program is not None and live:
-        raise typer.BadParameter("--live is for --rules; a program runs over captures")
+        raise typer.BadParameter("--live requires --rules; a program runs over captures")
     check_outputs(outputs)
     with readable(inputs) as captures:
         if program is not None:

@@ -27,14 +27,14 @@ def _plain(path: Path, folder: Path) -> Path:
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
-            raise typer.BadParameter(f"{path} is a folder; an input is a pcap or pcapng file")
+            raise typer.BadParameter(f"{path} is a folder; an input must be a pcap or pcapng file")
         if path.suffix != ".xz":
             return path
         folder.mkdir()
         with lzma.open(path) as packed, (folder / path.stem).open("wb") as plain:
             shutil.copyfileobj(packed, plain)
     except (lzma.LZMAError, EOFError) as error:
-        raise typer.BadParameter(f"{path}: is no xz file ({error})") from error
+        raise typer.BadParameter(f"{path}: not an xz file ({error})") from error
     except OSError as error:
         raise typer.BadParameter(f"{path}: {error.strerror}") from error
     return folder / path.stem
@@ -61,13 +61,13 @@ def check_outputs(paths: Sequence[Path]) -> None:
             mode = path.stat().st_mode if path.exists() else stat.S_IFREG
             target = path.resolve()
         except FileExistsError as error:
-            raise typer.BadParameter(f"--out {path}: {path.parent} is no folder") from error
+            raise typer.BadParameter(f"--out {path}: {path.parent} is not a folder") from error
         except OSError as error:
             raise typer.BadParameter(f"--out {path}: {error.strerror}") from error
         if not (stat.S_ISREG(mode) or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)):
-            raise typer.BadParameter(f"--out {path} is no file; an output is a file, a FIFO or a device such as /dev/null")
+            raise typer.BadParameter(f"--out {path}: an output must be a file, a FIFO or a device such as /dev/null")
         if not os.access(target.parent if stat.S_ISREG(mode) else target, os.W_OK):
             raise typer.BadParameter(f"--out {path}: Permission denied")
         if target in taken and not stat.S_ISCHR(mode):
-            raise typer.BadParameter(f"--out {taken[target]} and --out {path} are one file; each lane needs its own")
+            raise typer.BadParameter(f"--out {taken[target]} and --out {path} are the same file; each lane needs its own")
         taken[target] = path

@@ -58,7 +58,7 @@ def _latency(samples: Iterable[tuple[int, int]], nanoseconds: float, path: Path)
     times = axes.twinx()
     times.set(ylim=(0, axes.get_ylim()[1] * nanoseconds), ylabel="ns")
     axes.set(
-        xlabel="bytes of a packet as it leaves; number of packets",
+        xlabel="output packet size in bytes; number of packets",
         ylabel="cycles, first flit in to first flit out",
         title="Latency of hits: median, quartiles, 1 % and 99 %",
     )

@@ -31,7 +31,7 @@ def loaded(path: Path) -> typed.Program:
             print(error.render(), end="", file=sys.stderr)
         raise typer.Exit(1)
     if not program.channels:
-        raise typer.BadParameter(f"{path} has no configuration: from_tor -> … -> to_tor")
+        raise typer.BadParameter(f"{path} has no configuration; add one: from_tor -> … -> to_tor")
     return program
 
 
@@ -67,13 +67,13 @@ def _short(value: int) -> str:
 def table(result: ProgramResult) -> Table:
     """The result for people."""
     rows = Table(show_header=False, box=None, pad_edge=False)
-    rows.add_row("packets", f"{result.sent:,} sent, {sum(result.lanes):,} left")
+    rows.add_row("packets", f"{result.sent:,} sent, {sum(result.lanes):,} received")
     rows.add_row("by lane", ", ".join(f"{lane}: {count:,}" for lane, count in enumerate(result.lanes)))
-    for what, count in (("dropped for error", result.errors), ("lost", result.lost), ("tokens unread", result.unread)):
+    for what, count in (("dropped on error", result.errors), ("lost", result.lost), ("tokens unread", result.unread)):
         if count:
             rows.add_row(what, f"{count:,}")
     if result.cycles:
-        rows.add_row("cycles", f"{result.cycles:,}, {result.cycles / max(result.sent, 1):.2f} a packet")
+        rows.add_row("cycles", f"{result.cycles:,}, {result.cycles / max(result.sent, 1):.2f} per packet")
     for name, outcome in result.instances.items():
         states = "; ".join(f"{state} = {_short(value)}" for state, value in outcome.state.items())
         rows.add_row(name, f"{outcome.iterations:,} iterations" + (f"; {states}" if states else ""))
@@ -88,7 +88,7 @@ def run_program(what: ProgramRun, target: str, json_output: bool) -> None:
     """Run and print. Exit status 1 where the program has errors, an assertion fails, or it does not come to rest."""
     console = Console(stderr=True)
     if target not in EXECUTE:
-        raise typer.BadParameter(f"no target '{target}'; there are {', '.join(EXECUTE)}")
+        raise typer.BadParameter(f"unknown target '{target}'; choose from {', '.join(EXECUTE)}")
     program = loaded(what.path)
     try:
         sent = sum(len(read_capture(path)) for path in what.inputs)  # before the build, which takes long

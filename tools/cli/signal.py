@@ -20,17 +20,17 @@ WORD = 0xFFFFFFFF
 
 
 def signal(
-    file: Path = typer.Argument(help="the program that the device was built of"),
+    file: Path = typer.Argument(help="the program that the device was built from"),
     signals: list[str] = typer.Argument(metavar="SIGNAL...", help="instance.name:argument,..."),
-    port: int = typer.Option(0, help="a port of the device, by its number in the DPDK program"),
-    prefix: str = typer.Option("rte", "--file-prefix", help="of the DPDK program, as it was given to it"),
-    run_folder: Path = typer.Option(Path("/var/run"), help="of the DPDK program: its RUNTIME_DIRECTORY"),
-    json_output: bool = typer.Option(False, "--json", help="print it as JSON"),
+    port: int = typer.Option(0, help="DPDK port number of the device"),
+    prefix: str = typer.Option("rte", "--file-prefix", help="--file-prefix of the DPDK program"),
+    run_folder: Path = typer.Option(Path("/var/run"), help="RUNTIME_DIRECTORY of the DPDK program"),
+    json_output: bool = typer.Option(False, "--json", help="print the answers as JSON"),
 ) -> None:
     """Send signals to elements of the device that a running DPDK program, such as Open vSwitch, has open, and print the answers.
 
     `./sluice signal configs/guard/guard.sl flood.set_source_limit:1000,50000 flood.get_limited` after `./sluice build
-    configs/guard/guard.sl --target device --flow-table`. The way there is DPDK's telemetry."""
+    configs/guard/guard.sl --target device --flow-table`. It uses DPDK telemetry."""
     program, compiled = hardware(file, 200.0)
     graph = graph_of(file.stem, program, compiled)
     answers: list[dict[str, str | int]] = []
@@ -47,7 +47,7 @@ def signal(
             print(f"signal: no DPDK program listens in {where}", file=sys.stderr)
             raise typer.Exit(1) from error
         if not isinstance(reply, list):
-            print(f"signal: {text}: {reply or f'port {port} is none of this driver'}", file=sys.stderr)
+            print(f"signal: {text}: {reply or f'port {port} does not belong to this driver'}", file=sys.stderr)
             raise typer.Exit(1)
         try:
             answers.append({"signal": text, "answer": answer(call, reply)})

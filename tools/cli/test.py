@@ -57,7 +57,7 @@ class Row:
             if "failure" in result:
                 head = f"{self.element} ({self.file}) on {target}, seed {result['seed']}: {result['failure']}"
                 least = [f"    {line}" for line in result.get("counterexample", [])]
-                found.append("\n".join([head, *(["  the least that shows it:"] if least else []), *least]))
+                found.append("\n".join([head, *(["  smallest failing case found:"] if least else []), *least]))
         if self.interval and self.interval["failure"]:
             found.append(f"{self.element} ({self.file}): II = {self.interval['ii']} is not certified: {self.interval['failure']}")
         return found
@@ -87,7 +87,7 @@ def _programs(paths: Sequence[Path]) -> list[Path]:
     for path in paths:
         programs = sorted(path.rglob("*.sl")) if path.is_dir() else [path]
         if not programs:
-            raise typer.BadParameter(f"{path} has no .sl file")
+            raise typer.BadParameter(f"{path} contains no .sl file")
         found += [program for program in programs if program not in found]
     return found
 
@@ -112,7 +112,7 @@ def _compared(element: typed.Element, build: Callable[[], trial.Runner], what: W
     except HardwareError as error:
         return {"iterations": 0, "seed": what.seeds[0], "failure": f"{error.code}: {error.text}"}
     except (RuntimeError, ValueError, OSError) as error:
-        return {"iterations": 0, "seed": what.seeds[0], "failure": f"it does not build: {error}"}
+        return {"iterations": 0, "seed": what.seeds[0], "failure": f"the build failed: {error}"}
     for seed in what.seeds:
         given = trial.trial(element, seed, what.packets)
         wrong, count = trial.fault(element, run, given, has_state)
@@ -168,7 +168,7 @@ def _beside(folder: Path, log: Log) -> Beside | None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(str(test.resolve()) for test in tests)]
     done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True, check=False)
     lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    summary = lines[-1].strip("= ") if lines else f"pytest ended with {done.returncode}"
+    summary = lines[-1].strip("= ") if lines else f"pytest exited with status {done.returncode}"
     return Beside(str(folder), summary, "" if done.returncode in (0, NO_TESTS) else "\n".join(lines[-30:]))
 
 
@@ -207,30 +207,30 @@ def _show(rows: Sequence[Row], beside: Sequence[Beside], targets: Sequence[str])
 
 def test(
     paths: list[Path] = typer.Argument(None, metavar="FILE|FOLDER", exists=True, help="programs; default: the library"),
-    seeds: int = typer.Option(4, min=1, help="how many times, each with other tokens, choices and pauses"),
-    seed: int = typer.Option(0, min=0, help="the first of them"),
+    seeds: int = typer.Option(4, min=1, help="number of runs, each with different tokens, choices and pauses"),
+    seed: int = typer.Option(0, min=0, help="first seed"),
     captures: list[Path] = typer.Option(
-        [], "--in", exists=True, dir_okay=False, help="a capture (pcap), for inputs of packets; more than one may be given"
+        [], "--in", exists=True, dir_okay=False, help="a capture (pcap) for packet inputs; may be repeated"
     ),
-    target: list[str] = typer.Option([], help=f"one of {', '.join(TARGETS)}; all where none is named"),
-    prove: bool = typer.Option(True, help="prove the interval (II) of each on its SystemVerilog"),
+    target: list[str] = typer.Option([], help=f"one of {', '.join(TARGETS)}; default: all"),
+    prove: bool = typer.Option(True, help="prove the initiation interval (II) of each element on its SystemVerilog"),
     tests: bool = typer.Option(True, help="run the pytest files (test_*.py) in the folders of the programs"),
-    json_output: bool = typer.Option(False, "--json", help="print what was found as JSON"),
+    json_output: bool = typer.Option(False, "--json", help="print the results as JSON"),
 ) -> None:
-    """Test elements without writing a test: whatever they get, C++ and hardware must do what the interpreter does.
+    """Test elements without writing a test: C++ and hardware must match the interpreter on any input.
 
     `./sluice test ttlfilter.sl` gives each element of the file random packets (any contents, and with headers of the usual
-    protocols; with `--in` those of a capture) and random tokens, calls its signals in between, and lets inputs and outputs pause.
-    What it does is compared with the interpreter, which makes the same choices: every token, state, answer and line printed.
+    protocols; with `--in` those of a capture) and random tokens, calls its signals in between, and pauses inputs and outputs.
+    Every token, state, answer and printed line is compared with the interpreter, which makes the same choices.
     `cpu` is the C++, `rtl` the SystemVerilog under Verilator, `native` and `native-cpp` are the element's native bodies, which
-    must do the same (their states are their own). Then the initiation interval is proved, and the pytest files beside the program
-    are run: what an element is *for* only these can say.
+    must match too (except in their states). Then the initiation interval is proved, and the pytest files beside the program
+    run: only these can test the purpose of an element.
 
-    Where one is wrong: what differs first, with the fewest tokens and calls that were found to show it, and the seed
-    (`--seed N --seeds 1 --target rtl` runs it again). A file without elements of its own has those tested that it uses. A first
-    build takes a minute for each element; what was built is kept. Exit status 1: something is wrong."""
+    On a mismatch it prints the first difference, with the fewest tokens and calls found that show it, and the seed
+    (`--seed N --seeds 1 --target rtl` runs it again). For a file without elements, it tests the elements that the file uses. The
+    first build takes a minute per element; builds are cached. Exit status 1: a test failed."""
     if unknown := [name for name in target if name not in TARGETS]:
-        raise typer.BadParameter(f"no {', '.join(unknown)}; there are {', '.join(TARGETS)}")
+        raise typer.BadParameter(f"unknown target {', '.join(unknown)}; choose from {', '.join(TARGETS)}")
     console = Console(stderr=True)
     programs = _programs(paths or [LIBRARY])
     try:

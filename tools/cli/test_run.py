@@ -83,11 +83,11 @@ def test_outputs_that_cannot_be_are_refused_before_the_run(tmp_path: Path) -> No
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "socket"))
         for outputs, words in [
-            (["file/x.pcap"], "file is no folder"),
-            (["folder"], "folder is no file; an output is a file, a FIFO or a device"),
-            (["socket"], "socket is no file"),
-            (["a.pcap", "folder/../a.pcap"], "are one file; each lane needs its own"),
-            (["file", "link"], "are one file"),
+            (["file/x.pcap"], "file is not a folder"),
+            (["folder"], "folder: an output must be a file, a FIFO or a device"),
+            (["socket"], "socket: an output must be a file"),
+            (["a.pcap", "folder/../a.pcap"], "are the same file; each lane needs its own"),
+            (["file", "link"], "are the same file"),
             (["x" * 300], "File name too long"),
         ]:
             status, text = sluice_run(
@@ -118,9 +118,9 @@ def test_inputs_that_cannot_be_are_errors_of_one_line(tmp_path: Path) -> None:
     (tmp_path / "cut.xz").write_bytes(packed(capture(tmp_path)).read_bytes()[:-20])
     (tmp_path / "file").write_text("")
     for name, words in [
-        ("folder.xz", "is a folder; an input is a pcap or pcapng file"),
-        ("text.xz", "is no xz file"),
-        ("cut.xz", "is no xz file"),
+        ("folder.xz", "is a folder; an input must be a pcap or pcapng file"),
+        ("text.xz", "not an xz file"),
+        ("cut.xz", "not an xz file"),
         ("nowhere.xz", "No such file"),
         ("file/in.pcap", "Not a directory"),
         ("x" * 300, "File name too long"),

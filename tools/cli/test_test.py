@@ -104,7 +104,7 @@ def test_a_wrong_native_body_is_found(tmp_path: Path) -> None:
     done = sluice_test(tmp_path, "--target", "native", "--no-prove")
     assert done.exit_code == 1
     assert "wrong" in done.stdout and "on native, seed 0: answers: expected [" in done.stdout
-    least = done.stdout.partition("the least that shows it:")[2].splitlines()
+    least = done.stdout.partition("smallest failing case found:")[2].splitlines()
     assert sum("in: packet of" in line for line in least) == 1 and sum("signal get_count()" in line for line in least) == 1, least
 
 
@@ -128,7 +128,7 @@ def test_says_what_is_no_hardware(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--target", "gpu"], 2, "no gpu; there are cpu, rtl, native, native-cpp"),
+        (["--target", "gpu"], 2, "unknown target gpu; choose from cpu, rtl, native, native-cpp"),
         (["nowhere.sl"], 2, "nowhere.sl"),
         ([str(ROOT / "docs")], 2, "no .sl file"),
     ],

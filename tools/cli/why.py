@@ -20,7 +20,7 @@ from testing.ovs import flows
 from toolchain import ROOT
 
 LOGS = ROOT / "build" / "ovs"
-NO_LOG = f"""no log of a switch: `make ovs-demo` leaves one, and --log names another. The switch has to be told to log:
+NO_LOG = f"""no switch log found: run `make ovs-demo`, or give another log with --log. To make a switch log:
 ovs-appctl vlog/set {" ".join(flows.LEVELS)}; ovs-appctl vlog/disable-rate-limit"""
 ACCEPTED = "Flow rule validated"
 
@@ -32,7 +32,7 @@ def _log(path: Path | None) -> Path:
             raise typer.BadParameter(NO_LOG)
         return found[-1]
     if not path.is_file():
-        raise typer.BadParameter(f"{path}: there is no such file")
+        raise typer.BadParameter(f"{path}: no such file")
     return path
 
 
@@ -57,7 +57,7 @@ def explain(line: str, attempts: dict[str, flows.Attempt], again: bool) -> dict[
     """What is known of a flow. Raises typer.BadParameter where the line is no flow."""
     flow = flows.parse(line)
     if flow is None:
-        raise typer.BadParameter(f"no flow with a ufid, as `ovs-appctl dpctl/dump-flows -m` prints it: {line.strip()[:120]}")
+        raise typer.BadParameter(f"not a flow with a ufid, as `ovs-appctl dpctl/dump-flows -m` prints it: {line.strip()[:120]}")
     attempt = attempts.get(flow.ufid)
     found = flows.reasons(flow, attempt)
     rule = attempt.rule if attempt else ""
@@ -72,7 +72,7 @@ def explain(line: str, attempts: dict[str, flows.Attempt], again: bool) -> dict[
         "rule": rule,
     }
     if again and rule:
-        told["driver"] = ask(rule) or "takes it"
+        told["driver"] = ask(rule) or "accepts it"
     return told
 
 
@@ -81,18 +81,14 @@ def _show(told: dict[str, Any], console: Console) -> None:
         console.print(text, style=style, markup=False, soft_wrap=True, highlight=False)
 
     say(f"{told['in_port']}: {told['match']} -> {told['actions']}", "bold")
-    say(
-        {"yes": "  in hardware", "partial": "  in hardware only marked, its actions in software", "no": "  in software"}[
-            told["offloaded"]
-        ]
-    )
+    say({"yes": "  in hardware", "partial": "  marked in hardware, actions in software", "no": "  in software"}[told["offloaded"]])
     for name in ("reasons", "advice"):
         for text in told[name]:
             say(f"  {'because: ' if name == 'reasons' else ''}{text}")
     if told["rule"]:
         say(f"  rule: {told['rule']}")
     if "driver" in told:
-        say(f"  the driver, asked again, on an empty device: {told['driver']}")
+        say(f"  the driver, given the rule again on an empty device: {told['driver']}")
 
 
 @dataclass
@@ -128,20 +124,20 @@ def _explained(dumped: list[tuple[str, str]], log: Path, again: bool) -> Iterato
 
 def why(
     flow: str = typer.Argument(
-        help="a line of `ovs-appctl dpctl/dump-flows -m`, or a rule as testpmd writes it, or - for standard input"
+        help="a line of `ovs-appctl dpctl/dump-flows -m`, or a rule in testpmd syntax, or - for standard input"
     ),
-    log: Path | None = typer.Option(None, help="log of the switch; that of the last `make ovs-demo` where none is named"),
+    log: Path | None = typer.Option(None, help="log of the switch; default: that of the last `make ovs-demo`"),
     again: bool = typer.Option(False, "--ask", help="also give the rule to the driver again, on an empty simulated device"),
-    json_output: bool = typer.Option(False, "--json", help="print it as JSON"),
+    json_output: bool = typer.Option(False, "--json", help="print the answers as JSON"),
 ) -> None:
-    """Why a flow of Open vSwitch is not in hardware, and what to do.
+    """Explain why a flow of Open vSwitch is not in hardware, and what to do.
 
-    `ovs-appctl dpctl/dump-flows -m | ./sluice why -` explains all. The words are those of the driver and of OVS when the flow was
-    offered, out of the log of the switch (how to make it tell: `docs/guide/ovs.md`). A line `flow create 0 transfer ...`
-    goes to the driver itself, in testpmd with a simulated device."""
+    `ovs-appctl dpctl/dump-flows -m | ./sluice why -` explains all flows. The reasons are the messages of the driver and of OVS from
+    the log of the switch (to enable it: `docs/guide/ovs.md`). A line `flow create 0 transfer ...` goes to the driver,
+    in testpmd with a simulated device."""
     console = Console()
     given = _given(flow)
-    answers: list[dict[str, Any]] = [{"rule": rule, "driver": ask(rule) or "takes it"} for rule in given.rules]
+    answers: list[dict[str, Any]] = [{"rule": rule, "driver": ask(rule) or "accepts it"} for rule in given.rules]
     if given.flows:
         answers += _explained(given.flows, _log(log), again)
     if json_output:
