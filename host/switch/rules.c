@@ -41,7 +41,7 @@ int sluice_rules_parse(const char *name, const char *text, size_t size, struct s
         free(reader->acls);
     }
     if (errors && error == -ENOMEM)
-        (void)fprintf(errors, "%s: no memory for the rules\n", name);
+        (void)fprintf(errors, "%s: out of memory\n", name);
     free(reader);
     if (error)
         sluice_rules_free(made);

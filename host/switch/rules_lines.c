@@ -43,7 +43,7 @@ static void read_lane(struct reader *reader) {
         sluice_text_end(text))
         return;
     if (reader->lane_line[lane]) {
-        (void)sluice_text_error_at(text, text->line, column, "lane %u has an address already; hint: see line %u", lane,
+        (void)sluice_text_error_at(text, text->line, column, "duplicate address of lane %u; hint: see line %u", lane,
                                    reader->lane_line[lane]);
         return;
     }
@@ -60,14 +60,13 @@ static void read_own(struct reader *reader) {
     if (expect(reader, "address", "tunnel address 192.0.2.1"))
         return;
     uint32_t column = sluice_text_column(text);
-    if (sluice_text_address(text, "the router's own address", &address) || sluice_text_end(text))
+    if (sluice_text_address(text, "the router's tunnel address", &address) || sluice_text_end(text))
         return;
     int is_ipv4 = address.version == 4;
     uint32_t *line = &reader->tunnel_line[!is_ipv4];
     if (*line) {
-        (void)sluice_text_error_at(text, text->line, column,
-                                   "there is a tunnel address of IPv%u already; hint: see line %u", address.version,
-                                   *line);
+        (void)sluice_text_error_at(text, text->line, column, "duplicate IPv%u tunnel address; hint: see line %u",
+                                   address.version, *line);
         return;
     }
     *line = text->line.number;
@@ -92,7 +91,7 @@ static int read_tunnel(struct reader *reader, struct tunnel_line *tunnel) {
             tunnel->kind = kind;
     if (!tunnel->kind)
         return sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                    "expected a tunnel, found %s; hint: vxlan, geneve, nvgre or gre",
+                                    "expected a tunnel type, found %s; hint: use vxlan, geneve, nvgre or gre",
                                     sluice_text_found(text, buffer, sizeof buffer));
     if (tunnel->kind != SLUICE_TUNNEL_GRE &&
         (expect(reader, "vni", hint) || sluice_text_number(text, "a tunnel id", 0, 0xffffff, &tunnel->id)))
@@ -100,15 +99,15 @@ static int read_tunnel(struct reader *reader, struct tunnel_line *tunnel) {
     if (tunnel->kind == SLUICE_TUNNEL_GENEVE && sluice_text_take(text, "options") &&
         sluice_text_hex(text, "Geneve options", tunnel->options, GENEVE_OPTIONS_MAX, &tunnel->options_size))
         return -1;
-    if (expect(reader, "local", hint) || sluice_text_address(text, "the tunnel's own address", &tunnel->local) ||
+    if (expect(reader, "local", hint) || sluice_text_address(text, "the tunnel's local address", &tunnel->local) ||
         expect(reader, "remote", hint))
         return -1;
     uint32_t column = sluice_text_column(text);
-    if (sluice_text_address(text, "the tunnel's other end", &tunnel->remote))
+    if (sluice_text_address(text, "the tunnel's remote address", &tunnel->remote))
         return -1;
     if (tunnel->local.version != tunnel->remote.version)
         return sluice_text_error_at(text, text->line, column,
-                                    "a tunnel from IPv%u to IPv%u; hint: give both addresses of one version",
+                                    "tunnel from IPv%u to IPv%u; hint: use the same IP version for both addresses",
                                     tunnel->local.version, tunnel->remote.version);
     return expect(reader, "inner-mac", hint) || sluice_text_mac(text, "the inner destination", &tunnel->inner_mac);
 }
@@ -160,9 +159,10 @@ static int read_protocol(struct reader *reader, uint16_t *protocol) {
         *protocol = (uint16_t)number;
         return 0;
     }
-    return sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                "expected a protocol, found %s; hint: any, tcp, udp, icmp, icmpv6, sctp or a number",
-                                sluice_text_found(text, buffer, sizeof buffer));
+    return sluice_text_error_at(
+        text, text->line, sluice_text_column(text),
+        "expected a protocol, found %s; hint: use any, tcp, udp, icmp, icmpv6, sctp or a number",
+        sluice_text_found(text, buffer, sizeof buffer));
 }
 
 // PREFIX|any [port LOW[-HIGH]]
@@ -175,7 +175,8 @@ static int read_side(struct reader *reader, uint16_t protocol, struct acl_side *
     if (!sluice_text_take(text, "port"))
         return 0;
     if (protocol != 6 && protocol != 17 && protocol != 132)
-        return sluice_text_error_at(text, text->line, column, "this protocol has no ports; hint: tcp, udp or sctp");
+        return sluice_text_error_at(text, text->line, column,
+                                    "this protocol has no ports; hint: only tcp, udp and sctp have ports");
     side->has_ports = 1;
     return sluice_text_ports(text, &side->port_low, &side->port_high);
 }
@@ -190,9 +191,10 @@ static int read_clauses(struct reader *reader, struct acl_rule *rule) {
         return -1;
     if (rule->src.address.version && rule->dst.address.version &&
         rule->src.address.version != rule->dst.address.version)
-        return sluice_text_error_at(text, text->line, column,
-                                    "no packet is IPv%u and IPv%u; hint: give both addresses of one version",
-                                    rule->src.address.version, rule->dst.address.version);
+        return sluice_text_error_at(
+            text, text->line, column,
+            "no packet is both IPv%u and IPv%u; hint: use the same IP version for both addresses",
+            rule->src.address.version, rule->dst.address.version);
     if (sluice_text_take(text, "lane")) {
         if (sluice_text_number(text, "a lane", 0, SLUICE_SWITCH_LANES - 1, &lane))
             return -1;
@@ -240,7 +242,7 @@ static void read_policy(struct reader *reader) {
             failed = sluice_text_number(text, "seconds", 1, 2000, &policy->mac_idle);
         else
             failed = sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                          "expected a setting, found %s; hint: offload-after, idle or mac-idle",
+                                          "expected a setting, found %s; hint: use offload-after, idle or mac-idle",
                                           sluice_text_found(text, buffer, sizeof buffer));
     } while (!failed && text->next < text->word_count);
 }
@@ -262,6 +264,6 @@ void sluice_rules_read_line(struct reader *reader, struct line line) {
         read_policy(reader);
     else
         (void)sluice_text_error_at(text, line, sluice_text_column(text),
-                                   "%s is no rule; hint: lane, route, acl, tunnel or policy",
+                                   "unknown rule %s; hint: use lane, route, acl, tunnel or policy",
                                    sluice_text_found(text, buffer, sizeof buffer));
 }

@@ -196,7 +196,7 @@ int sluice_rules_finish_routes(struct reader *reader) {
         const struct prefix *a = &sorted[n - 1]->prefix, *b = &sorted[n]->prefix;
         if (a->version == b->version && a->length == b->length && memcmp(a->value, b->value, 16) == 0)
             (void)sluice_text_error_at(&reader->text, sorted[n]->line, sorted[n]->column,
-                                       "this prefix has a route already; hint: see line %u",
+                                       "duplicate route for this prefix; hint: see line %u",
                                        sorted[n - 1]->line.number);
     }
     free(sorted);
@@ -221,7 +221,7 @@ int sluice_rules_finish_acls(struct reader *reader) {
         const struct acl_line *acl = &reader->acls[n];
         if (n > 0 && acl[-1].rule.number == acl->rule.number)
             (void)sluice_text_error_at(&reader->text, acl->line, acl->column,
-                                       "access rule %u is there already; hint: see line %u", acl->rule.number,
+                                       "duplicate access rule %u; hint: see line %u", acl->rule.number,
                                        acl[-1].line.number);
         rules->acls[n] = acl->rule;
     }

@@ -43,11 +43,11 @@ int sluice_text_split(struct text *text, struct line line) {
             unsigned char c = (unsigned char)line.text[at];
             if (c < 0x21 || c > 0x7e)
                 return sluice_text_error_at(text, line, (uint32_t)at + 1,
-                                            "byte 0x%02x is no character of a rule; hint: the file is plain ASCII text",
-                                            c);
+                                            "byte 0x%02x is not allowed; hint: use plain ASCII text", c);
         }
         if (text->word_count == TEXT_WORDS)
-            return sluice_text_error_at(text, line, (uint32_t)start + 1, "too many words; hint: one rule a line");
+            return sluice_text_error_at(text, line, (uint32_t)start + 1,
+                                        "too many words; hint: write one rule per line");
         text->words[text->word_count++] =
             (struct word){.text = line.text + start, .size = at - start, .column = (uint32_t)start + 1};
     }
@@ -86,7 +86,7 @@ int sluice_text_end(struct text *text) {
     if (text->next == text->word_count)
         return 0;
     return sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                "%s is too much here; hint: end the line before it",
+                                "unexpected %s; hint: end the line before it",
                                 sluice_text_found(text, buffer, sizeof buffer));
 }
 
@@ -120,7 +120,7 @@ int sluice_text_number(struct text *text, const char *what, uint32_t low, uint32
         number = decimal(text->words[text->next].text, text->words[text->next].size);
     if (number < low || number > high)
         return sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                    "expected %s, found %s; hint: a number from %u to %u", what,
+                                    "expected %s, found %s; hint: use a number from %u to %u", what,
                                     sluice_text_found(text, buffer, sizeof buffer), low, high);
     *value = (uint32_t)number;
     text->next++;
@@ -148,11 +148,11 @@ int sluice_text_mac(struct text *text, const char *what, uint64_t *mac) {
     }
     if (!valid)
         return sluice_text_error_at(text, text->line, column,
-                                    "expected %s, found %s; hint: a MAC address, 02:00:00:00:00:01", what,
+                                    "expected %s, found %s; hint: use a MAC address, e.g. 02:00:00:00:00:01", what,
                                     sluice_text_found(text, buffer, sizeof buffer));
     if (value >> 40 & 1 || value == 0)
         return sluice_text_error_at(text, text->line, column,
-                                    "%s cannot be %s; hint: the address of one station, its first byte is even", what,
+                                    "%s cannot be %s; hint: use a unicast address, whose first byte is even", what,
                                     sluice_text_found(text, buffer, sizeof buffer));
     *mac = value;
     text->next++;
@@ -186,17 +186,17 @@ int sluice_text_prefix(struct text *text, const char *what, struct prefix *prefi
     if (!is_ipv4 && inet_pton(AF_INET6, word, bytes) != 1)
         return sluice_text_error_at(
             text, text->line, column,
-            "expected %s, found %s; hint: an IPv4 or IPv6 address, 10.1.0.0/16 or 2001:db8::/32", what,
+            "expected %s, found %s; hint: use an IPv4 or IPv6 address, e.g. 10.1.0.0/16 or 2001:db8::/32", what,
             sluice_text_found(text, buffer, sizeof buffer));
     unsigned size = is_ipv4 ? 4 : 16;
     int64_t length = slash ? decimal(slash + 1, strlen(slash + 1)) : 8 * size;
     if (length < 0 || length > 8 * size)
         return sluice_text_error_at(text, text->line, column + (uint32_t)(slash - word) + 1,
-                                    "'%s' is no prefix length; hint: a number from 0 to %u", slash + 1, 8 * size);
+                                    "invalid prefix length '%s'; hint: use a number from 0 to %u", slash + 1, 8 * size);
     *prefix = (struct prefix){.version = is_ipv4 ? 4 : 6, .length = (uint8_t)length};
     if (set_prefix(prefix, bytes, size)) {
         (void)inet_ntop(is_ipv4 ? AF_INET : AF_INET6, bytes, clean, sizeof clean);
-        return sluice_text_error_at(text, text->line, column, "%s has bits behind its prefix; hint: %s/%u",
+        return sluice_text_error_at(text, text->line, column, "%s has host bits set; hint: %s/%u",
                                     sluice_text_found(text, buffer, sizeof buffer), clean, (unsigned)length);
     }
     text->next++;
@@ -207,7 +207,7 @@ int sluice_text_address(struct text *text, const char *what, struct prefix *addr
     char buffer[48];
     if (text->next < text->word_count && memchr(text->words[text->next].text, '/', text->words[text->next].size))
         return sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                    "expected %s, found %s; hint: one address, without a prefix length", what,
+                                    "expected %s, found %s; hint: use one address, without a prefix length", what,
                                     sluice_text_found(text, buffer, sizeof buffer));
     return sluice_text_prefix(text, what, address);
 }
@@ -223,7 +223,7 @@ int sluice_text_hex(struct text *text, const char *what, uint8_t *bytes, uint32_
     }
     if (!valid)
         return sluice_text_error_at(text, text->line, sluice_text_column(text),
-                                    "expected %s, found %s; hint: hexadecimal digits, 8 for each 4 bytes, at most %u",
+                                    "expected %s, found %s; hint: use a multiple of 8 hexadecimal digits, at most %u",
                                     what, sluice_text_found(text, buffer, sizeof buffer), 2 * room);
     *size = (uint32_t)word->size / 2;
     text->next++;
@@ -242,11 +242,12 @@ int sluice_text_ports(struct text *text, uint16_t *low, uint16_t *high) {
         last = dash ? decimal(dash + 1, word->size - size - 1) : first;
     }
     if (first < 0 || last < 0 || first > 65535 || last > 65535)
-        return sluice_text_error_at(text, text->line, column,
-                                    "expected a port, found %s; hint: 80 or 1000-2000, up to 65535",
-                                    sluice_text_found(text, buffer, sizeof buffer));
+        return sluice_text_error_at(
+            text, text->line, column,
+            "expected a port, found %s; hint: use a port or a range up to 65535, e.g. 80 or 1000-2000",
+            sluice_text_found(text, buffer, sizeof buffer));
     if (first > last)
-        return sluice_text_error_at(text, text->line, column, "%s is no range; hint: the lower port first",
+        return sluice_text_error_at(text, text->line, column, "invalid range %s; hint: put the lower port first",
                                     sluice_text_found(text, buffer, sizeof buffer));
     *low = (uint16_t)first;
     *high = (uint16_t)last;

@@ -92,9 +92,7 @@ def test_reads_prefixes_of_every_length(tmp_path: Path) -> None:
     stray = [(net, stray_bit(net)) for net in networks if net.prefixlen < net.max_prefixlen]
     for some in (stray[:50], stray[50:100], stray[100:150], stray[150:]):
         said = errors_of(tmp_path, "\n".join(f"route {wrong} lane 1" for _, wrong in some))
-        expected = [
-            f"{line}:7: '{wrong[:40]}' has bits behind its prefix; hint: {net}" for line, (net, wrong) in enumerate(some, 1)
-        ]
+        expected = [f"{line}:7: '{wrong[:40]}' has host bits set; hint: {net}" for line, (net, wrong) in enumerate(some, 1)]
         assert said == expected
 
 
@@ -140,10 +138,10 @@ def test_names_what_is_there_twice_and_the_line_before(tmp_path: Path) -> None:
         if random.random() < 0.5:
             prefix = random.choice(prefixes)
             place, column, key = f"route {prefix} lane 0 next-hop {HOP}", 7, str(ipaddress.ip_network(prefix))
-            what = "this prefix has a route already"
+            what = "duplicate route for this prefix"
         else:
             rule = random.choice([0, 1, 2, 10, 2**31, 2**32 - 1])
-            place, column, key, what = f"acl {rule} permit any", 5, str(rule), f"access rule {rule} is there already"
+            place, column, key, what = f"acl {rule} permit any", 5, str(rule), f"duplicate access rule {rule}"
         lines.append(place)
         if key in seen:
             expected.append(f"{line}:{column}: {what}; hint: see line {seen[key]}")
@@ -184,7 +182,7 @@ def test_shows_fifty_errors_and_counts_the_rest(count: int, more: int, tmp_path:
         read(tmp_path, "nonsense\n" * count)
     said = str(error.value).splitlines()
     assert said[:148:3] == [
-        f"{tmp_path}/some.rules:{n}:1: 'nonsense' is no rule; hint: lane, route, acl, tunnel or policy" for n in range(1, 51)
+        f"{tmp_path}/some.rules:{n}:1: unknown rule 'nonsense'; hint: use lane, route, acl, tunnel or policy" for n in range(1, 51)
     ]
     assert said[150:] == ([f"{tmp_path}/some.rules: {more} more errors"] if more else [])
 
