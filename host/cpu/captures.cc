@@ -84,7 +84,7 @@ static bool add_signal(Graph &graph, const std::string &text) {
 
 static bool at_rest(bool rests) {
     if (!rests)
-        std::fprintf(stderr, "the program does not come to rest: an element writes without end\n");
+        std::fprintf(stderr, "the program does not terminate: an element keeps writing tokens\n");
     return rests;
 }
 
@@ -96,7 +96,7 @@ static bool serve_due(Graph &graph, const std::vector<Signal> &signals, size_t &
         return false;
     for (; next < signals.size() && signals[next].after <= sent; next++)
         if (!add_signal(graph, signals[next].text)) {
-            std::fprintf(stderr, "there is no instance for the signal %s\n", signals[next].text.c_str());
+            std::fprintf(stderr, "no instance for the signal %s\n", signals[next].text.c_str());
             return false;
         }
     return at_rest(graph.run(ROUNDS));

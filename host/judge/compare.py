@@ -136,11 +136,11 @@ def _plausible(traffic: Traffic, findings: Findings) -> Iterator[Source]:
     last = [-1] * len(traffic.inputs)
     for source in traffic.seen:
         if source.lane >= len(last) or source.number >= len(traffic.inputs[source.lane]) * traffic.repeat:
-            wrong = f"packet {source.number + 1} of lane {source.lane}, which has no such packet"
+            wrong = f"packet {source.number + 1} of lane {source.lane}, which does not exist"
         elif source.number <= last[source.lane]:
-            wrong = f"{traffic.name(source)} behind {traffic.name(Source(source.lane, last[source.lane]))}"
+            wrong = f"{traffic.name(source)} after {traffic.name(Source(source.lane, last[source.lane]))}"
         elif not MIN_BYTES <= len(traffic.packet(source)[1]) <= MAX_BYTES:
-            wrong = f"{traffic.name(source)}, whose size no lane takes"
+            wrong = f"{traffic.name(source)}, whose size is invalid on every lane"
         else:
             last[source.lane] = source.number
             yield source
@@ -156,7 +156,7 @@ def _check_all_seen(decided: Sequence[Sequence[Routed | Bridged | None]], traffi
         decisions = decided[source.lane]
         if isinstance(decisions[source.number % len(decisions)], Bridged) and source not in seen:
             findings.missing += 1
-            findings.note(f"{traffic.name(source)} was never shown to the host, which alone can bridge it")
+            findings.note(f"{traffic.name(source)} never reached the host, which must bridge it")
 
 
 @dataclass
@@ -194,7 +194,7 @@ class _Lane:
             if places.get(data):
                 self.findings.extra += 1
                 name = self._name(places[data][0])
-                self.findings.note(f"{where}: {name} left once more than it should")
+                self.findings.note(f"{where}: unexpected duplicate of {name}")
             elif same_size or (lost and len(strange) == len(lost)):
                 place = min(same_size, key=lambda place: _distance(self.expected[place].data, data), default=lost[0])
                 lost.remove(place)
@@ -203,12 +203,12 @@ class _Lane:
                 self.findings.note(f"{where}: {self._name(place)} differs: {_difference(output.data, data)}")
             else:
                 self.findings.extra += 1
-                self.findings.note(f"{where}: no packet of the captures becomes this one of {len(data)} bytes, {data[:80].hex()}")
+                self.findings.note(f"{where}: unexpected packet of {len(data)} bytes, {data[:80].hex()}")
         for place in lost:
             self.findings.missing += 1
             output = self.expected[place]
             name = self._name(place)
-            self.findings.note(f"lane {self.lane}: {name} did not leave, {len(output.data)} bytes, {output.data[:80].hex()}")
+            self.findings.note(f"lane {self.lane}: {name} is missing, {len(output.data)} bytes, {output.data[:80].hex()}")
 
     def _compare_order(self, places: dict[bytes, list[int]], lost: set[int], strange: set[int]) -> None:
         """Of what was expected and left. Flows that share equal packets are looked at together: it may be of any of them."""
@@ -238,7 +238,7 @@ class _Lane:
         rank = {place: n for n, place in enumerate(expected)}
         for (before, _), (place, number) in pairwise(order):
             if rank[place] < rank[before]:
-                self._tell_order(place, number, f"left behind {self._name(before)}, which entered later")
+                self._tell_order(place, number, f"left after {self._name(before)}, which entered later")
 
     def _compare_flows(self, flows: list[list[int]], numbers: list[int]) -> None:
         """Whether what left is the flows' packets in some interleaving that keeps the order of each."""
@@ -258,7 +258,7 @@ class _Lane:
                 return
             if len(after) > STATES:
                 self.findings.note(
-                    f"lane {self.lane}: {len(numbers)} packets of {len(flows)} flows are too alike to tell their order"
+                    f"lane {self.lane}: {len(numbers)} packets of {len(flows)} flows are too similar to check their order"
                 )
                 return
             states = after

@@ -168,6 +168,6 @@ def read_rules(path: Path) -> Rules:
         if words.words:
             _READERS[words.next()](words, rules)
         if words.words:
-            raise ValueError(f"{path}: {words.words} is too much")
+            raise ValueError(f"{path}: unexpected {words.words}")
     rules.access.sort(key=lambda rule: rule.number)
     return rules

@@ -82,20 +82,20 @@ def test_names_a_missing_packet(subject: Expectation) -> None:
     one = right(subject)[1]
     findings = subject.compare([[], one[:6] + one[7:], []])
     assert counts(findings) == (0, 0, 1, 0)
-    assert findings.notes[0].startswith("lane 1: packet 7 of lane 0's capture did not leave")
+    assert findings.notes[0].startswith("lane 1: packet 7 of lane 0's capture is missing")
 
 
 def test_names_a_packet_that_left_twice(subject: Expectation) -> None:
     one = right(subject)[1]
     findings = subject.compare([[], one[:8] + one[7:], []])
     assert counts(findings) == (0, 0, 0, 1)
-    assert findings.notes == ["lane 1, output 9: packet 8 of lane 0's capture left once more than it should"]
+    assert findings.notes == ["lane 1, output 9: unexpected duplicate of packet 8 of lane 0's capture"]
 
 
 def test_tells_of_a_packet_that_no_input_becomes(subject: Expectation) -> None:
     findings = subject.compare([[b"\xaa" * 60], right(subject)[1], []])
     assert counts(findings) == (0, 0, 0, 1)
-    assert findings.notes[0].startswith("lane 0, output 1: no packet of the captures becomes this one of 60 bytes, aaaa")
+    assert findings.notes[0].startswith("lane 0, output 1: unexpected packet of 60 bytes, aaaa")
 
 
 def test_names_packets_out_of_order_in_their_flow(subject: Expectation) -> None:
@@ -104,7 +104,7 @@ def test_names_packets_out_of_order_in_their_flow(subject: Expectation) -> None:
     findings = subject.compare([[], one, []])
     assert counts(findings) == (0, 1, 0, 0)
     assert findings.notes == [
-        "lane 1, output 5: packet 3 of lane 0's capture left behind packet 5 of lane 0's capture, which entered later"
+        "lane 1, output 5: packet 3 of lane 0's capture left after packet 5 of lane 0's capture, which entered later"
     ]
 
 
@@ -120,7 +120,7 @@ def test_every_round_of_a_repeated_capture_counts(tmp_path: Path) -> None:
     assert len(one) == 6 and subject.compare([[], one, []]).wrong == 0
     assert subject.compare([[], [one[1], one[0], *one[2:]], []]).misordered == 1
     [note] = subject.compare([[], one[:-1], []]).notes
-    assert note.startswith("lane 1: packet 3 of lane 0's capture, round 2 did not leave")
+    assert note.startswith("lane 1: packet 3 of lane 0's capture, round 2 is missing")
 
 
 def test_equal_flows_of_two_lanes_need_no_order_between_them(tmp_path: Path) -> None:
@@ -161,11 +161,11 @@ def test_what_is_bridged_is_learned_in_the_order_in_which_the_host_saw_it(tmp_pa
 @pytest.mark.parametrize(
     "seen, counted, words",
     [
-        ([(0, 0), (1, 0)], (0, 0, 1, 0), "packet 2 of lane 0's capture was never shown to the host"),
-        ([(0, 1), (0, 0), (1, 0)], (0, 0, 0, 1), "saw packet 1 of lane 0's capture behind packet 2 of lane 0's capture"),
-        ([(0, 0), (0, 1), (0, 1), (1, 0)], (0, 0, 0, 1), "saw packet 2 of lane 0's capture behind packet 2"),
-        ([(0, 0), (0, 1), (1, 0), (1, 1)], (0, 0, 0, 1), "packet 2 of lane 1, which has no such packet"),
-        ([(0, 0), (0, 1), (1, 0), (9, 0)], (0, 0, 0, 1), "packet 1 of lane 9, which has no such packet"),
+        ([(0, 0), (1, 0)], (0, 0, 1, 0), "packet 2 of lane 0's capture never reached the host"),
+        ([(0, 1), (0, 0), (1, 0)], (0, 0, 0, 1), "saw packet 1 of lane 0's capture after packet 2 of lane 0's capture"),
+        ([(0, 0), (0, 1), (0, 1), (1, 0)], (0, 0, 0, 1), "saw packet 2 of lane 0's capture after packet 2"),
+        ([(0, 0), (0, 1), (1, 0), (1, 1)], (0, 0, 0, 1), "packet 2 of lane 1, which does not exist"),
+        ([(0, 0), (0, 1), (1, 0), (9, 0)], (0, 0, 0, 1), "packet 1 of lane 9, which does not exist"),
     ],
     ids=["not shown", "out of order", "twice", "none", "no lane"],
 )

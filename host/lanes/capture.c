@@ -49,7 +49,7 @@ int capture_read(struct capture *capture, const char *path, char *text, unsigned
     int more;
     pcap_t *file = pcap_open_offline(path, why);
     if (!file) {
-        snprintf(text, text_size, "%s: %s; an input is a pcap or pcapng file", path, why);
+        snprintf(text, text_size, "%s: %s; an input must be a pcap or pcapng file", path, why);
         return -EINVAL;
     }
     if (pcap_datalink(file) != DLT_EN10MB) {
@@ -71,7 +71,7 @@ int capture_read(struct capture *capture, const char *path, char *text, unsigned
         }
     }
     if (more == -1)
-        snprintf(text, text_size, "%s: damaged behind packet %llu (%s); the packets before it are sent", path,
+        snprintf(text, text_size, "%s: damaged after packet %llu (%s); the packets before it are sent", path,
                  (unsigned long long)capture->count, pcap_geterr(file));
     pcap_close(file);
     return more == -1;
@@ -124,7 +124,7 @@ struct capture_file *capture_create(const char *path, char *text, unsigned text_
     int error = it && (it->kind = pcap_open_dead(DLT_EN10MB, SNAPSHOT)) ? open_target(it, path) : -ENOMEM;
     if (!error)
         return it;
-    snprintf(text, text_size, "%s cannot be written: %s", path, strerror(-error));
+    snprintf(text, text_size, "cannot write %s: %s", path, strerror(-error));
     if (it)
         capture_abandon(it);
     errno = -error;
@@ -145,7 +145,7 @@ int capture_finish(struct capture_file *it, char *text, unsigned text_size) {
     else if (it->unfinished[0] && rename(it->unfinished, it->path) != 0)
         result = -errno;
     if (result) {
-        snprintf(text, text_size, "%s cannot be written: %s", it->path, strerror(-result));
+        snprintf(text, text_size, "cannot write %s: %s", it->path, strerror(-result));
         if (it->unfinished[0])
             unlink(it->unfinished);
     }

@@ -32,9 +32,9 @@ static int clear_path(int probe, const struct sockaddr_un *own) {
     if (lstat(path, &there) || !S_ISSOCK(there.st_mode))
         return 0; // whatever else is there, bind says
     if (there.st_uid != geteuid())
-        return sluice_fail(-EPERM, "unix:%s: there is a socket of user %u", path, (unsigned)there.st_uid);
+        return sluice_fail(-EPERM, "unix:%s: the socket belongs to user %u", path, (unsigned)there.st_uid);
     if (connect(probe, (const struct sockaddr *)own, sizeof *own) == 0 || errno != ECONNREFUSED)
-        return sluice_fail(-EADDRINUSE, "unix:%s: there is a socket in use", path);
+        return sluice_fail(-EADDRINUSE, "unix:%s: the socket is in use", path);
     return unlink(path) ? sluice_fail(-errno, "unix:%s: %s", path, strerror(errno)) : 0;
 }
 
@@ -100,7 +100,7 @@ static int connect_lane(struct lane *lane, uint32_t number, port_note note, void
     lane->repeats = strcmp(kind, "replay") == 0;
     if (lane->repeats || strcmp(kind, "pcap") == 0)
         return open_captures(lane, first, note, context);
-    return sluice_fail(-EINVAL, "lane %u: '%s' is no kind of connection", number, kind);
+    return sluice_fail(-EINVAL, "lane %u: unknown connection type '%s'", number, kind);
 }
 
 int lane_open(struct lane **out, uint32_t number, const char *text, port_note note, void *context) {
@@ -110,7 +110,7 @@ int lane_open(struct lane **out, uint32_t number, const char *text, port_note no
     lane->socket = lane->port.fd = -1;
     int result = (unsigned)snprintf(lane->text, sizeof lane->text, "%s", text) < sizeof lane->text
                      ? connect_lane(lane, number, note, context)
-                     : sluice_fail(-EINVAL, "lane %u: its text is too long", number);
+                     : sluice_fail(-EINVAL, "lane %u: the connection is too long", number);
     if (result)
         lane_close(lane);
     else

@@ -53,7 +53,7 @@ static void look(struct port *port) {
         if (is_on(port->fd, port->name, offloads[i].question))
             strcat(text, offloads[i].name);
     if (*text)
-        tell(port, "lane %u: %s joins packets to frames larger than its MTU; turn that off: ethtool -K %s%s\n",
+        tell(port, "lane %u: %s merges packets into frames larger than its MTU; turn this off: ethtool -K %s%s\n",
              port->lane, port->name, port->name, text);
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", port->name);
     if (ioctl(port->fd, SIOCGIFFLAGS, &request) == 0 && !(request.ifr_flags & IFF_UP)) {
@@ -75,7 +75,7 @@ static int open_socket(struct port *port) {
     int on = 1, size = SOCKET_BUFFER;
     address.sll_ifindex = promiscuous.mr_ifindex = (int)if_nametoindex(port->name);
     if (address.sll_ifindex == 0)
-        return fail(port, "there is no such interface");
+        return fail(port, "no such interface");
     // Protocol 0: nothing is received until the socket is bound.
     port->fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (port->fd < 0)
@@ -99,7 +99,7 @@ static int open_tap(struct port *port) {
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", port->name);
     port->fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (port->fd < 0 || ioctl(port->fd, TUNSETIFF, &request))
-        return fail(port, "cannot be made");
+        return fail(port, "cannot be created");
     control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (control < 0 || ioctl(control, SIOCGIFFLAGS, &request))
         result = fail(port, "flags");
@@ -120,7 +120,7 @@ int port_open(struct port *port, uint32_t lane, const char *name, port_note note
                           .note = note,
                           .context = context};
     if (*port->name == 0 || strlen(port->name) >= IFNAMSIZ)
-        return sluice_fail(-EINVAL, "lane %u: '%s': an interface has a name of 1 to %d characters", lane, name,
+        return sluice_fail(-EINVAL, "lane %u: '%s': an interface name has 1 to %d characters", lane, name,
                            IFNAMSIZ - 1);
     int status = is_tap ? open_tap(port) : open_socket(port);
     if (status)
@@ -137,7 +137,7 @@ void port_close(struct port *port) {
 static void tell_checksum(struct port *port) {
     if (!port->told_checksum)
         tell(port,
-             "lane %u: packets come to %s without checksums, nobody will accept them; on the interface that sends: "
+             "lane %u: packets arrive on %s without checksums, and no receiver accepts them; on the sending interface: "
              "ethtool -K INTERFACE tx off\n",
              port->lane, port->name);
     port->told_checksum = 1;

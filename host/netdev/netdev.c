@@ -92,7 +92,7 @@ static bool find(Netdev *it) {
             it->control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
             it->space = status.st_ino;
             if (setns(home, CLONE_NEWNET))
-                fail("cannot come back to its own network namespace: %s", strerror(errno));
+                fail("cannot return to its own network namespace: %s", strerror(errno));
         }
         is_found = it->control >= 0;
     }
@@ -153,7 +153,7 @@ static void follow_flags(Netdev *it) {
 
 static void follow(Netdev *it) {
     if (!find(it))
-        fail("%s is gone", it->name);
+        fail("%s was removed", it->name);
     follow_mac(it);
     follow_mtu(it);
     follow_flags(it);
@@ -180,13 +180,13 @@ static void make(Netdev *it, uint16_t port, const char *name) {
         fail("%s: %s", name, strerror(errno));
     uint16_t mtu;
     if (rte_eth_macaddr_get(port, &it->mac) || rte_eth_dev_get_mtu(port, &mtu))
-        fail("port %u says no MAC address or MTU", port);
+        fail("port %u reports no MAC address or MTU", port);
     it->mtu = mtu;
     struct ifreq address = {.ifr_hwaddr.sa_family = 1}; // ARPHRD_ETHER
     memcpy(address.ifr_hwaddr.sa_data, &it->mac, sizeof it->mac);
     struct ifreq size = {.ifr_mtu = mtu};
     if (ioctl(it->tap, SIOCSIFHWADDR, &address) || control(it, SIOCSIFMTU, &size))
-        fail("%s takes no MAC address or MTU: %s", name, strerror(errno));
+        fail("cannot set the MAC address or MTU of %s: %s", name, strerror(errno));
 }
 
 static void configure(uint16_t port) {
@@ -282,15 +282,15 @@ int main(int count, char **arguments) {
     home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     int used = rte_eal_init(count, arguments);
     if (used < 0 || home < 0)
-        fail("DPDK does not begin; what it says is above");
+        fail("DPDK did not start; see its messages above");
     char **names = arguments + used + 1;
     unsigned number = (unsigned)(count - used - 1);
     unsigned ports = rte_eth_dev_count_avail();
     if (ports == 0 || number != ports)
-        fail("%u names for %u ports", number, ports);
+        fail("%u names given for %u ports", number, ports);
     pool = rte_pktmbuf_pool_create("netdev", BUFFERS, 256, 0, ROOM + RTE_PKTMBUF_HEADROOM, SOCKET_ID_ANY);
     if (!pool)
-        fail("no memory for %d buffers of %d bytes: more of it with -m", BUFFERS, ROOM);
+        fail("no memory for %d buffers of %d bytes; give more with -m", BUFFERS, ROOM);
     struct sigaction action = {.sa_handler = on_signal};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -307,9 +307,9 @@ int main(int count, char **arguments) {
     carry(netdevs, made);
     for (unsigned i = 0; i < made; i++) {
         const Netdev *it = &netdevs[i];
-        printf("%s: %llu frames sent, %llu received; lost %llu that the port, %llu that the kernel did not take\n",
-               it->name, (unsigned long long)it->sent, (unsigned long long)it->received,
-               (unsigned long long)it->not_sent, (unsigned long long)it->not_taken);
+        printf("%s: %llu frames sent, %llu received; dropped: %llu by the port, %llu by the kernel\n", it->name,
+               (unsigned long long)it->sent, (unsigned long long)it->received, (unsigned long long)it->not_sent,
+               (unsigned long long)it->not_taken);
         close(it->tap);
         if (it->is_up)
             rte_eth_dev_stop(it->port);

@@ -133,7 +133,7 @@ def test_down_stops_the_port_and_up_starts_it(functional: Netdevs) -> None:
 
 def test_it_ends_in_order(functional: Netdevs) -> None:
     said = functional.end()
-    assert all(f"{name}: " in said for name in NAMES) and "lost 0 that the port" in said
+    assert all(f"{name}: " in said for name in NAMES) and "dropped: 0 by the port" in said
     assert NAMES[0] not in functional.run(0, "ip link")
 
 
@@ -153,4 +153,4 @@ def test_ping_and_tcp_through_the_hardware(tmp_path: Path) -> None:
 def test_names_must_be_as_many_as_ports(tmp_path: Path) -> None:
     words = command(NAMES[:1], ["none", "none"], "functional", NAMES[0], build_driver())
     done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 1 and "1 names for 2 ports" in done.stderr
+    assert done.returncode == 1 and "1 names given for 2 ports" in done.stderr

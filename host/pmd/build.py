@@ -42,7 +42,7 @@ def _folder() -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         if not any(above.stat().st_mode & stat.S_IWOTH for above in (folder.resolve(), *folder.resolve().parents)):
             return folder
-    raise BuildError(f"DPDK loads no driver from {BUILD}: everyone may write to a folder above it; move the checkout")
+    raise BuildError(f"DPDK loads no driver from {BUILD}: a parent folder is world-writable; move the checkout")
 
 
 def build() -> Path:

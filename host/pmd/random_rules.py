@@ -115,7 +115,7 @@ def storm(threads: int = 10, rounds: int = 20, device: str = "functional", sanit
 
 
 def command(
-    count: int = typer.Option(1_000_000, "--operations", help="how many; a packet is one"),
+    count: int = typer.Option(1_000_000, "--operations", help="number of rules and packets"),
     sequences: int = typer.Option(0, help="then how many sequences of calls, most of them on ports"),
     seed: int = typer.Option(1, help="what is drawn"),
     device: str = typer.Option("functional", help="functional, or sim for the RTL"),

@@ -173,7 +173,7 @@ def test_is_closed_and_probed_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("vdev", "message"),
     [
-        ("net_sluice0,lanes=[wire:x]", "lane 0: 'wire' is no kind of connection"),
+        ("net_sluice0,lanes=[wire:x]", "lane 0: unknown connection type 'wire'"),
         ("net_sluice0,lanes=[none,tap]", "lane 1: 'tap': write none, tap:NAME"),
         ("net_sluice0,lanes=[pcap:/nowhere:]", "/nowhere"),
         ("net_sluice0,lanes=[replay:/nowhere]", "/nowhere"),

@@ -344,7 +344,7 @@ class _Run:
         while not (status := self.device.read(WINDOW + layouts.GRAPH_REGISTERS_STATUS)) & bit:
             self._step()
             if self.device.cycles - start > self.stuck:
-                raise RuntimeError(f"{call.instance} does not answer the signal '{call.signal.name}'")
+                raise RuntimeError(f"{call.instance} did not answer the signal '{call.signal.name}'")
         return status
 
     def _ran(self, cycles: int, is_quiet: bool) -> Ran:
@@ -353,7 +353,7 @@ class _Run:
             name: self.device.read(WINDOW + getattr(layouts, f"GRAPH_REGISTERS_{name}"))
             for name in ("LOST", "HOST_INVALID", "DROP_ERROR", "DROP_OVERSIZE", "DROP_RUNT")
         }
-        drops = {"leaving too long": read["DROP_OVERSIZE"], "leaving too short": read["DROP_RUNT"] + self.runts}
+        drops = {"sent, oversize": read["DROP_OVERSIZE"], "sent, runt": read["DROP_RUNT"] + self.runts}
         drops["invalid from the host"] = read["HOST_INVALID"]
         for lane in range(self.made.top.lanes):
             counters = self.device.counters("lane", lane)
@@ -405,7 +405,7 @@ def message(graph: Graph, compiled: Mapping[str, Compiled], call: Call) -> list[
 def answer(call: Call, reply: Sequence[int]) -> int:
     """What the words of a reply say. Raises RuntimeError where the element refuses the signal."""
     if reply[0] & 1 << 15 == 0 or reply[0] >> 8 & 0x7F:
-        raise RuntimeError(f"{call.instance} refuses the signal '{call.signal.name}': status {reply[0] >> 8 & 0x7F}")
+        raise RuntimeError(f"{call.instance} rejected the signal '{call.signal.name}': status {reply[0] >> 8 & 0x7F}")
     return sum((word & 0xFFFFFFFF) << 32 * place for place, word in enumerate(reply[1:]))
 
 

@@ -21,7 +21,7 @@ from host.python.device import SluiceError
 from toolchain import ROOT
 
 ROUNDS = 1 << 17  # of the interpreter's instances, for one packet of each lane; as in host/cpu/captures.cc
-ENDLESS = "the program does not come to rest: an element writes without end"
+ENDLESS = "the program does not terminate: an element keeps writing tokens"
 
 
 @dataclass(frozen=True)
@@ -62,15 +62,15 @@ def call_of(program: typed.Program, text: str) -> Call:
     """`instance.name:argument,...@packets`, as options give a signal. Raises InputError where there is no such one."""
     asked, _, after = text.partition("@")
     if after and not after.isdigit():
-        raise InputError(f"--signal {text}: behind '@' is the number of packets that have been sent before it")
+        raise InputError(f"--signal {text}: '@' must be followed by the number of packets to send first")
     where, _, values = asked.partition(":")
     instance, _, name = where.partition(".")
     found = next((i for i in program.instances if i.name == instance), None)
     if found is None:
-        raise InputError(f"there is no instance '{instance}'; there are {', '.join(i.name for i in program.instances)}")
+        raise InputError(f"unknown instance '{instance}'; choose from {', '.join(i.name for i in program.instances)}")
     signal = next((s for s in found.element.signals if s.name == name), None)
     if signal is None:
-        shown = ", ".join(s.name or "the one without a name" for s in found.element.signals) or "none"
+        shown = ", ".join(s.name or "the unnamed signal" for s in found.element.signals) or "none"
         raise InputError(f"'{instance}' has no signal '{name}'; it has {shown}")
     try:
         arguments = [int(value, 0) for value in values.split(",")] if values else []
@@ -79,7 +79,7 @@ def call_of(program: typed.Program, text: str) -> Call:
     if not name:  # the paper's form: what read_signal() gives, 0 where nothing is said
         arguments = arguments or [0]
     if len(arguments) != len(signal.parameters):
-        raise InputError(f"'{where}' takes {len(signal.parameters)} arguments, {len(arguments)} are given")
+        raise InputError(f"'{where}' expects {len(signal.parameters)} arguments, got {len(arguments)}")
     masked = [value & (1 << p.type.bits) - 1 for value, p in zip(arguments, signal.parameters, strict=True)]
     return Call(instance, SignalCall(name, tuple(masked)), int(after) if after else None)
 
@@ -161,7 +161,9 @@ def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str]
     lanes = [len(packets) for packets in ran.left]
     notes = [f"dropped, {name}: {count:,}" for name, count in ran.drops.items()]
     if ran.is_stuck:
-        notes.append(f"elements wait for tokens that do not come: some are left in the device, {ran.unsent:,} packets before it")
+        notes.append(
+            f"elements wait for tokens that never arrive: tokens remain in the device, and {ran.unsent:,} packets were not sent"
+        )
     return ProgramResult(lanes, ran.errors, ran.lost, 0, ran.instances, cycles=ran.cycles, notes=notes)
 
 

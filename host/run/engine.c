@@ -160,7 +160,7 @@ int engine_collect(struct engine *engine) {
                 return -ENOMEM;
             if (lane >= engine->lanes) {
                 engine->result->strays++;
-                run_note(engine->result, "a packet left lane %u, which the run does not have\n", lane);
+                run_note(engine->result, "a packet left on lane %u, which is not part of the run\n", lane);
             } else if ((result = engine->calls->leave(engine, lane, engine->buffer, (uint32_t)size, &info))) {
                 return result;
             }
@@ -188,7 +188,7 @@ static int decide(struct engine *engine, const struct sluice_packet *packet) {
     struct sluice_decision decision;
     uint64_t time;
     if (packet->ingress_port >= engine->lanes) {
-        run_note(engine->result, "the device shows a packet of lane %u, which the run does not have\n",
+        run_note(engine->result, "the device delivered a packet of lane %u, which is not part of the run\n",
                  packet->ingress_port);
         engine->result->strays++;
         return 0;

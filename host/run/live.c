@@ -199,7 +199,7 @@ int sluice_run_live(struct sluice_device *device, const struct sluice_live_optio
     for (uint32_t lane = 0; lane < SLUICE_RUN_LANES; lane++)
         live.ports[lane].fd = -1;
     if (options->lanes == 0 || options->lanes > sluice_device_lanes(device))
-        return sluice_fail(-EINVAL, "%u lanes of %u", options->lanes, sluice_device_lanes(device));
+        return sluice_fail(-EINVAL, "%u lanes; the device has %u", options->lanes, sluice_device_lanes(device));
     // Interfaces last: what comes while the routes are written would only wait.
     if (!(status = engine_open(&live.engine)) && !(status = open_all(&live))) {
         live.start = engine_seconds();

@@ -106,7 +106,7 @@ static int show(struct engine *engine, const struct sluice_packet *packet, uint6
     const struct capture *input = &run->traffic->inputs[packet->ingress_port];
     int64_t number = match(run, packet);
     if (number < 0) {
-        run_note(run->result, "the device shows a packet of %u bytes that lane %u did not get\n", packet->size,
+        run_note(run->result, "the device delivered a packet of %u bytes that was not sent on lane %u\n", packet->size,
                  packet->ingress_port);
         run->result->strays++;
         return 0;
@@ -160,7 +160,7 @@ static int loop(struct run *run, sluice_run_progress progress, void *context) {
             return over < 0 ? over : 0;
         run->idle_steps = moved ? 0 : run->idle_steps + 1;
         if (run->idle_steps > STUCK_LIMIT)
-            return sluice_fail(-ENODEV, "the device has stopped: %llu of %llu packets were taken",
+            return sluice_fail(-ENODEV, "the device stopped after %llu of %llu packets",
                                (unsigned long long)run->result->sent, (unsigned long long)run->result->packets);
         if (progress && step % PROGRESS_STEPS == 0) {
             engine_report(&run->engine);
@@ -201,8 +201,8 @@ int sluice_run(struct sluice_device *device, const struct sluice_run_options *op
     int status;
     memset(result, 0, sizeof *result);
     if (options->lanes == 0 || options->lanes > sluice_device_lanes(device) || options->repeat == 0)
-        status = sluice_fail(-EINVAL, "%u lanes of %u, repeated %u times", options->lanes, sluice_device_lanes(device),
-                             options->repeat);
+        status = sluice_fail(-EINVAL, "invalid run: %u lanes, the device has %u; repeated %u times", options->lanes,
+                             sluice_device_lanes(device), options->repeat);
     else if ((status = load(&run)))
         sluice_fail(status, "%.*s", (int)strcspn(result->notes, "\n"), result->notes);
     else if (!(status = engine_open(&run.engine))) {

@@ -102,9 +102,9 @@ def faulty_library() -> Path:
         ("none:1", 0, "0 differ"),
         ("software:2", 1, "packet 2 of lane 0's capture differs: byte"),
         ("flip:37", 1, "packet 37 of lane 0's capture differs: byte"),
-        ("drop:12", 1, "packet 12 of lane 0's capture did not leave"),
-        ("double:12", 1, "packet 12 of lane 0's capture left once more than it should"),
-        ("swap:12", 1, "packet 12 of lane 0's capture left behind packet 13 of lane 0's capture, which entered later"),
+        ("drop:12", 1, "packet 12 of lane 0's capture is missing"),
+        ("double:12", 1, "unexpected duplicate of packet 12 of lane 0's capture"),
+        ("swap:12", 1, "packet 12 of lane 0's capture left after packet 13 of lane 0's capture, which entered later"),
     ],
 )
 def test_the_command_fails_and_names_the_packet(

@@ -256,7 +256,7 @@ def test_an_idle_run_sleeps(seen: Seen) -> None:
 
 def test_what_is_wrong_with_an_interface_is_told(seen: Seen) -> None:
     offloads, down, went_down = seen.figures["notes"]
-    assert offloads.startswith("lane 3: unused joins packets") and "ethtool -K unused gro off" in offloads
+    assert offloads.startswith("lane 3: unused merges packets") and "ethtool -K unused gro off" in offloads
     assert down == "lane 3: unused is down: ip link set unused up" and went_down == "lane 0: va went down"
     assert all(note in seen.errors for note in seen.figures["notes"])
 
@@ -275,7 +275,7 @@ def test_an_interface_that_is_not_there_is_an_error_with_its_name(tmp_path: Path
     (tmp_path / "a.rules").write_text(RULES)
     with pytest.raises(SluiceError) as caught:
         run(LiveRun(tmp_path / "a.rules", ["no-such-if"]))
-    assert "lane 0: no-such-if: there is no such interface" in str(caught.value)
+    assert "lane 0: no-such-if: no such interface" in str(caught.value)
 
 
 @pytest.mark.parametrize("options", ["", "--live x --in y", "--live x --repeat 2", "--in y --seconds 1", "--live x --plot z"])

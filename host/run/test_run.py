@@ -234,7 +234,7 @@ def test_a_capture_that_ends_inside_a_packet_is_sent_up_to_there(tmp_path: Path)
     path.write_bytes(path.read_bytes()[:-20])
     (tmp_path / "a.rules").write_text(ROUTES)
     result = run(Run(tmp_path / "a.rules", [path], [tmp_path / "out.pcap"]))
-    assert result.good and result.sent == 9 and "damaged behind packet 9" in result.text
+    assert result.good and result.sent == 9 and "damaged after packet 9" in result.text
 
 
 @pytest.mark.parametrize(

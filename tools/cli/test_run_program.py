@@ -132,7 +132,7 @@ def test_says_what_is_wrong(tmp_path: Path) -> None:
     write_capture(tmp_path / "in.pcap", PACKETS)
     given = ["--target", "interpreter", "--in", str(tmp_path / "in.pcap")]
     assert "no signal 'sub'" in invoke(tmp_path, *given, "--signal", "split.sub")[2]
-    assert "takes 2 arguments" in invoke(tmp_path, *given, "--signal", "split.add:1")[2]
+    assert "expects 2 arguments" in invoke(tmp_path, *given, "--signal", "split.add:1")[2]
     assert "number of packets" in invoke(tmp_path, *given, "--signal", "cnt@soon")[2]
     assert "unknown target 'gpu'" in invoke(tmp_path, "--target", "gpu", "--in", str(tmp_path / "in.pcap"))[2]
     assert "give either a program" in CliRunner(env=WIDE).invoke(app, ["run", "--in", str(tmp_path / "in.pcap")]).stderr
@@ -149,7 +149,7 @@ from_tor -> Drop :: packets
     words = ["run", str(tmp_path / "p.sl"), "--in", str(tmp_path / "in.pcap"), "--target", target]
     done = CliRunner(env=WIDE).invoke(app, words)
     assert done.exit_code == 1
-    assert done.stderr.splitlines()[-1] == "run: the program does not come to rest: an element writes without end"
+    assert done.stderr.splitlines()[-1] == "run: the program does not terminate: an element keeps writing tokens"
 
 
 def test_a_wrong_capture_is_found_before_anything_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
