@@ -240,7 +240,7 @@ def show(result: dict[str, Any], console: Console) -> None:
         table.add_row(row["element"], *map(str, figures), f"{peer['mhz']:g}, {peer['delay_cycles']}" if peer else "")
     console.print(table)
     for text in (text for row in result["elements"] for text in row.get("changed", [])):
-        console.print(f"[yellow]{text}[/]; if that is as it should be: ./sluice bench elements --bless")
+        console.print(f"[yellow]{text}[/]; if this is intended: ./sluice bench elements --bless")
 
 
 def tables(result: dict[str, Any]) -> dict[str, str]:

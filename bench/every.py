@@ -47,7 +47,7 @@ def commit(root: Path = ROOT) -> str:
     pages = sorted({bench.page for bench in registry.read().values() if bench.page})
     written = [f":(exclude){path}" for path in (*pages, ledger.FILE.relative_to(ROOT))]
     if changed := git("status", "--porcelain", "--", ".", *written):
-        raise EveryError(f"files differ from the commit; commit or put them away first:\n{changed}")
+        raise EveryError(f"uncommitted changes; commit or stash them first:\n{changed}")
     return git("rev-parse", "--short=12", "HEAD")
 
 
@@ -133,7 +133,7 @@ def _output(bench: Bench, store: Store, log: Log, root: Path) -> tuple[str, int]
                 os.killpg(process.pid, signal.SIGKILL)
             listener.join()
     if is_late.is_set():
-        raise EveryError(f"not done after {bench.minutes:g} minutes; see {said}")
+        raise EveryError(f"not finished after {bench.minutes:g} minutes; see {said}")
     return printed, process.returncode
 
 
@@ -227,8 +227,8 @@ def write_tables(
             continue
         result = results.get(bench.name)
         if result is None or result.get("commit") != revision:
-            of = "there is no result" if result is None else f"the result is of commit {result.get('commit')}"
-            raise EveryError(f"{bench.name}: {of}, not of {revision}: no table is written; `--only` writes others")
+            of = "no result" if result is None else f"the result is of commit {result.get('commit')}"
+            raise EveryError(f"{bench.name}: {of}, but {revision} is required; no table is written, use `--only` to write others")
         told = f"Measured on commit `{revision}`{', beside other work on the machine' if busy({'': result}) else ''}."
         for name, table in tables(bench, result).items():
             page = pages.get(bench.page) or (root / bench.page).read_text()

@@ -102,7 +102,7 @@ command = ["{python}", "-c", ""]
     results, missed = every.run(benches(tree, more=more), every.Store(tree / "kept", "abc"), quiet, tree)
     assert list(results) == ["fake"]
     assert [text.split(":")[0] for text in missed] == ["slow", "broken", "silent"]
-    assert "not done after 0.002 minutes" in missed[0] and "status 3" in missed[1] and "no JSON" in missed[2]
+    assert "not finished after 0.002 minutes" in missed[0] and "status 3" in missed[1] and "no JSON" in missed[2]
 
 
 def test_a_benchmark_that_ends_with_a_status_keeps_its_figures_in_this_run_only(tree: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_tree_that_differs_from_its_commit_is_refused(tmp_path: Path) -> None:
         (tmp_path / written).write_text("tables of a run before")
     assert len(every.commit(tmp_path)) == 12
     (tmp_path / "docs" / "new").write_text("")
-    with pytest.raises(every.EveryError, match="commit or put them away"):
+    with pytest.raises(every.EveryError, match="commit or stash them"):
         every.commit(tmp_path)
 
 

@@ -53,7 +53,7 @@ def test_a_packet_that_is_lost_or_changed_is_no_figure() -> None:
             self.cycles += cycles
 
     nowhere: Any = Silent()
-    with pytest.raises(RuntimeError, match="0 of 3 packets of 4 bytes came"):
+    with pytest.raises(RuntimeError, match="0 of 3 packets of 4 bytes arrived"):
         device.burst(nowhere, lambda number: True, lambda: None, bytes(4), 3)
-    with pytest.raises(RuntimeError, match="packet 0 of 4 bytes came changed"):
+    with pytest.raises(RuntimeError, match="packet 0 of 4 bytes was changed"):
         device.burst(nowhere, lambda number: True, lambda: bytes(5), bytes(4), 3)

@@ -42,7 +42,7 @@ def test_stages_follow_from_who_calls_whom_and_when() -> None:
     assert learnt.of(("@47", "@46", "@40")) == "lookup"  # the classifier, when there are many rules
     assert learnt.of(("@47", "@46")) == "lookup"  # the same with a stack that is cut
     assert learnt.of(("clock_gettime", "@52", *LOOP)) == profile.LOOP
-    with pytest.raises(OvsError, match="given no packets"):
+    with pytest.raises(OvsError, match="got no packets"):
         profile.learn([("@51", *LOOP)], MARKED[60:])
 
 

@@ -118,7 +118,7 @@ def main(arguments: list[str]) -> int:
     """Command line: 0, or 1 where an answer was wrong."""
     parser = argparse.ArgumentParser(prog="python -m bench.exact", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--peers", action="store_true", help="measure rte_hash too")
+    parser.add_argument("--peers", action="store_true", help="also measure rte_hash")
     options = parser.parse_args(arguments)
     result = measure(Console(stderr=True).log, options.peers)
     if options.json:

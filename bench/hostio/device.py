@@ -63,11 +63,11 @@ def burst(device: Device, send: Send, take: Take, data: bytes, count: int) -> Bu
         quiet += 1
         while (got := take()) is not None:
             if got != data:
-                raise RuntimeError(f"packet {len(found.there)} of {len(data)} bytes came changed")
+                raise RuntimeError(f"packet {len(found.there)} of {len(data)} bytes was changed")
             found.there.append(device.cycles)
             quiet = 0
     if len(found.there) < count:
-        raise RuntimeError(f"{len(found.there)} of {count} packets of {len(data)} bytes came")
+        raise RuntimeError(f"{len(found.there)} of {count} packets of {len(data)} bytes arrived")
     return found
 
 

@@ -128,7 +128,7 @@ def main(arguments: list[str]) -> int:
     """Command line: 0, or 1 where an answer was wrong, late or missing."""
     parser = argparse.ArgumentParser(prog="python -m bench.lpm", description=__doc__)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--peers", action="store_true", help="measure rte_lpm and rte_lpm6 too")
+    parser.add_argument("--peers", action="store_true", help="also measure rte_lpm and rte_lpm6")
     options = parser.parse_args(arguments)
     result = measure(Console(stderr=True).log, options.peers)
     if options.json:

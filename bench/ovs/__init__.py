@@ -163,7 +163,7 @@ def poll_thread(switch: OpenVSwitch) -> int:
     for task in Path(f"/proc/{switch.pid}/task").iterdir():
         if (task / "comm").read_text().startswith("pmd-"):
             return int(task.name)
-    raise OvsError(f"nobody polls:\n{switch.complaints()}")
+    raise OvsError(f"no poll thread is running:\n{switch.complaints()}")
 
 
 def read(switch: OpenVSwitch, thread: int) -> Reading:
@@ -177,7 +177,7 @@ def frequency(switch: OpenVSwitch) -> float:
     text = switch.appctl("dpif-netdev/pmd-perf-show")
     found = re.search(r"duration: ([\d.]+) s.*?Used TSC cycles:\s+(\d+)\s+\(\s*([\d.]+) %", text, re.DOTALL)
     if not found or float(found[3]) == 0:
-        raise OvsError(f"pmd-perf-show tells no frequency:\n{text}")
+        raise OvsError(f"pmd-perf-show reports no frequency:\n{text}")
     return float(int(found[2]) / (float(found[3]) / 100) / float(found[1]))
 
 

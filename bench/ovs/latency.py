@@ -53,7 +53,7 @@ def hardware(frames: Sequence[bytes]) -> list[dict[str, int]]:
             for _ in range(ALONE):
                 ((data, info),) = through(device, [frame])
                 if data != frame:
-                    raise OvsError(f"a packet of {len(frame)} bytes left the device changed")
+                    raise OvsError(f"the device changed a packet of {len(frame)} bytes")
                 alone.append(info.last_cycle - info.ingress_cycle)
             cycles = {f"device_{name}": one["latency_cycles"] for name, one in way.items()}
             found.append({"hardware": round(median(alone)), **cycles})
@@ -86,7 +86,7 @@ class Ends:
             try:
                 self.sink.recv(65536)
             except TimeoutError:
-                raise OvsError("a packet sent into lane 0 did not leave lane 1") from None
+                raise OvsError("a packet sent on lane 0 did not arrive on lane 1") from None
 
     def close(self) -> None:
         """Close both."""

@@ -64,7 +64,7 @@ def function_starts(program: Path) -> list[int]:
     content = program.read_bytes()
     version, pointer, count, table = content[offset : offset + 4]
     if (version, pointer, count, table) != (1, 0x1B, 0x03, 0x3B):  # 4-byte offsets, from here the count and a sorted table
-        raise OvsError(f"the unwind table of {program} is of another kind")
+        raise OvsError(f"unsupported unwind table in {program}")
     (entries,) = struct.unpack_from("<I", content, offset + 8)
     return sorted(address + start for start, _ in struct.iter_unpack("<ii", content[offset + 12 : offset + 12 + 8 * entries]))
 
@@ -156,7 +156,7 @@ def learn(plain: Sequence[Stack], marked: Sequence[Stack]) -> Map:
     samples = [*plain, *marked]
     receiving, sending = _between(samples, RECEIVE), _between(samples, SEND)
     if not receiving or not sending:
-        raise OvsError("the samples show neither receiving nor sending; the poll thread was given no packets")
+        raise OvsError("the samples show neither receive nor transmit; the poll thread got no packets")
     shared = set.intersection(*({name for stack in some for name in stack} for some in (receiving, sending)))
     stage = {RECEIVE: "receive", SEND: "send"}
     stage |= {name: "receive" for stack in receiving for name in _inside(stack, shared)}

@@ -27,7 +27,7 @@ def _operations(device: Device, ofu: int, many: Sequence[CInstruction]) -> dict[
         results = (c.c_int * len(batch))()
         failed = device.call("sluice_rule_ops_many", c.c_uint16(ofu), batch, c.c_uint(len(batch)), results)
         if failed:
-            raise SluiceError(-min(results), f"{failed} of {len(batch)} instructions were refused")
+            raise SluiceError(-min(results), f"{failed} of {len(batch)} instructions were rejected")
     seconds, spent = time.process_time() - start, device.cycles - cycles
     return {
         "operations": len(many),
