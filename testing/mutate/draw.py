@@ -47,7 +47,7 @@ def parts(names: Sequence[str] = ()) -> list[str]:
         plain = name.rstrip("/")
         meant = [p for p in found if p == plain or Path(p).stem == plain or p.startswith(f"{plain}/")]
         if not meant:
-            raise ValueError(f"no part {name}; a part is a file of {', '.join(FOLDERS)}, its name, or a folder")
+            raise ValueError(f"unknown part {name}; a part is a file of {', '.join(FOLDERS)}, its name, or a folder")
         chosen |= dict.fromkeys(meant)
     return list(chosen)
 
@@ -109,7 +109,7 @@ class Compilers:
         if key not in self.known:
             fine = _compiles(it.file, direct(source, it))
             if not fine and not self._accept_file(it.file, source):
-                raise BrokenSource(f"{it.file} does not compile as it is; is build/gen of this checkout (./sluice layouts)?")
+                raise BrokenSource(f"{it.file} does not compile unchanged; is build/gen up to date (./sluice layouts)?")
             self._note(key, fine)
         return self.known[key]
 

@@ -249,7 +249,7 @@ def _answer(process: Popen[str], where: str) -> Answer:
             last.append(line)
     finally:
         guard.cancel()
-    raise CertifyError(f"{where}: no answer of the tester within {SILENCE:.0f} s, or it ended:\n{''.join(last[-15:])}")
+    raise CertifyError(f"{where}: no answer from the tester within {SILENCE:.0f} s, or it exited:\n{''.join(last[-15:])}")
 
 
 def compare(
@@ -304,15 +304,15 @@ def tables(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 def main(
-    group: list[str] = typer.Option([], help="cases whose file begins so: action, match/07; all where none is named"),  # noqa: B008
-    most: int | None = typer.Option(None, min=1, help="this many cases at most, spread evenly"),
+    group: list[str] = typer.Option([], help="file prefix of the cases, e.g. action, match/07; default: all"),  # noqa: B008
+    most: int | None = typer.Option(None, min=1, help="maximum number of cases, spread evenly"),
     device: str = typer.Option("functional", help="functional, or sim for the RTL"),
-    repeat: int = typer.Option(TWICE, min=1, help="how often a case's packets are sent; os-ken's own tester: 1"),
+    repeat: int = typer.Option(TWICE, min=1, help="how many times to send the packets of a case; os-ken's own tester: 1"),
     json_output: bool = typer.Option(False, "--json", help="print every answer as JSON"),
 ) -> None:
     """Compare what os-ken's tester says to OVS alone and to OVS with the device."""
     if device not in ("functional", "sim"):
-        raise typer.BadParameter(f"no device {device}; there are functional and sim")
+        raise typer.BadParameter(f"unknown device {device}; choose from functional, sim")
     clean_up_on_sigterm()
     console = Console(stderr=True)
     try:
@@ -320,7 +320,7 @@ def main(
     except CertifyError as error:
         raise SystemExit(str(error)) from None
     if not chosen:
-        raise typer.BadParameter(f"no case is of {', '.join(group)}")
+        raise typer.BadParameter(f"no cases match {', '.join(group)}")
     console.log(f"{len(chosen)} cases")
     found = devices.functional() if device == "functional" else devices.build(lambda text: console.log(text, markup=False))
     report = compare(found, chosen, lambda text: console.log(text, markup=False), repeat)

@@ -222,17 +222,17 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
 
 
 def main(
-    pipeline: list[str] = typer.Option([], help=f"one of {', '.join(NAMES)}; all where none is named"),  # noqa: B008
-    count: int = typer.Option(60_000, "--packets", min=1, help="packets through each pipeline"),
-    seed: int = typer.Option(1, help="of the damage"),
-    functional: bool = typer.Option(False, help="the functional device in place of the RTL"),
-    fence: bool = typer.Option(True, help="the device keeps the order of a flow when its rule arrives"),
+    pipeline: list[str] = typer.Option([], help=f"one of {', '.join(NAMES)}; default: all"),  # noqa: B008
+    count: int = typer.Option(60_000, "--packets", min=1, help="number of packets for each pipeline"),
+    seed: int = typer.Option(1, help="seed of the packet corruption"),
+    functional: bool = typer.Option(False, help="use the functional device instead of the RTL"),
+    fence: bool = typer.Option(True, help="let the device keep the packet order of a flow when its rule arrives"),
     json_output: bool = typer.Option(False, "--json", help="print the results as JSON"),
     out: Path | None = typer.Option(None, help="folder for the differences as text"),  # noqa: B008
 ) -> None:
     """Compare what leaves OVS alone with what leaves OVS with the device."""
     if unknown := [name for name in pipeline if name not in NAMES]:
-        raise typer.BadParameter(f"no pipeline {', '.join(unknown)}; there are {', '.join(NAMES)}")
+        raise typer.BadParameter(f"unknown pipeline {', '.join(unknown)}; choose from {', '.join(NAMES)}")
     clean_up_on_sigterm()
     console = Console(stderr=True)
     device = devices.functional() if functional else devices.build(lambda text: console.log(text, markup=False))

@@ -120,7 +120,7 @@ def _wait_still(switch: OpenVSwitch, count: int) -> None:
         elif received >= count and time.monotonic() - since > AT_THE_END:
             return
         if time.monotonic() > end:
-            raise ReplayError(f"OVS alone has received {received} of {count} packets:\n{switch.complaints()}")
+            raise ReplayError(f"OVS alone received {received} of {count} packets:\n{switch.complaints()}")
         time.sleep(0.05)
 
 
@@ -159,7 +159,7 @@ class Wires:
                 return
             except (BlockingIOError, ConnectionRefusedError, FileNotFoundError) as error:
                 if time.monotonic() > limit:
-                    raise ReplayError(f"lane {lane} takes no packet: {error}") from error
+                    raise ReplayError(f"cannot send a packet on lane {lane}: {error}") from error
                 self.drain()
                 time.sleep(0.001)
 
@@ -186,7 +186,7 @@ def _settle(switch: OpenVSwitch, wires: Wires, sent: int, still: float) -> dict[
             wires.drain()
             return now
         if time.monotonic() > end:
-            raise ReplayError(f"the device has received {arrived} of {sent} packets:\n{switch.complaints()}")
+            raise ReplayError(f"the device received {arrived} of {sent} packets:\n{switch.complaints()}")
         time.sleep(0.001)
 
 

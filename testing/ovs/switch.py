@@ -139,7 +139,7 @@ class OpenVSwitch:
                 link.connect(str(path))
                 return
             if self.daemons[-1].poll() is not None or time.monotonic() > end:
-                raise OvsError(f"nobody listens on {path}{self._last_words()}")
+                raise OvsError(f"no process listens on {path}{self._last_words()}")
             time.sleep(0.02)
 
     def start(self, extra: str = "", megabytes: int = 512, settings: Mapping[str, str] | None = None) -> None:

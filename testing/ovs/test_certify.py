@@ -72,9 +72,9 @@ def test_the_command_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_p
     app = Typer()
     app.command()(certify.main)
     done = CliRunner().invoke(app, ["--device", "toaster"])
-    assert (done.exit_code, "functional and sim" in done.output) == (2, True)
+    assert (done.exit_code, "functional, sim" in done.output) == (2, True)
     monkeypatch.setattr(certify, "CASES", tmp_path)
-    assert "no case is of match/99" in CliRunner().invoke(app, ["--group", "match/99"]).output
+    assert "no cases match match/99" in CliRunner().invoke(app, ["--group", "match/99"]).output
     monkeypatch.setattr(certify, "CASES", tmp_path / "nothing")
     done = CliRunner().invoke(app, [])
     assert done.exit_code != 0
