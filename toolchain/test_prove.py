@@ -39,7 +39,7 @@ def test_no_tool_outlives_a_proof_that_takes_too_long(tmp_path: Path, monkeypatc
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "BUILD", tmp_path)
     monkeypatch.setattr(module, "TIMEOUT_SECONDS", 5)
-    with pytest.raises(ProofError, match="did not end"):
+    with pytest.raises(ProofError, match="did not finish"):
         prove_files("fv_nothing", {"fv_nothing.sv": MODULE}, "prove", 1)
     assert record.exists(), "the tool was started"
     assert not is_running(int(record.read_text()))

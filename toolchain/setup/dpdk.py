@@ -99,7 +99,7 @@ def main() -> None:
     debian(TOOLS)
     version = output("dpkg-query", "--show", "--showformat", "${source:Version}", "libdpdk-dev")
     if not STAMP.exists() or STAMP.read_text() != version or not EXAMPLES.exists():
-        say(f"taking driver headers and an example out of the source package of DPDK {version}")
+        say(f"extracting driver headers and an example from the source package of DPDK {version}")
         parts(version)
         STAMP.write_text(version)
 

@@ -64,11 +64,11 @@ def debian(tools: dict[str, dict[str, str]]) -> None:
 def python(packages: dict[str, str]) -> None:
     """Make build/env with exactly the locked packages. Ends the set-up where a pin is not among them."""
     if missing := stale([f"{name}=={version}" for name, version in packages.items()], LOCK):
-        sys.exit(f"setup: {LOCK.name} does not have {', '.join(missing)} of toolchain.toml: make lock")
+        sys.exit(f"setup: {LOCK.name} lacks {', '.join(missing)} of toolchain.toml; run `make lock`")
     state = hashlib.sha256(b"".join(path.read_bytes() for path in (LOCK, *WRAPPERS)) + sys.version.encode()).hexdigest()
     if STAMP.exists() and STAMP.read_text() == state:
         return
-    say(f"making build/env with {len(packages)} pinned packages (a minute)")
+    say(f"creating build/env with {len(packages)} pinned packages (a minute)")
     if not (ENV / "bin" / "pip").exists():
         venv.create(ENV, with_pip=True, clear=ENV.exists())
     run(str(ENV / "bin" / "python"), "-m", "pip", *INSTALL)

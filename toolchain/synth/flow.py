@@ -78,13 +78,13 @@ def _run(tool: str, *args: str, log: Path, timeout: float) -> None:
     """Run a tool. One that did not end is waited for again only with more time, or when the folder of its log is removed."""
     command, late_after = [str(TOOLS / tool), *args], log.with_suffix(".late")
     if late_after.exists() and timeout <= float(late_after.read_text()):
-        raise SynthesisError(f"{tool} did not end within {timeout:.0f} s in an earlier run; remove {log.parent} to try again")
+        raise SynthesisError(f"{tool} did not finish within {timeout:.0f} s in an earlier run; remove {log.parent} to try again")
     with log.open("w") as out:
         try:
             done = subprocess.run(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, timeout=timeout, check=False)
         except subprocess.TimeoutExpired as late:
             late_after.write_text(str(timeout))
-            raise SynthesisError(f"{tool} did not end within {timeout:.0f} s; log: {log}") from late
+            raise SynthesisError(f"{tool} did not finish within {timeout:.0f} s; log: {log}") from late
     if done.returncode != 0:
         raise SynthesisError(f"{tool} failed; log: {log}\n" + "\n".join(log.read_text().splitlines()[-8:]))
 

@@ -62,7 +62,7 @@ def test_a_tool_that_did_not_end_is_waited_for_again_only_with_more_time(tmp_pat
         tool.chmod(0o755)
 
     becomes("exec sleep 60")
-    with pytest.raises(flow.SynthesisError, match="did not end within 0 s; log"):
+    with pytest.raises(flow.SynthesisError, match="did not finish within 0 s; log"):
         flow._run("tool", log=log, timeout=0.1)
     becomes("echo done")
     with pytest.raises(flow.SynthesisError, match="in an earlier run; remove"):
