@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`./sluice bench --all`: every benchmark and certificate of `benches.toml` on one commit, each within its time, and what they must
+"""`./sluice bench --all`: every benchmark and certificate (`registry.py`) on one commit, each within its time, and what they must
 show. Results are kept by commit in build/bench/all, so that a run goes on where it was stopped; figures of synthesis are kept by
 content (`toolchain/synth/ledger.py`). When all are there, the tables of the docs are written between their markers, all from this
 commit; figures of another commit are refused."""

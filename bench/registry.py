@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What benchmarks there are (`benches.toml`), and whether figures reach their aims."""
+"""Which benchmarks there are, and whether figures reach their aims.
+
+A benchmark is a folder here with a `bench.toml`, which holds the fields of `Bench`. An aim there has `figure`, `why`, and one of
+`least`, `most` and `is`.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).with_name("benches.toml")
+FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
 class Aim:
     """What figures must be."""
 
-    figure: str  # path in the JSON
-    why: str
+    figure: str  # path in the JSON; `*`: each of a list or table
+    why: str  # where the aim comes from
     least: float | None = None
     most: float | None = None
     equals: Any = None
@@ -56,15 +60,15 @@ def _at(value: Any, steps: Sequence[str], path: str) -> Iterator[tuple[str, Any]
 class Bench:
     """One benchmark or certificate."""
 
-    name: str
+    name: str  # of its folder
     help: str
-    minutes: float  # the limit
-    usual: float  # minutes, where the machine is quiet and nothing is kept
-    command: tuple[str, ...] = ()  # empty: a module of this folder
-    options: tuple[str, ...] = ()  # of the module
+    minutes: float  # the limit in a run over all
+    usual: float  # minutes on two quiet cores, with nothing kept
+    command: tuple[str, ...] = ()  # prints the figures as JSON; empty: the package `bench.NAME` has `measure()` and `show()`
+    options: tuple[str, ...] = ()  # of the package
     keeps: tuple[str, ...] = ()  # folders of build/ whose figures it finds again by content
-    page: str | None = None
-    tables: str | None = None  # the module that makes the tables, where it is not that of this folder
+    page: str | None = None  # has its tables between markers, whose names begin with the benchmark's
+    tables: str | None = None  # the module with `tables()`, where it is not the package
     aims: tuple[Aim, ...] = ()
 
     def missed(self, result: dict[str, Any]) -> list[str]:
@@ -72,15 +76,17 @@ class Bench:
         return [f"{aim} ({aim.why}): {'; '.join(wrong[:3])}" for aim in self.aims if (wrong := aim.missed(result))]
 
 
-def read(file: Path = FILE) -> dict[str, Bench]:
-    """All of them, by name. Raises TypeError where an entry has a word that means nothing."""
+def read(folder: Path = FOLDER) -> dict[str, Bench]:
+    """All of them by name, the shortest first. Raises TypeError where a field is unknown."""
 
     def aim(given: dict[str, Any]) -> Aim:
         return Aim(**{"equals" if key == "is" else key: value for key, value in given.items()})
 
-    def bench(name: str, given: dict[str, Any]) -> Bench:
+    def bench(file: Path) -> Bench:
+        given = tomllib.loads(file.read_text())
         plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
         plain["aims"] = tuple(map(aim, given.get("aims", ())))
-        return Bench(name, **plain)
+        return Bench(file.parent.name, **plain)
 
-    return {name: bench(name, given) for name, given in tomllib.loads(file.read_text()).items()}
+    benches = sorted(map(bench, folder.glob("*/bench.toml")), key=lambda one: (one.usual, one.name))
+    return {one.name: one for one in benches}

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,8 +50,13 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def benches(tree: Path, least: float = 5, more: str = "") -> dict[str, registry.Bench]:
-    (tree / "benches.toml").write_text(TOML.format(python=sys.executable, least=least) + more.format(python=sys.executable))
-    return registry.read(tree / "benches.toml")
+    """Of sections, each of which becomes a folder's `bench.toml`."""
+    text = TOML.format(python=sys.executable, least=least) + more.format(python=sys.executable)
+    _, *sections = re.split(r"(?m)^\[(\w+)\]\n", text)
+    for name, section in zip(sections[::2], sections[1::2], strict=True):
+        (tree / name).mkdir(exist_ok=True)
+        (tree / name / "bench.toml").write_text(section)
+    return registry.read(tree)
 
 
 def quiet(text: str) -> None:
@@ -101,8 +107,8 @@ command = ["{python}", "-c", ""]
 """
     results, missed = every.run(benches(tree, more=more), every.Store(tree / "kept", "abc"), quiet, tree)
     assert list(results) == ["fake"]
-    assert [text.split(":")[0] for text in missed] == ["slow", "broken", "silent"]
-    assert "not finished after 0.002 minutes" in missed[0] and "status 3" in missed[1] and "no JSON" in missed[2]
+    assert [text.split(":")[0] for text in missed] == ["broken", "silent", "slow"], "the shortest first"
+    assert "status 3" in missed[0] and "no JSON" in missed[1] and "not finished after 0.002 minutes" in missed[2]
 
 
 def test_a_benchmark_that_ends_with_a_status_keeps_its_figures_in_this_run_only(tree: Path) -> None:
@@ -225,7 +231,7 @@ def test_a_tree_that_differs_from_its_commit_is_refused(tmp_path: Path) -> None:
         every.commit(tmp_path)
 
 
-def test_every_entry_of_the_list_can_be_run_and_every_table_has_its_place() -> None:
+def test_every_benchmark_can_be_run_and_its_tables_have_a_place() -> None:
     for name, one in registry.read().items():
         assert one.help and one.minutes > one.usual > 0 and one.aims
         if not one.command:

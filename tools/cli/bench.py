@@ -84,7 +84,7 @@ def bench(
     fmax: bool = typer.Option(
         False, "--fmax", help="elements: place and route those without a clock figure on the ECP5; takes hours"
     ),
-    bless: bool = typer.Option(False, "--bless", help="elements: save the areas as golden values (bench/elements.golden.json)"),
+    bless: bool = typer.Option(False, "--bless", help="elements: save the areas as golden values (bench/elements/golden.json)"),
     plot: Path = typer.Option(None, help="write the figure of the benchmark, if it has one, as SVG into this folder"),
     run_all: bool = typer.Option(
         False,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks of compiled elements at small sizes: a rate is that of the II, and equal to the interpreter's word for word."""
+"""The updates at small sizes: a rate is that of the II, and equal to the interpreter's word for word; the table of the docs."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import elements as library
 from bench import every, updates
 from bench.compiled import Rate, elements, fastest, flits, rates
 from compiler.compile import Compiled
 
+CERTIFIED = {"failure": "", "token_cycles": {"in": 1}}
 SLOW = """
 .element Slow (packet in -> packet out) {
     .state { uint total; }
@@ -50,15 +50,7 @@ def test_the_machine_of_16_states_takes_a_packet_a_cycle_at_its_clock() -> None:
     assert machine.plan.interval == 1 and 1000 / machine.plan.clock >= 180
 
 
-def test_elements_of_the_library_take_a_token_a_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "KEPT", tmp_path)
-    paths = [path for path in library.library() if path.stem == "mux"]
-    found = library.rows(lambda _: None, paths, tokens=100, area=False)
-    assert [row["element"] for row in found] == ["Empty", "Mux"]
-    for row in found:
-        assert row["certificate"]["certified"] and row["missing"] == ""
-        assert (row["ii"], row["tokens_per_cycle"], row["bytes_per_cycle"], row["disagreement"]) == (1, 1.0, 64.0, "")
-    written = library.tables({"elements": found})
-    assert set(written) == every.places("elements") and "| Mux | 1 | 1 | yes | 1.0 | - | - | - |" in written["elements"]
-    monkeypatch.setattr(library, "rates", lambda *_: pytest.fail("a figure that is kept is not measured again"))
-    assert library.rows(lambda _: None, paths, tokens=100, area=False) == found
+def test_table_of_the_docs() -> None:
+    update = {"update": "count", "clock_mhz": 200.0, "ii": 1, "depth": 3, "certificate": CERTIFIED, "disagreements": []}
+    written = updates.tables({"updates": [{**update, "cycles_per_packet": {"1": 1.0, "1000": 1.0}}]})
+    assert set(written) == every.places("updates") and "| count | 200 | 1 | 3 | yes | 1.00 | 1.00 | yes |" in written["updates"]

@@ -1,23 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks of the whole device at small sizes: they run, and what they claim holds."""
+"""The forwarding benchmark at small sizes: every table takes a flit a cycle and sends the right bytes; its tables of the docs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from bench import every, forward, rules
+from bench import every, forward
 from bench.forward.device import rows
-from bench.rules.library import measure as measure_library
 
 SIZES = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}  # of shell/sim/test_device.py: built once
 
 
-def quiet(text: str) -> None:
-    """No progress."""
-
-
 def test_every_table_forwards_a_flit_in_every_cycle_and_the_right_bytes(tmp_path: Path) -> None:
-    found = rows(quiet, sizes=(64, 65, 200), device_sizes=SIZES, count=90, flow_count=16)
+    found = rows(lambda _: None, sizes=(64, 65, 200), device_sizes=SIZES, count=90, flow_count=16)
     assert len(found) == 3 * 2 * 3
     for row in found:
         assert row["flits_per_cycle"] >= 0.99, row
@@ -31,9 +26,11 @@ def test_every_table_forwards_a_flit_in_every_cycle_and_the_right_bytes(tmp_path
     assert (tmp_path / "forward.svg").stat().st_size > 10_000
 
 
-def test_rule_operations_through_the_library_reach_every_table() -> None:
-    found = measure_library(SIZES)
-    assert sorted(found) == ["exact 104x64", "exact 296x64", "lpm 128x32", "lpm 32x64"]
-    for figures in found.values():
-        assert set(figures) == set(rules.KINDS)
-        assert all(one["operations"] >= 28 and one["cycles"] > 0 for one in figures.values())
+def test_peers_of_forwarding() -> None:
+    rates = {"testpmd_mac": 33.2e6, "ovs_dpdk_lpm": 10e6, "ovs_dpdk_exact": 9.2e6}
+    peers = {name: [{"size": size, "packets_per_s": rate} for size in forward.PEER_SIZES] for name, rate in rates.items()}
+    device = [{"ofu": "lpm", "version": 4, "size": size, "packets_per_s": 200e6} for size in forward.PEER_SIZES]
+    text = forward._peer_table({"peers": peers, "rows": device})
+    assert text.splitlines()[2] == "| 64 | 33.2 | 10.0 | 9.2 | 20.0 x |"
+    assert forward.over({"peers": {"ovs_dpdk_lpm": {"missing": "not here"}}, "rows": device}, "ovs_dpdk_lpm") == {}
+    assert forward._peer_table({"rows": device}) == "Not measured: without peers."

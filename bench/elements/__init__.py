@@ -22,8 +22,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import golden
 from bench.compiled import Rate, Streams, compiled_or_error, elements, elements_of, flits, rates
+from bench.elements import golden
 from bench.updates import frames
 from compiler.certificate import certify, parts, verdict
 from compiler.compile import Compiled

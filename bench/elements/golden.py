@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the elements of the library are to be in hardware (`elements.golden.json`): II and stages, which a test compares exactly,
-areas on UltraScale+ and clocks on the ECP5, which the benchmark compares.
+"""What the elements of the library are to be in hardware (`golden.json`): II and stages, which a test compares exactly, areas on
+UltraScale+ and clocks on the ECP5, which the benchmark compares.
 
-`SLUICE_BLESS=1 pytest bench/test_golden.py` writes II and stages as they are now, `./sluice bench elements --bless` also the areas,
-and with `--fmax` the clocks.
+`SLUICE_BLESS=1 pytest bench/elements/test_golden.py` writes II and stages as they are now, `./sluice bench elements --bless` also
+the areas, and with `--fmax` the clocks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-FILE = Path(__file__).with_name("elements.golden.json")
+FILE = Path(__file__).with_name("golden.json")
 TOLERANCE = 0.05  # of an area
 LEAST = 20  # LUTs or flip-flops that are no change
 CLOCK_TOLERANCE = 0.10  # which is what seeds differ by

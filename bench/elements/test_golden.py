@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""II, stages and clock of every element of the library are those of `elements.golden.json`; no more stages than ClickNP."""
+"""II, stages and clock of every element of the library are those of `golden.json`; no more stages than ClickNP."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import golden
 from bench.compiled import elements, elements_of, fastest
-from bench.elements import CLICKNP, CLOCKS_MHZ, EMPTY, library
+from bench.elements import CLICKNP, CLOCKS_MHZ, EMPTY, golden, library
 from toolchain import ROOT
 
 
@@ -29,7 +28,7 @@ def test_the_library_is_as_it_is_to_be(found: dict[str, dict[str, float]]) -> No
     if os.environ.get("SLUICE_BLESS"):
         golden.write(found)
     wanted = {name: {kind: row[kind] for kind in found[name]} for name, row in golden.read().items()}
-    assert found == wanted, "if that is as it should be: SLUICE_BLESS=1 pytest bench/test_golden.py"
+    assert found == wanted, "if that is as it should be: SLUICE_BLESS=1 pytest bench/elements/test_golden.py"
 
 
 @pytest.mark.parametrize("name", CLICKNP)

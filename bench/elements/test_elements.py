@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark of the library with two elements, and its tables of the docs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bench import elements as library
+from bench import every
+
+CERTIFIED = {"failure": "", "token_cycles": {"in": 1}}
+
+
+def test_elements_of_the_library_take_a_token_a_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "KEPT", tmp_path)
+    paths = [path for path in library.library() if path.stem == "mux"]
+    found = library.rows(lambda _: None, paths, tokens=100, area=False)
+    assert [row["element"] for row in found] == ["Empty", "Mux"]
+    for row in found:
+        assert row["certificate"]["certified"] and row["missing"] == ""
+        assert (row["ii"], row["tokens_per_cycle"], row["bytes_per_cycle"], row["disagreement"]) == (1, 1.0, 64.0, "")
+    written = library.tables({"elements": found})
+    assert set(written) == every.places("elements") and "| Mux | 1 | 1 | yes | 1.0 | - | - | - |" in written["elements"]
+    monkeypatch.setattr(library, "rates", lambda *_: pytest.fail("a figure that is kept is not measured again"))
+    assert library.rows(lambda _: None, paths, tokens=100, area=False) == found
+
+
+def test_tables_of_the_docs() -> None:
+    area = {"lut": 8588, "ff": 8470, "bram": 548.0}
+    row = {"element": "CuckooHash", "ii": 1, "depth": 8, "certificate": CERTIFIED, "tokens_per_cycle": 1.0, "xcup": area}
+    row |= {"ecp5": {"fmax_mhz": 86.4, "size": "Entries = 4096"}, "clicknp": library.CLICKNP["CuckooHash"]}
+    row |= {"native": {**area, "generated_over_native": {"lut": 1.29, "ff": 2.02, "bram": None}}}
+    written = library.tables({"elements": [row]})
+    figures = "| CuckooHash | 1 | 8 | yes | 1.0 | 8588 / 8470 / 548 | 86 (Entries = 4096) | 38, 209.7 |"
+    assert figures in written["elements"] and "| 1.29, 2.02, - |" in written["elements-native"]
