@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact match: the hashed table under a lookup in every cycle while it is filled to 131,072 rules at 90 % and churned.
 
-Cycle-accurate: `sl_hash_table` under Verilator, driven by `harness.cpp`, every answer compared with a map. The figures
+Cycle-accurate: `sl_hash_table` under Verilator, driven by `harness.cc`, every answer compared with a map. The figures
 of the RTL are in `build/bench/exact_rtl.json`. A wrong answer or a false miss is reported in the figures, not raised.
 """
 
@@ -34,7 +34,7 @@ Log = Callable[[str], None]
 def built(slots: int = SLOTS, key_bits: int = KEY_BITS) -> Path:
     """The simulator of a table of that size. Raises CalledProcessError."""
     sizes = {"Entries": slots, "KeyBits": key_bits}
-    return simulator("exact", "sl_hash_table", sizes, HERE / "harness.cpp", [HERE / "visible.vlt"])
+    return simulator("exact", "sl_hash_table", sizes, HERE / "harness.cc", [HERE / "visible.vlt"])
 
 
 def rtl(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The firewall as RTL under Verilator, driven by `harness.cpp`: signals that fill it, packets, and signals among packets."""
+"""The firewall as RTL under Verilator, driven by `harness.cc`: signals that fill it, packets, and signals among packets."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def built(sizes: Sizes | None = None, options: Sequence[str] = FAST) -> Simulato
     texts = {f"{one.module}.sv": one.text for one in compiled.values()} | {f"{graph.module}.sv": graph.text}
     files = sorted({path for part in PARTS for path in closure(part)})
     state = hashlib.sha256(repr((sorted(texts.items()), options)).encode())
-    for path in [*files, HERE / "harness.cpp", Path(__file__)]:
+    for path in [*files, HERE / "harness.cc", Path(__file__)]:
         state.update(path.read_bytes())
     flit = next(channel.type for channel in found.channels if channel.is_packet)
     assert isinstance(flit, typed.Struct)
@@ -102,7 +102,7 @@ def _verilate(folder: Path, texts: Mapping[str, str], sources: Sequence[Path], w
         "--noassert", "-Wno-fatal", "-CFLAGS", f"-std=c++20 -DWORDS={words}", "-MAKEFLAGS",
         "CFG_CXXFLAGS_PCH_I=-include", "--Mdir", str(folder / "obj"),
         "-o", str(folder / "firewall"), "--top-module", "cfg_ofw", *search, *map(str, sources),
-        *(str(folder / name) for name in texts), str(HERE / "harness.cpp"),
+        *(str(folder / name) for name in texts), str(HERE / "harness.cc"),
     ]
     # fmt: on
     with (folder / "build.log").open("w") as log:

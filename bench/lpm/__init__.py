@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Longest prefix match: full tables under a lookup in every cycle while rules are rewritten back to back.
 
-Cycle-accurate: `sl_lpm_table` 32 x 512 and 128 x 512 under Verilator, driven by `harness.cpp`, every answer compared with
+Cycle-accurate: `sl_lpm_table` 32 x 512 and 128 x 512 under Verilator, driven by `harness.cc`, every answer compared with
 a model. The figures of the RTL are in `build/bench/lpm_rtl.json`. A wrong answer is reported in the figures, not raised.
 The software peers get the same rules.
 """
@@ -33,7 +33,7 @@ Log = Callable[[str], None]
 
 def built(key_bits: int, entries: int = ENTRIES) -> Path:
     """The simulator of a table. Raises CalledProcessError."""
-    return simulator("lpm", "sl_lpm_table", {"Entries": entries, "KeyBits": key_bits}, HERE / "harness.cpp")
+    return simulator("lpm", "sl_lpm_table", {"Entries": entries, "KeyBits": key_bits}, HERE / "harness.cc")
 
 
 def rules_file(key_bits: int, entries: int = ENTRIES) -> Path:

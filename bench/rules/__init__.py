@@ -45,7 +45,7 @@ OFUS = {
 def built(ofu: Ofu) -> Path:
     """The simulator of an OFU's tables. Raises CalledProcessError."""
     sizes = {"Exact": int(ofu.exact), "Entries0": ofu.entries[0], "Entries1": ofu.entries[1]}
-    return simulator("rules", "rules_harness", sizes, HERE / "harness.cpp", [HERE / "rules_harness.sv"])
+    return simulator("rules", "rules_harness", sizes, HERE / "harness.cc", [HERE / "rules_harness.sv"])
 
 
 def hardware(ofu: Ofu, updates: int = UPDATES, seed: int = 1) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Feeds rules_harness (Verilated) instructions back to back through its FIFO, with a lookup in both tables in every cycle,
-// and counts the cycles from response to response: a table filled from empty, rules updated, rules deleted with a new one
-// populated behind each, all rules deleted. A response that is not OK is counted as refused. Arguments: exact (0, 1),
-// table (0, 1), key bits, rules, updates, seed. Prints one JSON object.
+// Feeds rules_harness (Verilated) instructions back to back through its FIFO, with a lookup in both tables in every
+// cycle, and counts the cycles from response to response: a table filled from empty, rules updated, rules deleted with
+// a new one populated behind each, all rules deleted. A response that is not OK is counted as refused. Arguments: exact
+// (0, 1), table (0, 1), key bits, rules, updates, seed. Prints one JSON object.
 #include "Vrules_harness.h"
 #include "verilated.h"
 
@@ -40,9 +40,11 @@ class Bench {
     Bench(bool exact, uint32_t table, unsigned bits, uint32_t rules, uint64_t seed)
         : exact(exact), table(table), bits(bits), rules(rules), random(seed) {
         top.rst_i = 1;
-        for (int i = 0; i < 4; i++) edge();
+        for (int i = 0; i < 4; i++)
+            edge();
         top.rst_i = 0;
-        while (!top.ready_o) edge();
+        while (!top.ready_o)
+            edge();
     }
 
     // Feed `count` instructions and wait for their responses. `next` sets the rule and gives kind and id.
@@ -63,9 +65,12 @@ class Bench {
                 given++;
             }
             if (top.response_valid_o) {
-                if ((top.response_o >> 8 & 0xff) != 0) refused++;
-                if (answered++ == 0) first = now;
-                else if (now - last > most) most = now - last;
+                if ((top.response_o >> 8 & 0xff) != 0)
+                    refused++;
+                if (answered++ == 0)
+                    first = now;
+                else if (now - last > most)
+                    most = now - last;
                 last = now;
             }
             edge();
@@ -81,12 +86,15 @@ class Bench {
         });
         Phase update = run(updates, [&](uint64_t, uint32_t &id) {
             id = static_cast<uint32_t>(random() % rules.size());
-            if (!exact) rules[id] = new_rule();
+            if (!exact)
+                rules[id] = new_rule();
             return UPDATE;
         });
         Phase replace = run(updates, [&](uint64_t n, uint32_t &id) {
-            if (n % 2 == 0) gone = static_cast<uint32_t>(random() % rules.size());
-            else rules[gone] = new_rule();
+            if (n % 2 == 0)
+                gone = static_cast<uint32_t>(random() % rules.size());
+            else
+                rules[gone] = new_rule();
             id = gone;
             return n % 2 == 0 ? DELETE : POPULATE;
         });
@@ -94,10 +102,11 @@ class Bench {
             id = static_cast<uint32_t>(n);
             return DELETE;
         });
-        std::printf("{\"key_bits\": %u, \"rules\": %zu, \"refused\": %llu, \"lookups\": %llu, \"lookup_hits\": %llu, %s, %s, %s, %s}\n",
-                    bits, rules.size(), (unsigned long long)refused, (unsigned long long)looked, (unsigned long long)hits,
-                    text("populate", populate).c_str(), text("update", update).c_str(), text("delete", remove).c_str(),
-                    text("delete_or_populate", replace).c_str());
+        std::printf("{\"key_bits\": %u, \"rules\": %zu, \"refused\": %llu, \"lookups\": %llu, \"lookup_hits\": %llu, "
+                    "%s, %s, %s, %s}\n",
+                    bits, rules.size(), (unsigned long long)refused, (unsigned long long)looked,
+                    (unsigned long long)hits, text("populate", populate).c_str(), text("update", update).c_str(),
+                    text("delete", remove).c_str(), text("delete_or_populate", replace).c_str());
     }
 
     uint64_t refused = 0;
@@ -105,8 +114,8 @@ class Bench {
   private:
     static std::string text(const char *name, const Phase &phase) {
         char line[128];
-        std::snprintf(line, sizeof line, "\"%s_cycles\": {\"average\": %.3f, \"max\": %llu, \"count\": %llu}", name, phase.average,
-                      (unsigned long long)phase.most, (unsigned long long)phase.count);
+        std::snprintf(line, sizeof line, "\"%s_cycles\": {\"average\": %.3f, \"max\": %llu, \"count\": %llu}", name,
+                      phase.average, (unsigned long long)phase.most, (unsigned long long)phase.count);
         return line;
     }
 
@@ -133,9 +142,12 @@ class Bench {
             rule.value = random_key();
             rule.priority = exact ? 0 : 1 + static_cast<uint32_t>(random() % bits);
             unsigned lowest = exact ? 0 : bits - rule.priority;
-            for (unsigned bit = lowest; bit < bits; bit++) rule.mask[bit / 32] |= 1U << bit % 32;
-            for (unsigned i = 0; i < KEY_WORDS; i++) rule.value[i] &= rule.mask[i];
-            if (exact || taken.insert({rule.value, rule.priority}).second) return rule;
+            for (unsigned bit = lowest; bit < bits; bit++)
+                rule.mask[bit / 32] |= 1U << bit % 32;
+            for (unsigned i = 0; i < KEY_WORDS; i++)
+                rule.value[i] &= rule.mask[i];
+            if (exact || taken.insert({rule.value, rule.priority}).second)
+                return rule;
         }
     }
 
@@ -147,7 +159,8 @@ class Bench {
             top.instruction_i[VALUE_WORD + i] = rule.value[i];
             top.instruction_i[MASK_WORD + i] = rule.mask[i];
         }
-        for (unsigned i = ACTION_WORD; i < WORDS; i++) top.instruction_i[i] = static_cast<uint32_t>(random());
+        for (unsigned i = ACTION_WORD; i < WORDS; i++)
+            top.instruction_i[i] = static_cast<uint32_t>(random());
     }
 
     void look() {
@@ -169,7 +182,7 @@ class Bench {
     uint64_t now = 0, looked = 0, hits = 0;
 };
 
-}  // namespace
+} // namespace
 
 int main(int count, char **arguments) {
     if (count != 7) {

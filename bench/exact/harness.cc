@@ -21,14 +21,15 @@ namespace {
 enum : uint32_t { INITIALIZE = 1, POPULATE = 2, DELETE = 3, UPDATE = 4 };
 enum : uint32_t { OK = 0, ENOSPC_ = 28 };
 constexpr int KEY_WORDS = 10;
-constexpr int VALUE_WORD = 2, MASK_WORD = 12;  // 32-bit words of instruction_t, see layouts/control/rule.sl
+constexpr int VALUE_WORD = 2, MASK_WORD = 12; // 32-bit words of instruction_t, see layouts/control/rule.sl
 
 using Key = std::array<uint32_t, KEY_WORDS>;
 
 struct KeyHash {
     size_t operator()(const Key &key) const {
         uint64_t sum = 0;
-        for (uint32_t word : key) sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
+        for (uint32_t word : key)
+            sum = (sum ^ word) * 0x9e3779b97f4a7c15u;
         return sum ^ sum >> 29;
     }
 };
@@ -38,7 +39,8 @@ struct Rate {
     void add(uint64_t one) {
         count++;
         cycles += one;
-        if (one > most) most = one;
+        if (one > most)
+            most = one;
     }
 };
 
@@ -47,39 +49,49 @@ class Bench {
     Bench(uint32_t entries, int key_bits, uint64_t seed) : entries(entries), key_bits(key_bits), random(seed) {
         keys.resize(entries);
         present_at.assign(entries, -1);
-        for (uint32_t id = entries; id > 0; id--) free_ids.push_back(id - 1);
+        for (uint32_t id = entries; id > 0; id--)
+            free_ids.push_back(id - 1);
         top.rst_i = 1;
-        for (int i = 0; i < 4; i++) tick();
+        for (int i = 0; i < 4; i++)
+            tick();
         top.rst_i = 0;
-        while (!top.ready_o) tick();
+        while (!top.ready_o)
+            tick();
         looking = true;
     }
 
     Key new_key() {
         Key key{};
-        for (int bit = 0; bit < key_bits; bit += 32) key[bit / 32] = static_cast<uint32_t>(random());
-        if (key_bits % 32) key[key_bits / 32] &= (1u << key_bits % 32) - 1;
+        for (int bit = 0; bit < key_bits; bit += 32)
+            key[bit / 32] = static_cast<uint32_t>(random());
+        if (key_bits % 32)
+            key[key_bits / 32] &= (1u << key_bits % 32) - 1;
         return key;
     }
 
     uint32_t operate(uint32_t kind, uint32_t id, const Key &key, Rate *rate) {
-        for (int i = 0; i < 30; i++) top.op_i[i] = 0;
+        for (int i = 0; i < 30; i++)
+            top.op_i[i] = 0;
         top.op_i[0] = kind;
-        top.op_i[1] = id;  // kind 8, table 8, priority 16 bits, then the rule id
+        top.op_i[1] = id; // kind 8, table 8, priority 16 bits, then the rule id
         for (int i = 0; i < KEY_WORDS; i++) {
             top.op_i[VALUE_WORD + i] = key[i];
             top.op_i[MASK_WORD + i] = 0xffffffff;
         }
         pending_kind = kind, pending_id = id, pending_key = key, committed = false;
         top.op_valid_i = 1;
-        while (!top.op_ready_o) tick();
+        while (!top.op_ready_o)
+            tick();
         uint64_t begin = cycle;
         tick();
         top.op_valid_i = 0;
-        while (!top.op_done_o) tick();
+        while (!top.op_done_o)
+            tick();
         uint32_t status = top.op_status_o;
-        if (committed != (status == OK)) wrong++;
-        if (rate) rate->add(cycle - begin);
+        if (committed != (status == OK))
+            wrong++;
+        if (rate)
+            rate->add(cycle - begin);
         pending_kind = 0;
         return status;
     }
@@ -87,20 +99,25 @@ class Bench {
     bool populate(Rate *rate) {
         uint32_t id = free_ids.back();
         uint32_t status = operate(POPULATE, id, new_key(), rate);
-        if (status == OK) free_ids.pop_back();
-        else if (status != ENOSPC_) wrong++;
+        if (status == OK)
+            free_ids.pop_back();
+        else if (status != ENOSPC_)
+            wrong++;
         return status == OK;
     }
 
     void remove(Rate *rate) {
         uint32_t id = present[random() % present.size()];
-        if (operate(DELETE, id, Key{}, rate) != OK) wrong++;
-        else free_ids.push_back(id);
+        if (operate(DELETE, id, Key{}, rate) != OK)
+            wrong++;
+        else
+            free_ids.push_back(id);
     }
 
     void update(Rate *rate) {
         uint32_t id = present[random() % present.size()];
-        if (operate(UPDATE, id, keys[id], rate) != OK) wrong++;
+        if (operate(UPDATE, id, keys[id], rate) != OK)
+            wrong++;
     }
 
     // Looks every rule up once, for those that the random lookups have not met.
@@ -115,7 +132,8 @@ class Bench {
 
     void drain() {
         looking = false;
-        while (!expected.empty()) tick();
+        while (!expected.empty())
+            tick();
     }
 
     uint32_t entries;
@@ -149,17 +167,21 @@ class Bench {
     }
 
     Key choose() {
-        if (forced) return *forced;
+        if (forced)
+            return *forced;
         uint64_t dice = random() % 100;
         if (dice < 50 && pending_kind == POPULATE) {
             Key key{};
             const auto &word = top.rootp->sl_hash_table__DOT__u_control__DOT__word_q;
-            for (int i = 0; i * 32 < key_bits; i++) key[i] = word[i];
-            if (key_bits % 32) key[key_bits / 32] &= (1u << key_bits % 32) - 1;
+            for (int i = 0; i * 32 < key_bits; i++)
+                key[i] = word[i];
+            if (key_bits % 32)
+                key[key_bits / 32] &= (1u << key_bits % 32) - 1;
             moving_lookups++;
             return key;
         }
-        if (dice < 60 && pending_kind) return pending_key;
+        if (dice < 60 && pending_kind)
+            return pending_key;
         if (dice < 95 && !present.empty()) {
             Key key = keys[present[random() % present.size()]];
             if (dice > 85) {
@@ -177,17 +199,21 @@ class Bench {
         Key key{};
         if (looking) {
             key = choose();
-            for (int i = 0; i * 32 < key_bits; i++) top.key_i[i] = key[i];
+            for (int i = 0; i * 32 < key_bits; i++)
+                top.key_i[i] = key[i];
         }
         top.clk_i = 0;
         top.eval();
-        if (top.op_commit_o) commit();
-        if (top.result_valid_o) judge();
+        if (top.op_commit_o)
+            commit();
+        if (top.result_valid_o)
+            judge();
         if (looking) {
             auto rule = rules.find(key);
             expected.push_back({cycle, rule == rules.end() ? -1 : static_cast<int64_t>(rule->second)});
             offered++;
-            if (pending_kind) busy_lookups++;
+            if (pending_kind)
+                busy_lookups++;
         }
         top.clk_i = 1;
         top.eval();
@@ -202,14 +228,18 @@ class Bench {
         }
         Expected want = expected.front();
         expected.pop_front();
-        if (!latency) latency = cycle - want.cycle;
-        if (cycle - want.cycle != latency) wrong++;
+        if (!latency)
+            latency = cycle - want.cycle;
+        if (cycle - want.cycle != latency)
+            wrong++;
         int64_t got = top.result_hit_o ? static_cast<int64_t>(top.result_id_o) : -1;
         answered++;
         hits += got >= 0;
         if (got != want.id) {
-            if (got < 0) false_misses++;
-            else wrong++;
+            if (got < 0)
+                false_misses++;
+            else
+                wrong++;
         }
     }
 
@@ -232,7 +262,7 @@ void print(const char *name, const Rate &rate) {
                 static_cast<unsigned long long>(rate.most), static_cast<unsigned long long>(rate.count));
 }
 
-}  // namespace
+} // namespace
 
 int main(int argc, char **argv) {
     if (argc != 6) {
@@ -246,7 +276,8 @@ int main(int argc, char **argv) {
 
     Rate populate, churn, remove, update;
     uint32_t refused = 0;
-    while (bench.present.size() < rules && refused < 1000) refused += !bench.populate(&populate);
+    while (bench.present.size() < rules && refused < 1000)
+        refused += !bench.populate(&populate);
     size_t filled = bench.present.size();
     bench.sweep();
     for (long i = 0; i < operations; i++) {
@@ -255,7 +286,8 @@ int main(int argc, char **argv) {
         bench.update(&update);
     }
     bench.sweep();
-    while (bench.present.size() < entries && bench.populate(nullptr)) {}
+    while (bench.present.size() < entries && bench.populate(nullptr)) {
+    }
     size_t limit = bench.present.size();
     bench.sweep();
     bench.drain();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives sl_lpm_table (Verilated): fills it with prefixes, then sends a key in every cycle while rules are updated, deleted
-// and populated back to back, and compares every answer with a model that switches at op_commit_o. Most keys fall into
-// prefixes that are there, are being written or were just changed. Arguments: key bits, entries, lookups, cycles of the
-// speed run, seed, file for the rules of the full table (a line each: hexadecimal address, length). Prints one JSON object.
+// Drives sl_lpm_table (Verilated): fills it with prefixes, then sends a key in every cycle while rules are updated,
+// deleted and populated back to back, and compares every answer with a model that switches at op_commit_o. Most keys
+// fall into prefixes that are there, are being written or were just changed. Arguments: key bits, entries, lookups,
+// cycles of the speed run, seed, file for the rules of the full table (a line each: hexadecimal address, length).
+// Prints one JSON object.
 #include "Vsl_lpm_table.h"
 #include "verilated.h"
 
@@ -24,11 +25,11 @@ using Key = unsigned __int128;
 
 enum : uint32_t { POPULATE = 2, DELETE = 3, UPDATE = 4 };
 enum : uint32_t { OK = 0 };
-constexpr int VALUE_WORD = 2, MASK_WORD = 12;  // 32-bit words of instruction_t, see layouts/control/rule.sl
+constexpr int VALUE_WORD = 2, MASK_WORD = 12; // 32-bit words of instruction_t, see layouts/control/rule.sl
 
 struct Rule {
     Key value = 0, mask = 0;
-    int length = -1;  // -1: not there
+    int length = -1; // -1: not there
 };
 
 struct Operation {
@@ -47,16 +48,20 @@ struct Rate {
     void add(uint64_t one) {
         count++;
         cycles += one;
-        if (one > most) most = one;
+        if (one > most)
+            most = one;
     }
-    double average() const { return count ? double(cycles) / double(count) : 0; }
+    double average() const {
+        return count ? double(cycles) / double(count) : 0;
+    }
 };
 
 template <typename Port> void set_key(Port &port, Key key) {
     if constexpr (std::is_integral_v<Port>) {
         port = static_cast<Port>(key);
     } else {
-        for (int i = 0; i < 4; i++) port[i] = static_cast<uint32_t>(key >> 32 * i);
+        for (int i = 0; i < 4; i++)
+            port[i] = static_cast<uint32_t>(key >> 32 * i);
     }
 }
 
@@ -64,14 +69,17 @@ class Bench {
   public:
     Bench(int bits, uint32_t entries, uint64_t seed) : bits(bits), rules(entries), random(seed) {
         top.rst_i = 1;
-        for (int i = 0; i < 4; i++) edge();
+        for (int i = 0; i < 4; i++)
+            edge();
         top.rst_i = 0;
-        while (!top.ready_o) edge();
+        while (!top.ready_o)
+            edge();
     }
 
     Key random_key() {
         Key key = 0;
-        for (int i = 0; i < bits; i += 32) key |= Key(static_cast<uint32_t>(random())) << i;
+        for (int i = 0; i < bits; i += 32)
+            key |= Key(static_cast<uint32_t>(random())) << i;
         return key;
     }
 
@@ -81,23 +89,30 @@ class Bench {
             // Half of the prefixes lie in one that is there: nesting is what makes the longest one matter.
             Key near = random_key();
             const Rule &other = rules[random() % rules.size()];
-            if (other.length >= 0 && random() % 2) near = (near & ~other.mask) | other.value;
+            if (other.length >= 0 && random() % 2)
+                near = (near & ~other.mask) | other.value;
             rule.length = 1 + static_cast<int>(random() % bits);
             rule.mask = ~(rule.length == bits ? Key(0) : ~Key(0) >> (128 - bits + rule.length));
-            if (bits < 128) rule.mask &= (Key(1) << bits) - 1;
+            if (bits < 128)
+                rule.mask &= (Key(1) << bits) - 1;
             rule.value = near & rule.mask;
-            if (taken.insert({rule.value, rule.length}).second) return rule;
+            if (taken.insert({rule.value, rule.length}).second)
+                return rule;
         }
     }
 
     Key some_key() {
         uint64_t choice = random();
-        if (choice % 8 == 0) return random_key();
+        if (choice % 8 == 0)
+            return random_key();
         const Rule *rule = &rules[(choice >> 8) % rules.size()];
-        if (choice % 8 < 4) rule = busy ? &operation.rule : &previous;
+        if (choice % 8 < 4)
+            rule = busy ? &operation.rule : &previous;
         Key key = rule->value | (random_key() & ~rule->mask);
-        if (bits < 128) key &= (Key(1) << bits) - 1;
-        if ((choice >> 4) % 8 == 0) key ^= Key(1) << (choice >> 40) % bits;
+        if (bits < 128)
+            key &= (Key(1) << bits) - 1;
+        if ((choice >> 4) % 8 == 0)
+            key ^= Key(1) << (choice >> 40) % bits;
         return key;
     }
 
@@ -105,21 +120,29 @@ class Bench {
     void cycle(bool look) {
         Key key = look ? some_key() : 0;
         top.key_valid_i = look;
-        if (look) set_key(top.key_i, key);
+        if (look)
+            set_key(top.key_i, key);
         top.op_valid_i = busy && !given;
         top.eval();
-        if (top.op_commit_o) commit();
-        if (top.op_done_o) finish();
-        if (look) expected.push_back(find(key));
-        if (top.result_valid_o) check();
-        else if (!expected.empty() && latency && now - expected.front().cycle >= latency) stalls++;
-        if (top.op_valid_i && top.op_ready_o) given = true;
+        if (top.op_commit_o)
+            commit();
+        if (top.op_done_o)
+            finish();
+        if (look)
+            expected.push_back(find(key));
+        if (top.result_valid_o)
+            check();
+        else if (!expected.empty() && latency && now - expected.front().cycle >= latency)
+            stalls++;
+        if (top.op_valid_i && top.op_ready_o)
+            given = true;
         edge();
     }
 
     void start(uint32_t kind, uint32_t id) {
         operation = {kind, id, kind == DELETE ? rules[id] : new_rule()};
-        if (!writes.count) last_done = now;
+        if (!writes.count)
+            last_done = now;
         busy = true;
         given = false;
         std::memset(&top.op_i[0], 0, 30 * sizeof(uint32_t));
@@ -134,7 +157,8 @@ class Bench {
     void fill() {
         for (uint32_t id = 0; id < rules.size(); id++) {
             start(POPULATE, id);
-            while (busy) cycle(false);
+            while (busy)
+                cycle(false);
         }
     }
 
@@ -159,13 +183,15 @@ class Bench {
         churn_cycles = now - first;
         churn_lookups = lookups - before;
         churn_hits = hits;
-        for (int i = 0; i < 64; i++) cycle(false);
+        for (int i = 0; i < 64; i++)
+            cycle(false);
         lost = expected.size();
     }
 
     double speed(uint64_t count) {
         std::vector<Key> keys(4096);
-        for (Key &key : keys) key = some_key();
+        for (Key &key : keys)
+            key = some_key();
         auto begin = std::chrono::steady_clock::now();
         top.op_valid_i = 0;
         top.key_valid_i = 1;
@@ -179,27 +205,33 @@ class Bench {
 
     bool save(const char *path) const {
         FILE *file = std::fopen(path, "w");
-        if (!file) return false;
+        if (!file)
+            return false;
         for (const Rule &rule : rules) {
-            for (int i = bits - 4; i >= 0; i -= 4) std::fprintf(file, "%x", unsigned(rule.value >> i) & 15);
+            for (int i = bits - 4; i >= 0; i -= 4)
+                std::fprintf(file, "%x", unsigned(rule.value >> i) & 15);
             std::fprintf(file, " %d\n", rule.length);
         }
         return std::fclose(file) == 0;
     }
 
     void print(double rate) const {
-        std::printf("{\"key_bits\": %d, \"entries\": %zu, \"lookups\": %llu, \"hits\": %llu, \"searches_per_cycle\": %.6f, "
-                    "\"latency_cycles\": %llu, \"write_cycles\": %llu, \"delete_cycles\": %llu, \"writes\": %llu, \"deletes\": %llu, "
-                    "\"write_cycles_average\": %.2f, \"lookup_stalls_during_write\": %llu, \"wrong_results\": %llu, "
-                    "\"refused_operations\": %llu, \"simulated_cycles_per_s\": %.0f}\n",
-                    bits, rules.size(), (unsigned long long)churn_lookups, (unsigned long long)churn_hits,
-                    double(churn_lookups) / double(churn_cycles - latency), (unsigned long long)latency,
-                    (unsigned long long)writes.most, (unsigned long long)deletes.most, (unsigned long long)writes.count,
-                    (unsigned long long)deletes.count, writes.average(), (unsigned long long)(stalls + lost),
-                    (unsigned long long)wrong, (unsigned long long)refused, rate);
+        std::printf(
+            "{\"key_bits\": %d, \"entries\": %zu, \"lookups\": %llu, \"hits\": %llu, \"searches_per_cycle\": %.6f, "
+            "\"latency_cycles\": %llu, \"write_cycles\": %llu, \"delete_cycles\": %llu, \"writes\": %llu, \"deletes\": "
+            "%llu, "
+            "\"write_cycles_average\": %.2f, \"lookup_stalls_during_write\": %llu, \"wrong_results\": %llu, "
+            "\"refused_operations\": %llu, \"simulated_cycles_per_s\": %.0f}\n",
+            bits, rules.size(), (unsigned long long)churn_lookups, (unsigned long long)churn_hits,
+            double(churn_lookups) / double(churn_cycles - latency), (unsigned long long)latency,
+            (unsigned long long)writes.most, (unsigned long long)deletes.most, (unsigned long long)writes.count,
+            (unsigned long long)deletes.count, writes.average(), (unsigned long long)(stalls + lost),
+            (unsigned long long)wrong, (unsigned long long)refused, rate);
     }
 
-    bool good() const { return !wrong && !refused && !stalls && !lost; }
+    bool good() const {
+        return !wrong && !refused && !stalls && !lost;
+    }
 
   private:
     void edge() {
@@ -213,13 +245,16 @@ class Bench {
     void commit() {
         Rule &rule = rules[operation.id];
         previous = rule;
-        if (operation.kind != POPULATE) taken.erase({rule.value, rule.length});
+        if (operation.kind != POPULATE)
+            taken.erase({rule.value, rule.length});
         rule = operation.rule;
-        if (operation.kind == DELETE) rule.length = -1;
+        if (operation.kind == DELETE)
+            rule.length = -1;
     }
 
     void finish() {
-        if (top.op_status_o != OK) refused++;
+        if (top.op_status_o != OK)
+            refused++;
         // Write to write: from the end of the operation before to the end of this one, there is no gap between them.
         (operation.kind == DELETE ? deletes : writes).add(now - last_done);
         last_done = now;
@@ -247,10 +282,12 @@ class Bench {
         }
         Expected answer = expected.front();
         expected.pop_front();
-        if (!latency) latency = now - answer.cycle;
+        if (!latency)
+            latency = now - answer.cycle;
         bool right = bool(top.result_hit_o) == answer.hit && (!answer.hit || top.result_id_o == answer.id) &&
                      now - answer.cycle == latency;
-        if (!right) wrong++;
+        if (!right)
+            wrong++;
         lookups++;
         hits += answer.hit;
     }
@@ -269,7 +306,7 @@ class Bench {
     uint64_t churn_cycles = 0, churn_lookups = 0, churn_hits = 0;
 };
 
-}  // namespace
+} // namespace
 
 int main(int count, char **arguments) {
     if (count != 7) {
