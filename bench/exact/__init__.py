@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exact match: the hashed table under a lookup in every cycle while it is filled to 131,072 rules at 90 % and churned.
 
-Cycle-accurate: `sl_hash_table` under Verilator, driven by `harness.cc`, every answer compared with a map. The figures
-of the RTL are in `build/bench/exact_rtl.json`. A wrong answer or a false miss is reported in the figures, not raised.
+Cycle-accurate: `sl_hash_table` under Verilator, driven by `harness.cc`, every answer compared with a map. A wrong answer or a false
+miss is reported in the figures, not raised.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import random
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +15,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench.simulator import BUILD, figures, simulator
+from bench import CLOCK_MHZ
+from bench.peers import tables as peer_tables
+from bench.simulator import figures, simulator
 from toolchain.markdown import table as written
 
 HERE = Path(__file__).parent
@@ -26,7 +25,6 @@ RULES = 131072
 SLOTS = 145408  # 4 ways of 71 * 512: the smallest such table that 131,072 rules fill to 90 %
 KEY_BITS = 104
 OPERATIONS = 20000
-CLOCK_MHZ = 200.0  # what operations per second are quoted at
 
 Log = Callable[[str], None]
 
@@ -34,7 +32,7 @@ Log = Callable[[str], None]
 def built(slots: int = SLOTS, key_bits: int = KEY_BITS) -> Path:
     """The simulator of a table of that size. Raises CalledProcessError."""
     sizes = {"Entries": slots, "KeyBits": key_bits}
-    return simulator("exact", "sl_hash_table", sizes, HERE / "harness.cc", [HERE / "visible.vlt"])
+    return simulator("exact", "sl_hash_table", HERE / "harness.cc", sizes, [HERE / "visible.vlt"])
 
 
 def rtl(
@@ -54,24 +52,17 @@ def _address(rng: random.Random) -> str:
 
 def peer(count: int = RULES) -> dict[str, Any]:
     """DPDK's rte_hash with as many IPv4 5-tuples on one core, or why it could not be measured."""
-    from bench.peers import tables
-
     rng = random.Random(1)
     rules = [
         f"{_address(rng)} {_address(rng)} {rng.choice((6, 17))} {rng.getrandbits(16)} {rng.getrandbits(16)}" for _ in range(count)
     ]
-    try:
-        return tables.measure("hash4", rules)
-    except (tables.PeerMissing, OSError, RuntimeError, subprocess.SubprocessError) as reason:
-        return {"missing": str(reason)}
+    return peer_tables.measured("hash4", rules)
 
 
 def measure(log: Log, peers: bool = True) -> dict[str, Any]:
     """All figures of the benchmark; `log` is told what goes on."""
     log(f"filling a hashed table of {SLOTS} slots with {RULES} rules under a lookup in every cycle")
     result = rtl()
-    BUILD.mkdir(parents=True, exist_ok=True)
-    (BUILD / "exact_rtl.json").write_text(json.dumps(result, indent=1) + "\n")
     if peers:
         log("DPDK's rte_hash on one core")
         result["rte_hash"] = peer()
@@ -105,24 +96,6 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
         ("false misses while keys are moved", result["false_misses_during_moves"]),
         ("searches", result["searches"]),
         ("fill at the first refusal", f"{result['fill_at_first_refusal']:.3f}" if result["refused"] else None),
-        ("`rte_hash` on one core, same number of rules, M/s (single, bulk)", _rates(result.get("rte_hash", {}))),
+        ("`rte_hash` on one core, same number of rules, M/s (single, bulk)", peer_tables.rates(result.get("rte_hash", {}))),
     ]
     return {"exact": written(("", f"{result['entries']:,} rules of {KEY_BITS} bits in {result['slots']:,} slots"), rows)}
-
-
-def _rates(peer: dict[str, Any]) -> str | None:
-    return f"{peer['single_mlookups_per_s']}, {peer['bulk_mlookups_per_s']}" if "rules" in peer else None
-
-
-def main(arguments: list[str]) -> int:
-    """Command line: 0, or 1 where an answer was wrong."""
-    parser = argparse.ArgumentParser(prog="python -m bench.exact", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--peers", action="store_true", help="also measure rte_hash")
-    options = parser.parse_args(arguments)
-    result = measure(Console(stderr=True).log, options.peers)
-    if options.json:
-        print(json.dumps(result, indent=1))
-    else:
-        show(result, Console())
-    return 1 if result["wrong_results"] or result["false_misses_during_moves"] else 0

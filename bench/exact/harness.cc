@@ -3,11 +3,10 @@
 // limit, and compares every answer with a map that switches at op_commit_o. Half of the lookups ask for the key that
 // the table is just looking behind or moving, the hardest moment; the others for present, absent and almost equal keys.
 // Arguments: entries, key bits, rules to fill, operations of the churn, seed. Prints one JSON object.
+#include "harness.h"
 #include "Vsl_hash_table.h"
 #include "Vsl_hash_table___024root.h"
-#include "verilated.h"
 
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,12 +17,7 @@
 
 namespace {
 
-enum : uint32_t { INITIALIZE = 1, POPULATE = 2, DELETE = 3, UPDATE = 4 };
-enum : uint32_t { OK = 0, ENOSPC_ = 28 };
-constexpr int KEY_WORDS = 10;
-constexpr int VALUE_WORD = 2, MASK_WORD = 12; // 32-bit words of instruction_t, see layouts/control/rule.sl
-
-using Key = std::array<uint32_t, KEY_WORDS>;
+using harness::Key, harness::Rate;
 
 struct KeyHash {
     size_t operator()(const Key &key) const {
@@ -34,29 +28,16 @@ struct KeyHash {
     }
 };
 
-struct Rate {
-    uint64_t count = 0, cycles = 0, most = 0;
-    void add(uint64_t one) {
-        count++;
-        cycles += one;
-        if (one > most)
-            most = one;
-    }
-};
-
-class Bench {
+class Bench : harness::Clocked<Vsl_hash_table> {
   public:
     Bench(uint32_t entries, int key_bits, uint64_t seed) : entries(entries), key_bits(key_bits), random(seed) {
         keys.resize(entries);
         present_at.assign(entries, -1);
         for (uint32_t id = entries; id > 0; id--)
             free_ids.push_back(id - 1);
-        top.rst_i = 1;
-        for (int i = 0; i < 4; i++)
-            tick();
-        top.rst_i = 0;
+        reset();
         while (!top.ready_o)
-            tick();
+            edge();
         looking = true;
     }
 
@@ -69,46 +50,41 @@ class Bench {
         return key;
     }
 
-    uint32_t operate(uint32_t kind, uint32_t id, const Key &key, Rate *rate) {
-        for (int i = 0; i < 30; i++)
-            top.op_i[i] = 0;
-        top.op_i[0] = kind;
-        top.op_i[1] = id; // kind 8, table 8, priority 16 bits, then the rule id
-        for (int i = 0; i < KEY_WORDS; i++) {
-            top.op_i[VALUE_WORD + i] = key[i];
-            top.op_i[MASK_WORD + i] = 0xffffffff;
-        }
+    uint32_t operate(uint8_t kind, uint32_t id, const Key &key, Rate *rate) {
+        Key mask;
+        mask.fill(~0U);
+        harness::set_instruction(top.op_i, {.rule_id = id, .kind = kind}, key, mask);
         pending_kind = kind, pending_id = id, pending_key = key, committed = false;
         top.op_valid_i = 1;
         while (!top.op_ready_o)
             tick();
-        uint64_t begin = cycle;
+        uint64_t begin = now;
         tick();
         top.op_valid_i = 0;
         while (!top.op_done_o)
             tick();
         uint32_t status = top.op_status_o;
-        if (committed != (status == OK))
+        if (committed != (status == SLUICE_STATUS_OK))
             wrong++;
         if (rate)
-            rate->add(cycle - begin);
+            rate->add(now - begin);
         pending_kind = 0;
         return status;
     }
 
     bool populate(Rate *rate) {
         uint32_t id = free_ids.back();
-        uint32_t status = operate(POPULATE, id, new_key(), rate);
-        if (status == OK)
+        uint32_t status = operate(SLUICE_INSTRUCTION_POPULATE, id, new_key(), rate);
+        if (status == SLUICE_STATUS_OK)
             free_ids.pop_back();
-        else if (status != ENOSPC_)
+        else if (status != SLUICE_STATUS_ENOSPC)
             wrong++;
-        return status == OK;
+        return status == SLUICE_STATUS_OK;
     }
 
     void remove(Rate *rate) {
         uint32_t id = present[random() % present.size()];
-        if (operate(DELETE, id, Key{}, rate) != OK)
+        if (operate(SLUICE_INSTRUCTION_DELETE, id, Key{}, rate) != SLUICE_STATUS_OK)
             wrong++;
         else
             free_ids.push_back(id);
@@ -116,7 +92,7 @@ class Bench {
 
     void update(Rate *rate) {
         uint32_t id = present[random() % present.size()];
-        if (operate(UPDATE, id, keys[id], rate) != OK)
+        if (operate(SLUICE_INSTRUCTION_UPDATE, id, keys[id], rate) != SLUICE_STATUS_OK)
             wrong++;
     }
 
@@ -136,9 +112,20 @@ class Bench {
             tick();
     }
 
+    void print(size_t filled, size_t limit, uint32_t refused, const Rate &populate, const Rate &churn,
+               const Rate &remove, const Rate &update) const {
+        harness::print("searches_per_cycle", double(answered) / double(window), "entries", filled, "slots", entries,
+                       "fill", double(filled) / entries, "false_misses_during_moves", false_misses, "wrong_results",
+                       wrong, "latency_cycles", latency, "searches", answered, "hits", hits,
+                       "searches_during_operations", busy_lookups, "searches_of_the_key_in_motion", moving_lookups,
+                       "refused", refused, "fill_at_first_refusal", double(limit) / entries, "populate_cycles",
+                       populate, "populate_at_fill_cycles", churn, "delete_cycles", remove, "update_cycles", update,
+                       "cycles", now);
+    }
+
     uint32_t entries;
     int key_bits;
-    uint64_t cycle = 0, offered = 0, answered = 0, hits = 0, false_misses = 0, wrong = 0, latency = 0, busy_lookups = 0;
+    uint64_t answered = 0, hits = 0, false_misses = 0, wrong = 0, latency = 0, busy_lookups = 0;
     uint64_t moving_lookups = 0, window = 0;
     std::vector<uint32_t> present;
 
@@ -150,18 +137,18 @@ class Bench {
 
     void commit() {
         committed = true;
-        if (pending_kind == POPULATE) {
+        if (pending_kind == SLUICE_INSTRUCTION_POPULATE) {
             keys[pending_id] = pending_key;
             rules[pending_key] = pending_id;
             present_at[pending_id] = static_cast<int64_t>(present.size());
             present.push_back(pending_id);
-        } else if (pending_kind == DELETE) {
+        } else if (pending_kind == SLUICE_INSTRUCTION_DELETE) {
             rules.erase(keys[pending_id]);
             auto at = static_cast<size_t>(present_at[pending_id]);
             present[at] = present.back();
             present_at[present[at]] = present_at[pending_id];
             present.pop_back();
-        } else if (pending_kind != UPDATE) {
+        } else if (pending_kind != SLUICE_INSTRUCTION_UPDATE) {
             wrong++;
         }
     }
@@ -170,7 +157,7 @@ class Bench {
         if (forced)
             return *forced;
         uint64_t dice = random() % 100;
-        if (dice < 50 && pending_kind == POPULATE) {
+        if (dice < 50 && pending_kind == SLUICE_INSTRUCTION_POPULATE) {
             Key key{};
             const auto &word = top.rootp->sl_hash_table__DOT__u_control__DOT__word_q;
             for (int i = 0; i * 32 < key_bits; i++)
@@ -202,7 +189,6 @@ class Bench {
             for (int i = 0; i * 32 < key_bits; i++)
                 top.key_i[i] = key[i];
         }
-        top.clk_i = 0;
         top.eval();
         if (top.op_commit_o)
             commit();
@@ -210,14 +196,11 @@ class Bench {
             judge();
         if (looking) {
             auto rule = rules.find(key);
-            expected.push_back({cycle, rule == rules.end() ? -1 : static_cast<int64_t>(rule->second)});
-            offered++;
+            expected.push_back({now, rule == rules.end() ? -1 : static_cast<int64_t>(rule->second)});
             if (pending_kind)
                 busy_lookups++;
         }
-        top.clk_i = 1;
-        top.eval();
-        cycle++;
+        edge();
         window += looking;
     }
 
@@ -229,8 +212,8 @@ class Bench {
         Expected want = expected.front();
         expected.pop_front();
         if (!latency)
-            latency = cycle - want.cycle;
-        if (cycle - want.cycle != latency)
+            latency = now - want.cycle;
+        if (now - want.cycle != latency)
             wrong++;
         int64_t got = top.result_hit_o ? static_cast<int64_t>(top.result_id_o) : -1;
         answered++;
@@ -243,10 +226,10 @@ class Bench {
         }
     }
 
-    Vsl_hash_table top;
     std::mt19937_64 random;
     bool looking = false, committed = false;
-    uint32_t pending_kind = 0, pending_id = 0;
+    uint8_t pending_kind = SLUICE_INSTRUCTION_NONE;
+    uint32_t pending_id = 0;
     Key pending_key{};
     const Key *forced = nullptr;
     std::vector<Key> keys;
@@ -255,12 +238,6 @@ class Bench {
     std::unordered_map<Key, uint32_t, KeyHash> rules;
     std::deque<Expected> expected;
 };
-
-void print(const char *name, const Rate &rate) {
-    std::printf("\"%s_cycles\": {\"average\": %.3f, \"max\": %llu, \"count\": %llu}, ", name,
-                rate.count ? static_cast<double>(rate.cycles) / static_cast<double>(rate.count) : 0.0,
-                static_cast<unsigned long long>(rate.most), static_cast<unsigned long long>(rate.count));
-}
 
 } // namespace
 
@@ -292,21 +269,6 @@ int main(int argc, char **argv) {
     bench.sweep();
     bench.drain();
 
-    std::printf("{\"searches_per_cycle\": %.6f, \"entries\": %zu, \"slots\": %u, \"fill\": %.4f, ",
-                static_cast<double>(bench.answered) / static_cast<double>(bench.window), filled, entries,
-                static_cast<double>(filled) / entries);
-    std::printf("\"false_misses_during_moves\": %llu, \"wrong_results\": %llu, \"latency_cycles\": %llu, ",
-                static_cast<unsigned long long>(bench.false_misses), static_cast<unsigned long long>(bench.wrong),
-                static_cast<unsigned long long>(bench.latency));
-    std::printf("\"searches\": %llu, \"hits\": %llu, \"searches_during_operations\": %llu, "
-                "\"searches_of_the_key_in_motion\": %llu, \"refused\": %u, \"fill_at_first_refusal\": %.4f, ",
-                static_cast<unsigned long long>(bench.answered), static_cast<unsigned long long>(bench.hits),
-                static_cast<unsigned long long>(bench.busy_lookups),
-                static_cast<unsigned long long>(bench.moving_lookups), refused, static_cast<double>(limit) / entries);
-    print("populate", populate);
-    print("populate_at_fill", churn);
-    print("delete", remove);
-    print("update", update);
-    std::printf("\"cycles\": %llu}\n", static_cast<unsigned long long>(bench.cycle));
+    bench.print(filled, limit, refused, populate, churn, remove, update);
     return bench.wrong || bench.false_misses ? 1 : 0;
 }

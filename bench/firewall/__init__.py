@@ -22,15 +22,16 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench import CLOCK_MHZ
 from bench.firewall import simulate
 from bench.firewall.model import MISS, SOURCE, Filler, Key, Model, Shown, any_key, decided, effect, frame, traffic
+from bench.simulator import FAST
 from compiler.frontend import typed
 from compiler.interpreter.packets import Packet, to_flits
 from configs.ofw.manager import Call, Manager, Rule, Sizes, TableFull
 from toolchain import ROOT
 from toolchain.markdown import table as written
 
-CLOCK_MHZ = 200.0
 PACKETS = 20_000
 CHANGES = 32  # rules that come and go, of each table
 RANDOM_TRIES = 3  # keys for the cuckoo table that may find no place
@@ -150,9 +151,7 @@ def seen(
     return Seen(len(run.taken), wrong + len(run.left) - at, dropped)
 
 
-def rows(
-    log: Log, sizes: Sizes, packets: int = PACKETS, many: int = CHANGES, options: Sequence[str] = simulate.FAST
-) -> dict[str, Any]:
+def rows(log: Log, sizes: Sizes, packets: int = PACKETS, many: int = CHANGES, options: Sequence[str] = FAST) -> dict[str, Any]:
     """All figures of the simulation."""
     log("rules that fill every entry")
     firewall = Firewall(sizes)

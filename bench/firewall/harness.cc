@@ -9,8 +9,8 @@
 // Written: taken (of each packet the cycle, 64 bits), left (the cycle, 64 bits, and the flit), groups (first word and
 // last reply, two cycles of 64 bits), phases (of each: packets, groups, replies refused, and cycles of the first packet
 // in and the last out, all of 64 bits).
+#include "harness.h"
 #include "Vcfg_ofw.h"
-#include "verilated.h"
 
 #include <cstdint>
 #include <cstdio>
@@ -22,6 +22,7 @@
 
 namespace {
 
+constexpr unsigned WORDS = sizeof(Vcfg_ofw::lane_in_0_data_i) / sizeof(uint32_t); // of a flit
 constexpr uint64_t QUIET = 400; // cycles without anything moving, after which all packets have left
 constexpr uint64_t LIMIT = 100'000'000;
 
@@ -33,18 +34,15 @@ template <typename T> std::vector<T> contents(const std::string &path) {
     return found;
 }
 
-class Bench {
+class Bench : harness::Clocked<Vcfg_ofw> {
   public:
     explicit Bench(const std::string &folder)
         : folder(folder), packets(contents<uint32_t>(folder + "/packets")),
           signals(contents<uint64_t>(folder + "/signals")) {
         count = packets.size() / WORDS;
-        top.rst_i = 1;
         top.lane_out_0_ready_i = 1;
         top.signal_ready_i = 1;
-        for (int i = 0; i < 4; i++)
-            edge();
-        top.rst_i = 0;
+        reset();
     }
 
     void phase(uint64_t wanted, uint64_t groups_wanted) {
@@ -122,21 +120,12 @@ class Bench {
         return true;
     }
 
-    void edge() {
-        top.clk_i = 1;
-        top.eval();
-        top.clk_i = 0;
-        top.eval();
-        now++;
-    }
-
-    Vcfg_ofw top;
     std::string folder;
     std::vector<uint32_t> packets;
     std::vector<uint64_t> signals;
     std::ofstream taken{folder + "/taken", std::ios::binary}, left{folder + "/left", std::ios::binary};
     std::ofstream groups{folder + "/groups", std::ios::binary}, phases{folder + "/phases", std::ios::binary};
-    uint64_t now = 0, count = 0, next = 0, at = 0, words = 0, replies = 0, begun = 0, refused = 0;
+    uint64_t count = 0, next = 0, at = 0, words = 0, replies = 0, begun = 0, refused = 0;
     bool starts = false, is_header = true;
 };
 

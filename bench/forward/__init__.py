@@ -15,8 +15,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import traffic
-from bench.forward.device import CLOCK_MHZ, FLOWS, rows
+from bench import CLOCK_MHZ, traffic
+from bench.forward.device import FLOWS, rows
 from toolchain.markdown import table as written
 
 PEER_SIZES = (64, 128, 512, 1518)

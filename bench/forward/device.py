@@ -14,14 +14,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
-from bench import traffic
+from bench import CLOCK_MHZ, traffic
 from host.python.device import Action, Device, LaneInfo, instruction, prefix, set_field
 
 FLOWS = 128
 PACKETS = 480  # of a row, the warm-up included
 WARM_UP = 96
 LONE = 3
-CLOCK_MHZ = 200.0  # simulated cycles are quoted at this clock
 GAPS = 20  # preamble and gap between packets, bytes on a wire
 FLIT = layouts.DATA_BYTES
 IN_LANE, OUT_LANE = 0, 1

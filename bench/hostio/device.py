@@ -19,7 +19,7 @@ from typing import Any
 
 import sluice_layouts as layouts
 
-from bench import traffic
+from bench import CLOCK_MHZ, traffic
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
 from host.program.device_run import Design, design, stdout_to
@@ -30,7 +30,6 @@ SLOTS = Path(__file__).with_name("slots.sl")
 LANE, LANE_CHANNEL = 0, 4  # of the device, and of the configuration's channels to the host
 MESSAGES = (64, 128, 256, 512, 1024, 2048, 8192)  # bytes
 SLOT_COUNTS = (1, 4)
-CLOCK_MHZ = 200.0  # at which cycles are quoted as a rate
 PACKETS, WARM_UP, ALONE = 320, 64, 3  # of a burst; of them before the steady state; and one by one
 STUCK = 20_000  # cycles in which nothing comes
 

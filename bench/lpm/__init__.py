@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Longest prefix match: full tables under a lookup in every cycle while rules are rewritten back to back.
 
-Cycle-accurate: `sl_lpm_table` 32 x 512 and 128 x 512 under Verilator, driven by `harness.cc`, every answer compared with
-a model. The figures of the RTL are in `build/bench/lpm_rtl.json`. A wrong answer is reported in the figures, not raised.
-The software peers get the same rules.
+Cycle-accurate: `sl_lpm_table` 32 x 512 and 128 x 512 under Verilator, driven by `harness.cc`, every answer compared with a
+model. A wrong answer is reported in the figures, not raised. The software peers get the same rules.
 """
 
 from __future__ import annotations
 
-import argparse
 import ipaddress
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,21 +16,23 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench import CLOCK_MHZ
+from bench.peers import tables as peer_tables
 from bench.simulator import BUILD, figures, simulator
+from toolchain.markdown import table as written
 
 HERE = Path(__file__).parent
 ENTRIES = 512
 KEY_BITS = (32, 128)
 LOOKUPS = 200_000
 SPEED_CYCLES = 400_000
-CLOCK_MHZ = 200.0  # what operations per second are quoted at
 
 Log = Callable[[str], None]
 
 
 def built(key_bits: int, entries: int = ENTRIES) -> Path:
     """The simulator of a table. Raises CalledProcessError."""
-    return simulator("lpm", "sl_lpm_table", {"Entries": entries, "KeyBits": key_bits}, HERE / "harness.cc")
+    return simulator("lpm", "sl_lpm_table", HERE / "harness.cc", {"Entries": entries, "KeyBits": key_bits})
 
 
 def rules_file(key_bits: int, entries: int = ENTRIES) -> Path:
@@ -70,23 +69,16 @@ def rtl(lookups: int = LOOKUPS, seed: int = 1) -> dict[str, Any]:
 
 def peer(key_bits: int) -> dict[str, Any]:
     """DPDK's rte_lpm or rte_lpm6 with the rules of the hardware table on one core, or why it could not be measured."""
-    from bench.peers import tables
-
     kind, version = ("lpm4", ipaddress.IPv4Address) if key_bits == 32 else ("lpm6", ipaddress.IPv6Address)
     lines = (line.split() for line in rules_file(key_bits).read_text().splitlines())
     rules = [f"{version(int(address, 16))}/{length}" for address, length in lines]
-    try:
-        return tables.measure(kind, rules)
-    except (tables.PeerMissing, OSError, RuntimeError, subprocess.SubprocessError) as reason:
-        return {"missing": str(reason)}
+    return peer_tables.measured(kind, rules)
 
 
 def measure(log: Log, peers: bool = True) -> dict[str, Any]:
     """All figures of the benchmark; `log` is told what goes on."""
     log(f"{LOOKUPS} lookups in each of two full tables, a key in every cycle, rules rewritten back to back")
-    BUILD.mkdir(parents=True, exist_ok=True)
     result = rtl()
-    (BUILD / "lpm_rtl.json").write_text(json.dumps(result, indent=1) + "\n")
     if peers:
         log("DPDK's rte_lpm and rte_lpm6 on one core")
         result["rte_lpm"], result["rte_lpm6"] = peer(32), peer(128)
@@ -116,23 +108,7 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
         "wrong answers": "wrong_results",
         "lookups": "lookups",
     }
-    lines = [f"| | {' | '.join(names)} |", "| --- " * (len(names) + 1) + "|"]
-    lines += [f"| {text} | " + " | ".join(f"{result['tables'][n][key]:,}" for n in names) + " |" for text, key in shown.items()]
-    found = [result.get(name, {}) for name in ("rte_lpm", "rte_lpm6")]
-    rates = [f"{one['single_mlookups_per_s']}, {one['bulk_mlookups_per_s']}" if "rules" in one else "-" for one in found]
-    lines.append(f"| `rte_lpm`, `rte_lpm6` on one core, same rules, M/s (single, bulk) | {' | '.join(rates)} |")
-    return {"lpm": "\n".join(lines)}
-
-
-def main(arguments: list[str]) -> int:
-    """Command line: 0, or 1 where an answer was wrong, late or missing."""
-    parser = argparse.ArgumentParser(prog="python -m bench.lpm", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    parser.add_argument("--peers", action="store_true", help="also measure rte_lpm and rte_lpm6")
-    options = parser.parse_args(arguments)
-    result = measure(Console(stderr=True).log, options.peers)
-    if options.json:
-        print(json.dumps(result, indent=1))
-    else:
-        show(result, Console())
-    return 1 if result["wrong_results"] or result["lookup_stalls_during_write"] else 0
+    rows = [(text, *(result["tables"][name][key] for name in names)) for text, key in shown.items()]
+    rates = (peer_tables.rates(result.get(name, {})) for name in ("rte_lpm", "rte_lpm6"))
+    peers = "`rte_lpm`, `rte_lpm6` on one core, same rules, M/s (single, bulk)"
+    return {"lpm": written(("", *names), [*rows, (peers, *rates)])}

@@ -4,8 +4,8 @@
 // fall into prefixes that are there, are being written or were just changed. Arguments: key bits, entries, lookups,
 // cycles of the speed run, seed, file for the rules of the full table (a line each: hexadecimal address, length).
 // Prints one JSON object.
+#include "harness.h"
 #include "Vsl_lpm_table.h"
-#include "verilated.h"
 
 #include <chrono>
 #include <cstdint>
@@ -23,17 +23,14 @@ namespace {
 
 using Key = unsigned __int128;
 
-enum : uint32_t { POPULATE = 2, DELETE = 3, UPDATE = 4 };
-enum : uint32_t { OK = 0 };
-constexpr int VALUE_WORD = 2, MASK_WORD = 12; // 32-bit words of instruction_t, see layouts/control/rule.sl
-
 struct Rule {
     Key value = 0, mask = 0;
     int length = -1; // -1: not there
 };
 
 struct Operation {
-    uint32_t kind = 0, id = 0;
+    uint8_t kind = SLUICE_INSTRUCTION_NONE;
+    uint32_t id = 0;
     Rule rule;
 };
 
@@ -41,19 +38,6 @@ struct Expected {
     uint64_t cycle;
     bool hit;
     uint32_t id;
-};
-
-struct Rate {
-    uint64_t count = 0, cycles = 0, most = 0;
-    void add(uint64_t one) {
-        count++;
-        cycles += one;
-        if (one > most)
-            most = one;
-    }
-    double average() const {
-        return count ? double(cycles) / double(count) : 0;
-    }
 };
 
 template <typename Port> void set_key(Port &port, Key key) {
@@ -65,13 +49,10 @@ template <typename Port> void set_key(Port &port, Key key) {
     }
 }
 
-class Bench {
+class Bench : harness::Clocked<Vsl_lpm_table> {
   public:
     Bench(int bits, uint32_t entries, uint64_t seed) : bits(bits), rules(entries), random(seed) {
-        top.rst_i = 1;
-        for (int i = 0; i < 4; i++)
-            edge();
-        top.rst_i = 0;
+        reset();
         while (!top.ready_o)
             edge();
     }
@@ -139,24 +120,20 @@ class Bench {
         edge();
     }
 
-    void start(uint32_t kind, uint32_t id) {
-        operation = {kind, id, kind == DELETE ? rules[id] : new_rule()};
+    void start(uint8_t kind, uint32_t id) {
+        operation = {kind, id, kind == SLUICE_INSTRUCTION_DELETE ? rules[id] : new_rule()};
         if (!writes.count)
             last_done = now;
         busy = true;
         given = false;
-        std::memset(&top.op_i[0], 0, 30 * sizeof(uint32_t));
-        top.op_i[0] = kind | static_cast<uint32_t>(operation.rule.length) << 16;
-        top.op_i[1] = id;
-        for (int i = 0; i < 4; i++) {
-            top.op_i[VALUE_WORD + i] = static_cast<uint32_t>(operation.rule.value >> 32 * i);
-            top.op_i[MASK_WORD + i] = static_cast<uint32_t>(operation.rule.mask >> 32 * i);
-        }
+        auto length = static_cast<uint16_t>(operation.rule.length);
+        harness::set_instruction(top.op_i, {.rule_id = id, .rule_priority = length, .kind = kind}, operation.rule.value,
+                                 operation.rule.mask);
     }
 
     void fill() {
         for (uint32_t id = 0; id < rules.size(); id++) {
-            start(POPULATE, id);
+            start(SLUICE_INSTRUCTION_POPULATE, id);
             while (busy)
                 cycle(false);
         }
@@ -169,13 +146,13 @@ class Bench {
             if (!busy) {
                 uint32_t id = static_cast<uint32_t>(random() % rules.size());
                 if (gone != ~0u) {
-                    start(POPULATE, gone);
+                    start(SLUICE_INSTRUCTION_POPULATE, gone);
                     gone = ~0u;
                 } else if (random() % 4 == 0) {
                     gone = id;
-                    start(DELETE, id);
+                    start(SLUICE_INSTRUCTION_DELETE, id);
                 } else {
-                    start(UPDATE, id);
+                    start(SLUICE_INSTRUCTION_UPDATE, id);
                 }
             }
             cycle(true);
@@ -216,17 +193,12 @@ class Bench {
     }
 
     void print(double rate) const {
-        std::printf(
-            "{\"key_bits\": %d, \"entries\": %zu, \"lookups\": %llu, \"hits\": %llu, \"searches_per_cycle\": %.6f, "
-            "\"latency_cycles\": %llu, \"write_cycles\": %llu, \"delete_cycles\": %llu, \"writes\": %llu, \"deletes\": "
-            "%llu, "
-            "\"write_cycles_average\": %.2f, \"lookup_stalls_during_write\": %llu, \"wrong_results\": %llu, "
-            "\"refused_operations\": %llu, \"simulated_cycles_per_s\": %.0f}\n",
-            bits, rules.size(), (unsigned long long)churn_lookups, (unsigned long long)churn_hits,
-            double(churn_lookups) / double(churn_cycles - latency), (unsigned long long)latency,
-            (unsigned long long)writes.most, (unsigned long long)deletes.most, (unsigned long long)writes.count,
-            (unsigned long long)deletes.count, writes.average(), (unsigned long long)(stalls + lost),
-            (unsigned long long)wrong, (unsigned long long)refused, rate);
+        harness::print("key_bits", bits, "entries", rules.size(), "lookups", churn_lookups, "hits", churn_hits,
+                       "searches_per_cycle", double(churn_lookups) / double(churn_cycles - latency), "latency_cycles",
+                       latency, "write_cycles", writes.most, "delete_cycles", deletes.most, "writes", writes.count,
+                       "deletes", deletes.count, "write_cycles_average", writes.average(), "lookup_stalls_during_write",
+                       stalls + lost, "wrong_results", wrong, "refused_operations", refused, "simulated_cycles_per_s",
+                       uint64_t(rate));
     }
 
     bool good() const {
@@ -234,29 +206,21 @@ class Bench {
     }
 
   private:
-    void edge() {
-        top.clk_i = 1;
-        top.eval();
-        top.clk_i = 0;
-        top.eval();
-        now++;
-    }
-
     void commit() {
         Rule &rule = rules[operation.id];
         previous = rule;
-        if (operation.kind != POPULATE)
+        if (operation.kind != SLUICE_INSTRUCTION_POPULATE)
             taken.erase({rule.value, rule.length});
         rule = operation.rule;
-        if (operation.kind == DELETE)
+        if (operation.kind == SLUICE_INSTRUCTION_DELETE)
             rule.length = -1;
     }
 
     void finish() {
-        if (top.op_status_o != OK)
+        if (top.op_status_o != SLUICE_STATUS_OK)
             refused++;
         // Write to write: from the end of the operation before to the end of this one, there is no gap between them.
-        (operation.kind == DELETE ? deletes : writes).add(now - last_done);
+        (operation.kind == SLUICE_INSTRUCTION_DELETE ? deletes : writes).add(now - last_done);
         last_done = now;
         busy = false;
     }
@@ -292,7 +256,6 @@ class Bench {
         hits += answer.hit;
     }
 
-    Vsl_lpm_table top;
     int bits;
     std::vector<Rule> rules;
     std::mt19937_64 random;
@@ -301,8 +264,8 @@ class Bench {
     Operation operation;
     Rule previous;
     bool busy = false, given = false;
-    Rate writes, deletes;
-    uint64_t now = 0, last_done = 0, latency = 0, lookups = 0, hits = 0, wrong = 0, stalls = 0, lost = 0, refused = 0;
+    harness::Rate writes, deletes;
+    uint64_t last_done = 0, latency = 0, lookups = 0, hits = 0, wrong = 0, stalls = 0, lost = 0, refused = 0;
     uint64_t churn_cycles = 0, churn_lookups = 0, churn_hits = 0;
 };
 

@@ -22,8 +22,9 @@ from typing import Any
 import sluice_layouts as layouts
 from scapy.utils import PcapWriter
 
+from bench import CLOCK_MHZ
 from bench.forward.device import through
-from bench.hostio.device import CLOCK_MHZ, lanes
+from bench.hostio.device import lanes
 from host.python.device import Action, Device
 from host.python.flow_table import Flows, error_text
 from shell.sim.build import FLOW

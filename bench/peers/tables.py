@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +56,16 @@ def measure(kind: str, rules: Sequence[str]) -> dict[str, Any]:
         raise RuntimeError(f"tables {kind}: {done.stderr.strip()}")
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return result
+
+
+def measured(kind: str, rules: Sequence[str]) -> dict[str, Any]:
+    """The same, or why they could not be measured."""
+    try:
+        return measure(kind, rules)
+    except (PeerMissing, OSError, RuntimeError, subprocess.SubprocessError) as reason:
+        return {"missing": str(reason)}
+
+
+def rates(figures: Mapping[str, Any]) -> str | None:
+    """Single and bulk lookups for the docs, M/s; None where they were not measured."""
+    return f"{figures['single_mlookups_per_s']}, {figures['bulk_mlookups_per_s']}" if "rules" in figures else None

@@ -16,10 +16,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from bench import CLOCK_MHZ
 from bench.simulator import figures, simulator
+from toolchain.markdown import table as written
 
 HERE = Path(__file__).parent
-CLOCK_MHZ = 200.0  # what operations per second are quoted at
 KINDS = ("populate", "delete", "update")
 UPDATES = 4000
 
@@ -45,7 +46,7 @@ OFUS = {
 def built(ofu: Ofu) -> Path:
     """The simulator of an OFU's tables. Raises CalledProcessError."""
     sizes = {"Exact": int(ofu.exact), "Entries0": ofu.entries[0], "Entries1": ofu.entries[1]}
-    return simulator("rules", "rules_harness", sizes, HERE / "harness.cc", [HERE / "rules_harness.sv"])
+    return simulator("rules", "rules_harness", HERE / "harness.cc", sizes, [HERE / "rules_harness.sv"])
 
 
 def hardware(ofu: Ofu, updates: int = UPDATES, seed: int = 1) -> dict[str, Any]:
@@ -79,15 +80,15 @@ def measure(log: Log, peers: bool = True) -> dict[str, Any]:
 
 def tables(result: dict[str, Any]) -> dict[str, str]:
     """The table of the docs."""
-    lines = [f"| cycles (M/s at {result['rate_clock_mhz']:.0f} MHz) | {' | '.join(KINDS)} |", "| --- " * (len(KINDS) + 1) + "|"]
+    mhz = result["rate_clock_mhz"]
+    rows: list[tuple[str, ...]] = []
     for name in OFUS:
         for size, found in result[name]["tables"].items():
             cycles = [found[f"{kind}_cycles"]["average"] for kind in KINDS]
-            cells = " | ".join(f"{one:.1f} ({result['rate_clock_mhz'] / one:.1f})" for one in cycles)
-            lines.append(f"| {name} {size} | {cells} |")
+            rows.append((f"{name} {size}", *(f"{one:.1f} ({mhz / one:.1f})" for one in cycles)))
     for name, found in result["library"].items():
-        lines.append(f"| {name}, through the library | {' | '.join(format(found[kind]['cycles'], '.1f') for kind in KINDS)} |")
-    return {"rules": "\n".join(lines)}
+        rows.append((f"{name}, through the library", *(f"{found[kind]['cycles']:.1f}" for kind in KINDS)))
+    return {"rules": written((f"cycles (M/s at {mhz:.0f} MHz)", *KINDS), rows)}
 
 
 def show(result: dict[str, Any], console: Console) -> None:
