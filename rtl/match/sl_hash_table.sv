@@ -43,6 +43,8 @@ module sl_hash_table #(
   logic [Ways-1:0]                write;
   logic [WordBits-1:0]            word;
   logic [63:0]                    seed;
+  logic [$clog2(Entries+1)-1:0]   unused_group_used;
+  logic                           unused_first, unused_select;
 
   for (genvar way = 0; way < Ways; way++) begin : gen_way
     sl_hash_ram #(.Width(WordBits), .Depth(Slots)) u_ram (
@@ -59,10 +61,11 @@ module sl_hash_table #(
     .result_valid_o, .result_hit_o, .result_id_o
   );
 
-  sl_hash_control #(
-    .KeyBits(KeyBits), .Slots(Slots), .Ways(Ways), .IdBits(IdBits), .MaxNodes(MaxNodes), .Seed(Seed)
-  ) u_control (
-    .clk_i, .rst_i, .op_i, .op_valid_i, .op_ready_o, .op_commit_o, .op_done_o, .op_status_o, .ready_o, .used_o,
-    .seed_o(seed), .write_o(write), .index_o(index), .word_o(word), .read_word_i(control_word)
+  sl_hash_control #(.KeyBits(KeyBits), .Slots(Slots), .Ways(Ways), .MaxNodes(MaxNodes), .Seed(Seed)) u_control (
+    .clk_i, .rst_i, .op_i, .op_key_i(op_i.value[KeyBits-1:0]), .op_group_i('0), .op_legal_i(&op_i.mask[KeyBits-1:0]),
+    .op_same_mask_i(1'b1), .op_seed_i(64'(op_i.value[KeyBits-1:0])), .op_valid_i, .op_ready_o, .op_commit_o, .op_done_o,
+    .op_status_o, .ready_o, .used_o, .group_used_o(unused_group_used), .seed_o(seed),
+    .first_o(unused_first), .select_o(unused_select), .write_o(write), .index_o(index), .word_o(word),
+    .read_word_i(control_word)
   );
 endmodule

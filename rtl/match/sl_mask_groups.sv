@@ -41,11 +41,16 @@ module sl_mask_groups #(
   input  logic [7:0]               group_index_i,
   output logic [31:0]              group_used_o        // rules in that group, one cycle later
 );
+  import sluice_pkg::*;
   localparam int unsigned Slots       = GroupEntries / Ways;
   localparam int unsigned IndexBits   = $clog2(Slots);
   localparam int unsigned RuleBits    = $clog2(Groups * GroupEntries);
   localparam int unsigned PayloadBits = PriorityBits + RuleBits;
   localparam int unsigned WordBits    = 1 + PayloadBits + KeyBits;
+  localparam int unsigned GroupBits   = Groups > 1 ? $clog2(Groups) : 1;
+  localparam int unsigned CountBits   = $clog2(GroupEntries + 1);
+  localparam int unsigned EnterCycles = 2;  // from a key's entry to its lookup: the key, its mask
+  localparam int unsigned MaskWords   = (KeyBits + 31) / 32;
   localparam int unsigned Levels      = $clog2(Groups);
 
   if (Slots * Ways != GroupEntries || Slots < 2 || PayloadBits > 32 || Groups > 256) begin : gen_bad_parameters
@@ -59,7 +64,8 @@ module sl_mask_groups #(
   } found_t;
 
   logic [63:0]                                seed;
-  logic [Groups-1:0]                          set_mask, select;
+  logic [Groups-1:0]                          first, select;
+  logic [Groups-1:0][CountBits-1:0]           group_used;
   logic [Groups-1:0][Ways-1:0]                write;
   logic [Ways-1:0][IndexBits-1:0]             index;
   logic [WordBits-1:0]                        word;
@@ -85,7 +91,7 @@ module sl_mask_groups #(
     logic [31:0]                    payload;
 
     always_ff @(posedge clk_i) begin
-      if (set_mask[g]) mask_q <= op_mask_i;
+      if (first[g]) mask_q <= op_mask_i;
       if (key_valid_q[0]) masked_q <= key_q & mask_q;
     end
 
@@ -115,13 +121,43 @@ module sl_mask_groups #(
     for (int unsigned g = 0; g < Groups; g++) control_word |= control_words[g] & {Ways * WordBits{select[g]}};
   end
 
-  sl_mask_group_control #(
-    .KeyBits(KeyBits), .Groups(Groups), .Slots(Slots), .Ways(Ways), .PriorityBits(PriorityBits), .MaxNodes(MaxNodes)
+  flow_target_t         target;
+  logic [GroupBits-1:0] op_group;
+  logic                 group_known;
+  assign target      = flow_target_t'(op_i.value[FLOW_TARGET_BITS-1:0]);
+  assign op_group    = target.group[GroupBits-1:0];
+  assign group_known = 32'(target.group) < Groups;
+
+  // A second copy of the group masks, to compare with an operation's mask as its words arrive. The mask of an empty group is
+  // overwritten: nothing reads it until the group has a rule.
+  localparam logic [31:0] LastWord = KeyBits % 32 == 0 ? '1 : 32'((64'd1 << (KeyBits % 32)) - 64'd1);
+  logic [31:0]         mask_word, mask_known, mask_word_q;
+  logic [MaskBits-1:0] mask_index_q;
+  logic                mask_valid_q, same_mask_q;
+  assign mask_word = op_mask_word_i & (32'(op_mask_index_i) == MaskWords - 1 ? LastWord : '1);
+  sl_ram_block #(.Width(32), .Depth(Groups * 2 ** MaskBits)) u_masks (
+    .clk_i,
+    .write_valid_i(op_mask_valid_i && group_known && op_i.kind == INSTRUCTION_POPULATE && group_used[op_group] == '0),
+    .write_address_i({op_group, op_mask_index_i}), .write_data_i(mask_word),
+    .read_valid_i(op_mask_valid_i && group_known), .read_address_i({op_group, op_mask_index_i}), .read_data_o(mask_known)
+  );
+  always_ff @(posedge clk_i) begin
+    mask_valid_q <= op_mask_valid_i;
+    mask_word_q  <= mask_word;
+    mask_index_q <= op_mask_index_i;
+    if (mask_valid_q) same_mask_q <= (mask_index_q == '0 || same_mask_q) && mask_known == mask_word_q;
+    group_used_o <= 32'(group_index_i) < Groups ? 32'(group_used[group_index_i[GroupBits-1:0]]) : '0;
+  end
+
+  sl_hash_control #(
+    .KeyBits(KeyBits), .Groups(Groups), .Slots(Slots), .Ways(Ways), .PriorityBits(PriorityBits), .EnterCycles(EnterCycles),
+    .MaxNodes(MaxNodes)
   ) u_control (
-    .clk_i, .rst_i, .op_i, .op_value_i, .op_mask_i, .op_mask_valid_i, .op_mask_index_i, .op_mask_word_i,
-    .op_valid_i, .op_ready_o, .op_commit_o, .op_done_o, .op_status_o, .ready_o, .used_o, .group_index_i, .group_used_o,
-    .seed_o(seed), .set_mask_o(set_mask), .select_o(select), .write_o(write), .index_o(index), .word_o(word),
-    .read_word_i(control_word)
+    .clk_i, .rst_i, .op_i, .op_key_i(op_value_i & op_mask_i), .op_group_i(op_group),
+    .op_legal_i(group_known && 32'(op_i.rule_priority) < 2 ** PriorityBits), .op_same_mask_i(same_mask_q),
+    .op_seed_i(64'(op_value_i)), .op_valid_i, .op_ready_o, .op_commit_o, .op_done_o, .op_status_o, .ready_o, .used_o,
+    .group_used_o(group_used), .seed_o(seed), .first_o(first), .select_o(select), .write_o(write), .index_o(index),
+    .word_o(word), .read_word_i(control_word)
   );
 
   // The best of each two, level by level.
@@ -154,6 +190,6 @@ module sl_mask_groups #(
   assign result_priority_o = gen_level[Levels].best[0].rule_priority;
   assign result_id_o       = 32'(gen_level[Levels].best[0].id);
 
-  logic unused_valid;
-  assign unused_valid = &{1'b0, found_valid};
+  logic unused_bits;
+  assign unused_bits = &{1'b0, found_valid, op_i, target, group_index_i};
 endmodule
