@@ -22,9 +22,7 @@ module rules_harness
 );
   localparam int unsigned KeyBits0 = Exact ? FIVE_TUPLE4_BITS : 32;
   localparam int unsigned KeyBits1 = Exact ? FIVE_TUPLE6_BITS : 128;
-  localparam int unsigned Latency0 = Exact ? sl_match_pkg::hash_latency(KeyBits0, Entries0) : sl_match_pkg::lpm_latency(KeyBits0, Entries0);
-  localparam int unsigned Latency1 = Exact ? sl_match_pkg::hash_latency(KeyBits1, Entries1) : sl_match_pkg::lpm_latency(KeyBits1, Entries1);
-  localparam int unsigned Latency  = Latency0 > Latency1 ? Latency0 : Latency1;
+  localparam int unsigned Latency  = sl_match_pkg::ip_latency(Exact, KeyBits0, KeyBits1, Entries0, Entries1);
   localparam int unsigned Drain    = Latency + 6;  // as in sl_ofu
 
   instruction_t     instruction, op;
@@ -50,33 +48,14 @@ module rules_harness
   assign response_o = response;
   assign hit_o      = result_valid & result_hit;
 
-  if (Exact) begin : gen_exact
-    sl_hash_table #(.KeyBits(KeyBits0), .Entries(Entries0)) u_table0 (
-      .clk_i, .rst_i, .key_valid_i, .key_i(key_i[KeyBits0-1:0]),
-      .result_valid_o(result_valid[0]), .result_hit_o(result_hit[0]), .result_id_o(unused_id[0]),
-      .op_i(op), .op_valid_i(op_valid[0]), .op_ready_o(op_ready[0]), .op_commit_o(op_commit[0]),
-      .op_done_o(op_done[0]), .op_status_o(op_status[0]), .ready_o(table_ready[0]), .used_o(unused_used[0])
-    );
-    sl_hash_table #(.KeyBits(KeyBits1), .Entries(Entries1)) u_table1 (
-      .clk_i, .rst_i, .key_valid_i, .key_i(key_i[KeyBits1-1:0]),
-      .result_valid_o(result_valid[1]), .result_hit_o(result_hit[1]), .result_id_o(unused_id[1]),
-      .op_i(op), .op_valid_i(op_valid[1]), .op_ready_o(op_ready[1]), .op_commit_o(op_commit[1]),
-      .op_done_o(op_done[1]), .op_status_o(op_status[1]), .ready_o(table_ready[1]), .used_o(unused_used[1])
-    );
-  end else begin : gen_lpm
-    sl_lpm_table #(.KeyBits(KeyBits0), .Entries(Entries0)) u_table0 (
-      .clk_i, .rst_i, .key_valid_i, .key_i(key_i[KeyBits0-1:0]),
-      .result_valid_o(result_valid[0]), .result_hit_o(result_hit[0]), .result_id_o(unused_id[0]),
-      .op_i(op), .op_valid_i(op_valid[0]), .op_ready_o(op_ready[0]), .op_commit_o(op_commit[0]),
-      .op_done_o(op_done[0]), .op_status_o(op_status[0]), .ready_o(table_ready[0]), .used_o(unused_used[0])
-    );
-    sl_lpm_table #(.KeyBits(KeyBits1), .Entries(Entries1)) u_table1 (
-      .clk_i, .rst_i, .key_valid_i, .key_i(key_i[KeyBits1-1:0]),
-      .result_valid_o(result_valid[1]), .result_hit_o(result_hit[1]), .result_id_o(unused_id[1]),
-      .op_i(op), .op_valid_i(op_valid[1]), .op_ready_o(op_ready[1]), .op_commit_o(op_commit[1]),
-      .op_done_o(op_done[1]), .op_status_o(op_status[1]), .ready_o(table_ready[1]), .used_o(unused_used[1])
-    );
-  end
+  sl_ip_tables #(
+    .Exact(Exact), .KeyBits4(KeyBits0), .KeyBits6(KeyBits1), .Entries4(Entries0), .Entries6(Entries1)
+  ) u_tables (
+    .clk_i, .rst_i, .key_valid_i({2{key_valid_i}}), .key_i({2{key_i[KeyBits1-1:0]}}),
+    .result_valid_o(result_valid), .result_hit_o(result_hit), .result_id_o(unused_id),
+    .op_i(op), .op_valid_i(op_valid), .op_ready_o(op_ready), .op_commit_o(op_commit), .op_done_o(op_done),
+    .op_status_o(op_status), .ready_o(table_ready), .used_o(unused_used)
+  );
 
   logic unused_key;
   assign unused_key = &{1'b0, key_i, unused_fresh, unused_commit, unused_count, unused_used, unused_id};

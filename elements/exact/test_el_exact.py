@@ -5,15 +5,11 @@ import random
 
 import cocotb
 import sluice_layouts as layouts
-from cocotb.triggers import ClockCycles, RisingEdge
-from sluice_layouts import InstructionKind, L3Kind, L4Kind, Opcode, Status
+from sluice_layouts import InstructionKind, L3Kind, L4Kind, Status
 
-from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.cocotb.registers import Registers
+from testing.cocotb.rule_table import RuleTable, assert_whole
 from toolchain.simulate import simulate
 
-CONTROL, STATUS, ENTRIES, USED, PUSH, RESPONSE, INSTRUCTION = 0x004, 0x008, 0x010, 0x018, 0x040, 0x044, 0x080
-COUNTER_INDEX, COUNTER_DATA = 0x060, 0x064
 POPULATE, DELETE = InstructionKind.INSTRUCTION_POPULATE, InstructionKind.INSTRUCTION_DELETE
 UPDATE, INITIALIZE = InstructionKind.INSTRUCTION_UPDATE, InstructionKind.INSTRUCTION_INITIALIZE
 HIT = 1 << layouts.TABLE_EXACT
@@ -32,40 +28,13 @@ def test_exact_with_slots_for_131072_rules() -> None:
     simulate("el_exact", __file__, {"Entries4": LARGE[0], "Entries6": LARGE[1]}, testcase=case)
 
 
-class Element(Registers):
-    """The element behind its channels and its register window."""
+class Element(RuleTable):
+    """The element, with rules of its own kind."""
 
-    def __init__(self, dut, stall: float = 0.2) -> None:
-        super().__init__(dut)
-        self.source, self.sink = Source(dut, "in", stalls(stall)), Sink(dut, "out", stalls(stall))
-
-    async def begin(self) -> None:
-        self.dut.tick_i.value = 0
-        await start(self.dut)
-        while not await self.read(STATUS) & 1:
-            await ClockCycles(self.dut.clk_i, 100)
-        await self.request(CONTROL, 1)
-
-    async def execute(self, kind: InstructionKind, rule: int, key, mark: int = 0) -> Status:
-        action = Opcode.ACTION_MARK << 24 | mark
-        bits = 8 * len(key.pack())
-        word = layouts.Instruction(
-            actions=layouts.ActionSet.from_int(action),
-            mask=(1 << bits) - 1,
-            value=key.to_int(),
-            rule_id=rule,
-            table_id=int(isinstance(key, layouts.FiveTuple6)),
-            kind=kind,
-        ).to_int()
-        for n in range(30):
-            await self.request(INSTRUCTION + 4 * n, word >> 32 * n & 0xFFFFFFFF)
-        await self.request(PUSH, 0)
-        for _ in range(200):
-            low, high = await self.read(RESPONSE), await self.read(RESPONSE + 4)
-            answer = layouts.Response.from_int(high << 32 | low)
-            if answer.kind:
-                return Status(answer.status)
-        raise AssertionError("no response")
+    async def rule(self, kind: InstructionKind, rule: int, key, mark: int = 0) -> Status:
+        version = L3Kind.L3_IPV6 if isinstance(key, layouts.FiveTuple6) else L3Kind.L3_IPV4
+        answer = await self.execute(kind, version, rule, key.to_int(), (1 << 8 * len(key.pack())) - 1, mark)
+        return Status(answer.status)
 
 
 def some_key(version: int):
@@ -101,9 +70,9 @@ async def finds_the_rule_of_each_five_tuple_and_of_nothing_else(dut):
             key, mark = some_key(version), random.randrange(1, 1 << 24)
             if rule == 0:
                 key.l4_src = key.l4_dst = 0  # a packet without a transport header
-            assert await element.execute(POPULATE, rule, key, mark) == Status.STATUS_OK
+            assert await element.rule(POPULATE, rule, key, mark) == Status.STATUS_OK
             rules[key.to_int(), version] = (key, mark)
-    assert (await element.read(USED), await element.read(USED + 4)) == (20, 15)
+    assert await element.used() == (20, 15)
     sent, expected = [], []
     for _ in range(1000):
         key, mark = random.choice(list(rules.values()))
@@ -120,9 +89,7 @@ async def finds_the_rule_of_each_five_tuple_and_of_nothing_else(dut):
         )
         sent.append(record.to_int())
         expected.append((mark, HIT) if hit else (0, 0))
-    element.source.send(*sent)
-    out = [layouts.PhvRecord.from_int(word) for word in await element.sink.wait_for(1000)]
-    assert [(record.mark, record.hits) for record in out] == expected
+    assert [(record.mark, record.hits) for record in await element.passed(sent)] == expected
     untouched = [word for word, got in zip(sent, element.sink.received, strict=True) if word == got]
     assert len(untouched) == expected.count((0, 0))
 
@@ -133,38 +100,22 @@ async def changes_rules_under_full_traffic_without_a_miss(dut):
     await element.begin()
     keys = [some_key(4), some_key(6)]
     for key in keys:
-        assert await element.execute(POPULATE, 7, key, 1) == Status.STATUS_OK
-
-    async def traffic() -> None:
-        while True:
-            if len(element.source.queue) < 4:
-                element.source.send(*(record_of(key).to_int() for key in keys))
-            await RisingEdge(dut.clk_i)
-
-    running = cocotb.start_soon(traffic())
+        assert await element.rule(POPULATE, 7, key, 1) == Status.STATUS_OK
+    running = element.traffic([record_of(key).to_int() for key in keys])
     others = []
     for mark in range(2, 8):
         for key in keys:
-            assert await element.execute(UPDATE, 7, key, mark) == Status.STATUS_OK
+            assert await element.rule(UPDATE, 7, key, mark) == Status.STATUS_OK
         others.append(some_key(4))
-        assert await element.execute(POPULATE, 10 + mark, others[-1], 99) == Status.STATUS_OK
-    assert await element.execute(POPULATE, 12, some_key(4)) == Status.STATUS_EEXIST
-    assert await element.execute(POPULATE, 30, others[0]) == Status.STATUS_EEXIST
-    assert await element.execute(UPDATE, 12, some_key(4)) == Status.STATUS_EINVAL
-    assert await element.execute(DELETE, 12, others[0]) == Status.STATUS_OK
-    assert await element.execute(DELETE, 12, others[0]) == Status.STATUS_ENOENT
-    running.cancel()
-    await element.source.drained()
-    for _ in range(60):
-        await RisingEdge(dut.clk_i)
-    out = [layouts.PhvRecord.from_int(word) for word in element.sink.received]
-    for kind in (L3Kind.L3_IPV4, L3Kind.L3_IPV6):
-        marks = [record.mark for record in out if record.info.l3_kind == kind]
-        assert all(record.hits == HIT for record in out)
-        assert marks == sorted(marks) and set(marks) == set(range(1, 8)), "each version whole, in order, none missed"
-    assert await element.execute(INITIALIZE, 0, layouts.FiveTuple4()) == Status.STATUS_OK
-    element.source.send(*(record_of(key).to_int() for key in keys))
-    last = [layouts.PhvRecord.from_int(word) for word in (await element.sink.wait_for(len(out) + 2))[-2:]]
+        assert await element.rule(POPULATE, 10 + mark, others[-1], 99) == Status.STATUS_OK
+    assert await element.rule(POPULATE, 12, some_key(4)) == Status.STATUS_EEXIST
+    assert await element.rule(POPULATE, 30, others[0]) == Status.STATUS_EEXIST
+    assert await element.rule(UPDATE, 12, some_key(4)) == Status.STATUS_EINVAL
+    assert await element.rule(DELETE, 12, others[0]) == Status.STATUS_OK
+    assert await element.rule(DELETE, 12, others[0]) == Status.STATUS_ENOENT
+    assert_whole(await element.quiet(running), HIT, set(range(1, 8)))
+    assert await element.rule(INITIALIZE, 0, layouts.FiveTuple4()) == Status.STATUS_OK
+    last = await element.passed([record_of(key).to_int() for key in keys])
     assert [record.hits for record in last] == [0, HIT], "only the IPv4 table was cleared"
 
 
@@ -172,22 +123,21 @@ async def changes_rules_under_full_traffic_without_a_miss(dut):
 async def keeps_rules_apart_from_end_to_end_of_large_tables(dut):
     element = Element(dut)
     await element.begin()
-    assert [await element.read(ENTRIES + 4 * table) for table in (0, 1)] == list(LARGE)
+    assert [await element.read(layouts.OFU_REGISTERS_ENTRIES + 4 * table) for table in (0, 1)] == list(LARGE)
     ids = [(4, rule) for rule in (0, 1, 1023, 65535, 65536, 131071, 131072, 144384, LARGE[0] - 1)]
     ids += [(6, rule) for rule in (0, 1, 512, LARGE[1] - 1)]
     keys = {where: some_key(where[0]) for where in ids}
     for mark, (version, rule) in enumerate(ids):
-        assert await element.execute(POPULATE, rule, keys[version, rule], 1 + mark) == Status.STATUS_OK
+        assert await element.rule(POPULATE, rule, keys[version, rule], 1 + mark) == Status.STATUS_OK
     for version, entries in zip((4, 6), LARGE, strict=True):
         for beyond in (entries, 1 << 18, 1 << 31):
-            assert await element.execute(POPULATE, beyond, some_key(version), 99) == Status.STATUS_EINVAL
+            assert await element.rule(POPULATE, beyond, some_key(version), 99) == Status.STATUS_EINVAL
     sent = [where for n, where in enumerate(ids) for _ in range(n + 1)]
     random.shuffle(sent)
-    element.source.send(*(record_of(keys[where]).to_int() for where in sent))
-    out = [layouts.PhvRecord.from_int(word) for word in await element.sink.wait_for(len(sent))]
+    out = await element.passed([record_of(keys[where]).to_int() for where in sent])
     assert [(record.mark, record.hits) for record in out] == [(1 + ids.index(where), HIT) for where in sent]
     for n, (version, rule) in enumerate(ids):
-        await element.request(COUNTER_INDEX, int(version == 6) << 30 | rule)
-        assert await element.read(COUNTER_DATA) == n + 1
-    assert await element.execute(DELETE, LARGE[0] - 1, keys[ids[0]]) == Status.STATUS_OK
-    assert [await element.read(USED + 4 * table) for table in (0, 1)] == [8, 4]
+        await element.write(layouts.OFU_REGISTERS_COUNTER_INDEX, int(version == 6) << 30 | rule)
+        assert await element.read(layouts.OFU_REGISTERS_COUNTER_DATA) == n + 1
+    assert await element.rule(DELETE, LARGE[0] - 1, keys[ids[0]]) == Status.STATUS_OK
+    assert await element.used() == (8, 4)

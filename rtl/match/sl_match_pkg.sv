@@ -30,4 +30,18 @@ package sl_match_pkg;
     int unsigned slots = Entries / Ways;
     return KeyBits == 0 ? 0 : 8 + int'(slots != 2 ** $clog2(slots));
   endfunction
+
+  // Cycles of sl_hash_table (Exact) or sl_lpm_table with that many rules; 0 without rules.
+  function automatic int unsigned rules_latency(bit Exact, int unsigned KeyBits, int unsigned Entries, bit BlockRam = 1'b0);
+    return Entries == 0 ? 0 : Exact ? hash_latency(KeyBits, Entries) : lpm_latency(KeyBits, Entries, BlockRam);
+  endfunction
+
+  // Cycles from key_valid_i to result_valid_o of sl_ip_tables.
+  function automatic int unsigned ip_latency(
+    bit Exact, int unsigned KeyBits4, int unsigned KeyBits6, int unsigned Entries4, int unsigned Entries6, bit BlockRam = 1'b0
+  );
+    int unsigned latency4 = rules_latency(Exact, KeyBits4, Entries4, BlockRam);
+    int unsigned latency6 = rules_latency(Exact, KeyBits6, Entries6, BlockRam);
+    return latency4 > latency6 ? latency4 : latency6;
+  endfunction
 endpackage
