@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles the host library, `build/host/libsluice-*.so`, from `host/lib`, `host/switch`, `host/lanes` and `host/run`, and the
-program that runs a simulated device in a process of its own, when a source changed."""
+"""Compiles the host library, `build/host/libsluice-*.so`, with the software switch and the runs, and the program that runs a
+simulated device in a process of its own, when a source changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from toolchain.simulate import GENERATED, SOURCES
 
 BUILD = ROOT / "build" / "host"
 HOST = SOURCES / "host"
-INCLUDES = (HOST / "include", HOST / "lib", HOST / "switch", HOST / "lanes", HOST / "run", SOURCES / "shell" / "sim", GENERATED)
+LIBSLUICE = ("packet", "lib")  # a device from C
+FOLDERS = (*LIBSLUICE, "switch", "lanes", "run")
+INCLUDES = (HOST / "include", *(HOST / folder for folder in FOLDERS), SOURCES / "shell" / "sim", GENERATED)
 # Structs of up to 512 bytes are cleared and copied by vector instructions: `rep stos` and `rep movs`, which gcc takes by default on
 # x86, take some 30 cycles before they begin. `./sluice bench flows`: 8 % more rules a second go in.
 BLOCKS = "unrolled_loop:512:noalign,libcall:-1:noalign"
@@ -29,19 +31,25 @@ class BuildError(RuntimeError):
     """The library does not compile; the text is the compiler's."""
 
 
+def c_files(folders: Sequence[str]) -> list[Path]:
+    """The C sources of these folders of `host`, without their tests."""
+    return sorted(path for folder in folders for path in (HOST / folder).glob("*.c"))
+
+
 def build(extra: Sequence[str] = ("-O2",), more: Sequence[Path] = ()) -> Path:
     """The library compiled with these flags, and more sources (of tests); raises BuildError with the compiler's words."""
-    sources = sorted(p for folder in ("lib", "switch", "lanes", "run") for p in (HOST / folder).glob("*.c"))
     program = f'-DSLUICE_DEVICE_PROGRAM="{build_program()}"'
-    return _compile("libsluice-{}.so", ["-fPIC", "-shared", "-fvisibility=default", program, *extra], [*sources, *more])
+    return compile_c("libsluice-{}.so", ["-fPIC", "-shared", "-fvisibility=default", program, *extra], [*c_files(FOLDERS), *more])
 
 
 def build_program() -> Path:
     """The program that the `sim-process:` transport starts; raises BuildError with the compiler's words."""
-    return _compile("sluice-device-{}", ["-O2"], [*sorted((HOST / "device").glob("*.c")), HOST / "lib" / "sim_library.c"])
+    return compile_c("sluice-device-{}", ["-O2"], [*c_files(["device"]), HOST / "lib" / "sim_library.c"])
 
 
-def _compile(name: str, flags: Sequence[str], sources: Sequence[Path]) -> Path:
+def compile_c(name: str, flags: Sequence[str], sources: Sequence[Path]) -> Path:
+    """These sources compiled and linked; `{}` in the name becomes a digest of all that goes in. Raises BuildError with the
+    compiler's words."""
     headers = sorted(p for folder in INCLUDES for p in folder.rglob("*.h"))
     state = hashlib.sha256(repr((FLAGS, tuple(flags))).encode())
     for path in [*sources, *headers]:

@@ -30,9 +30,9 @@
 #include <time.h>
 
 #include "functional.h"
+#include "packet.h"
 #include "service.h"
 #include "sluice/sluice.h"
-#include "switch.h"
 
 enum { BURST = 32, IN_FLIGHT = 128, SAMPLES = 1 << 16, PATIENCE_S = 60, HEADERS = 42 };
 enum { FLOWS = 1024, RECEIVER = 1 }; // RECEIVER: the lane

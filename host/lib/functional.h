@@ -11,7 +11,7 @@
 #include "flow_mirror.h"
 #include "flow_table.h"
 #include "flow_words.h"
-#include "switch.h"
+#include "packet.h"
 #include "transport.h"
 
 enum {
@@ -19,7 +19,7 @@ enum {
     FUNCTIONAL_RINGS = SLUICE_RING_QUEUE + FUNCTIONAL_LANES * SLUICE_HOST_QUEUES
 };
 enum { FUNCTIONAL_FLOW_WINDOW = 1, FUNCTIONAL_DEPARSE_WINDOW = 4, FUNCTIONAL_HOST_WINDOW = 5 }; // as of configs/flow
-enum { FUNCTIONAL_OUT_BYTES = SLUICE_MTU_BYTES + SLUICE_SWITCH_GROWTH };
+enum { FUNCTIONAL_OUT_BYTES = SLUICE_MTU_BYTES + SLUICE_PACKET_GROWTH };
 
 struct functional_size {
     uint32_t lanes, groups, group_entries, ternary_entries;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // elements/deparse as software: what becomes of a packet (its README, first table), and the window of its header
-// templates (rtl/packet/sl_deparse_registers.sv). The edits themselves are host/switch/deparse.c.
+// templates (rtl/packet/sl_deparse_registers.sv). The edits themselves are host/packet/deparse.c.
 #include <errno.h>
 
 #include "functional.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "device.h"
-#include "switch.h"
+#include "packet.h"
 
 static int write_bytes(struct sluice_device *device, uint32_t address, const uint8_t *bytes, uint32_t size) {
     int result = 0;

@@ -17,9 +17,8 @@ import sluice_layouts as L
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from host.build import HOST, _compile
+from host.build import HOST, LIBSLUICE, c_files, compile_c
 from host.lib.testing.devices import Access, Transport
-from host.pmd.build import SWITCH
 from host.python.device import Action, Device, SluiceError, load
 from host.python.flow_table import Flows
 from host.python.structs import fields
@@ -442,8 +441,8 @@ def test_whatever_the_host_does_it_stays_in_its_memory_and_carries_packets_after
     random.seed(SEED)
     packets = [packet for packet in [*well_formed(), *malformed(), *truncated(), bytes(9217), bytes(9216)] if packet]
     (tmp_path / "packets").write_bytes(b"".join(len(packet).to_bytes(4, "little") + packet for packet in packets))
-    sources = [*sorted((HOST / "lib").glob("*.c")), *((HOST / "switch" / name) for name in SWITCH)]
-    program = _compile("fuzz-functional-{}", SANITIZE, [*sources, HOST / "lib" / "testing" / "fuzz_functional.c"])
+    sources = [*c_files(LIBSLUICE), HOST / "lib" / "testing" / "fuzz_functional.c"]
+    program = compile_c("fuzz-functional-{}", SANITIZE, sources)
     for seed in range(4):
         command = [str(program), str(tmp_path / "packets"), str(seed), "20000"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)

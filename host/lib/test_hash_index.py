@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from host.build import HOST, _compile
+from host.build import HOST, compile_c
 
 FLAGS = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 STEPS = 40000
@@ -17,7 +17,7 @@ STEPS = 40000
 
 @pytest.fixture(scope="module")
 def program() -> Path:
-    return _compile("fuzz-hash-index-{}", FLAGS, [HOST / "lib" / "hash_index.c", HOST / "lib" / "testing" / "fuzz_hash_index.c"])
+    return compile_c("fuzz-hash-index-{}", FLAGS, [HOST / "lib" / "hash_index.c", HOST / "lib" / "testing" / "fuzz_hash_index.c"])
 
 
 def run(program: Path, limit: int, spread: int, seed: int) -> dict[str, int]:

@@ -6,16 +6,14 @@ from __future__ import annotations
 import json
 import subprocess
 
-from host.build import HOST, _compile
+from host.build import HOST, LIBSLUICE, c_files, compile_c
 
 # The sanitizer knows no fences; what they order is atomic. Addresses of programs are not to be random: it wants its own.
 FLAGS = ["-O1", "-fsanitize=thread", "-Wno-tsan", '-DSLUICE_DEVICE_PROGRAM=""']
-SWITCH = ("parse.c", "actions.c", "deparse.c", "template.c")
 
 
 def test_threads_that_poll_send_and_change_rules_race_nowhere() -> None:
-    sources = [*sorted((HOST / "lib").glob("*.c")), *((HOST / "switch" / name) for name in SWITCH)]
-    program = _compile("races-{}", FLAGS, [*sources, HOST / "lib" / "testing" / "races.c"])
+    program = compile_c("races-{}", FLAGS, [*c_files(LIBSLUICE), HOST / "lib" / "testing" / "races.c"])
     command = ["setarch", "-R", str(program), "150"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0 and "WARNING: ThreadSanitizer" not in done.stderr, done.stdout + done.stderr[:6000]

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from host.build import FLAGS, HOST, INCLUDES, BuildError
+from host.build import FLAGS, HOST, INCLUDES, LIBSLUICE, BuildError, c_files
 from host.build import build_program as build_device_program
 from toolchain import ROOT
 from toolchain.setup.dpdk import HEADERS
@@ -22,8 +22,7 @@ from toolchain.setup.dpdk import HEADERS
 BUILD = ROOT / "build" / "pmd"
 HERE = HOST / "pmd"
 NAME = "librte_net_sluice.so"
-FOLDERS = (HOST / "lib", HOST / "lanes", HERE)
-SWITCH = ("template.c", "parse.c", "actions.c", "deparse.c")  # of the software switch: what the functional device is made of
+FOLDERS = (*LIBSLUICE, "lanes", "pmd")  # of `host`
 NEEDED = ["ethdev", "bus_vdev", "eal", "mbuf", "mempool", "ring", "kvargs", "net", "telemetry"]
 DEFINES = ("-DALLOW_INTERNAL_API", "-DALLOW_EXPERIMENTAL_API")
 
@@ -47,7 +46,7 @@ def _folder() -> Path:
 
 def build() -> Path:
     """The driver; made when it is not there. Raises BuildError with the compiler's words."""
-    sources = sorted([*(path for folder in FOLDERS for path in folder.glob("*.c")), *(HOST / "switch" / name for name in SWITCH)])
+    sources = c_files(FOLDERS)
     headers = sorted(path for folder in (*INCLUDES, HERE) for path in folder.glob("*.h"))
     flags = [*FLAGS, "-O3", "-fPIC", "-shared", "-fvisibility=hidden", *DEFINES, *dpdk_flags()]
     flags.append(f'-DSLUICE_DEVICE_PROGRAM="{build_device_program()}"')

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "flow.h"
+#include "packet.h"
 #include "pmd.h"
-#include "switch.h"
 
 enum { MARK_MOST = 0xfffffe, TAGS = 2 };
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import typer
 
-from host.build import FLAGS, INCLUDES, BuildError
+from host.build import FLAGS, INCLUDES, BuildError, c_files
 from host.build import build_program as build_device_program
-from host.pmd.build import BUILD, DEFINES, FOLDERS, HERE, NEEDED, SWITCH, dpdk_flags
+from host.pmd.build import BUILD, DEFINES, FOLDERS, HERE, NEEDED, dpdk_flags
 from host.pmd.build import build as build_driver
 from shell.sim.build import FLOW
 from shell.sim.build import build as build_device
@@ -38,8 +38,7 @@ def build(program: str, sanitize: str) -> Path:
     sources = [TESTING / f"{program}.c"]
     flags = [*FLAGS, "-O1", *SANITIZE[sanitize], *DEFINES, *dpdk_flags()]
     if sanitize != "none":
-        sources += sorted(path for folder in FOLDERS for path in folder.glob("*.c"))
-        sources += [HERE.parent / "switch" / name for name in SWITCH]
+        sources += c_files(FOLDERS)
         flags.append(f'-DSLUICE_DEVICE_PROGRAM="{build_device_program()}"')
     state = hashlib.sha256(repr(flags).encode())
     for path in [*sources, *sorted(path for folder in (*INCLUDES, HERE, TESTING) for path in folder.glob("*.h"))]:

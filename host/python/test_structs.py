@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from host.packet.testing import binding as packet
 from host.python import device, flow_table, run, structs
-from host.switch.testing import binding
+from host.switch.testing import binding as switch
 
 CLASSES = {
     "sluice_action": device.CAction,
@@ -26,13 +27,13 @@ CLASSES = {
     "sluice_flow_found": flow_table.Found,
     "sluice_flow_table": flow_table.Table,
     "sluice_flow_bus": flow_table._Bus,
-    "sluice_template_info": binding.TemplateInfo,
-    "sluice_template": binding.Template,
-    "sluice_own": binding.Own,
-    "sluice_route": binding.Route,
-    "sluice_policy": binding.Policy,
-    "sluice_decision": binding.Decision,
-    "sluice_switch_counters": binding.Counters,
+    "sluice_template_info": packet.TemplateInfo,
+    "sluice_template": packet.Template,
+    "sluice_own": packet.Own,
+    "sluice_route": switch.Route,
+    "sluice_policy": switch.Policy,
+    "sluice_decision": switch.Decision,
+    "sluice_switch_counters": switch.Counters,
     "sluice_run_options": run.COptions,
     "sluice_live_options": run.CLiveOptions,
     "capture_packet": run.CPacketPlace,

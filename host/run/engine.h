@@ -9,7 +9,7 @@
 
 enum {
     ENGINE_STEP = 16, // cycles between looks at lanes and ring; a lane of the simulation holds that many packets
-    ENGINE_PACKET = SLUICE_SWITCH_PACKET_MAX + SLUICE_SWITCH_GROWTH,
+    ENGINE_PACKET = SLUICE_PACKET_MAX + SLUICE_PACKET_GROWTH,
     ENGINE_LATENCIES = 1 << 22 // that percentiles are of: the latest
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The software switch: what decides for packets that the device has no rule for. Rules come from one file
-// (docs/guide/rules.md); the parser, the actions and the deparser do what the RTL does, bit for bit. No globals, no
-// allocation per packet; a `struct sluice_switch` belongs to one thread at a time, rules may be shared.
+// (docs/guide/rules.md); packets are read and changed by host/packet. No globals, no allocation per packet; a
+// `struct sluice_switch` belongs to one thread at a time, rules may be shared.
 
 #ifndef SLUICE_SWITCH_H
 #define SLUICE_SWITCH_H
@@ -9,60 +9,15 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "sluice_layouts.h"
+#include "packet.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define SLUICE_EDIT_DATA_BYTES (SLUICE_EDIT_DATA_BITS / 8U)                 // of an entry, lowest byte first
-#define SLUICE_SWITCH_LANES SLUICE_HOST_PORT                                // lanes 0 to 6
-#define SLUICE_SWITCH_PACKET_MAX 65535U                                     // bytes that sluice_deparse takes
-#define SLUICE_SWITCH_GROWTH (4U * SLUICE_MAX_TAGS + SLUICE_TEMPLATE_BYTES) // bytes by which a packet can grow
-#define SLUICE_SWITCH_EDIT_ENTRIES 256U                                     // of the device's edit-data table
-#define SLUICE_SWITCH_MACS 4096U                                            // addresses that the learning table holds
-
-// ---- Packets -------------------------------------------------------------------------------------------------------
-
-// The router's own addresses on a lane: tunnels to them are opened. Addresses have their lowest byte first.
-struct sluice_own {
-    uint64_t mac; // 0: none, nothing is opened
-    uint8_t has_ipv4, has_ipv6;
-    uint8_t ipv4[4];
-    uint8_t ipv6[16];
-};
-
-// The record of a packet, as elements/parse/README.md says. `own` NULL: no tunnel is opened. `ingress_port`, `mark` and
-// `queue` are 0; `length` is `size`, at most 65535. Addresses have their lowest byte first. Reads nothing outside of
-// `packet`.
-void sluice_parse(const uint8_t *packet, uint32_t size, const struct sluice_own *own, struct sluice_phv_record *record);
-
-// Executes an action set on the record of a packet that hit, as rtl/action/README.md says. `edit_count` 0: SET_LONG
-// does nothing.
-void sluice_actions_execute(struct sluice_phv_record *record, const struct sluice_action_set *actions,
-                            const uint8_t (*edit_data)[SLUICE_EDIT_DATA_BYTES], uint32_t edit_count);
-
-// Headers that go in front of a packet, and what of them is repaired for each.
-struct sluice_template {
-    struct sluice_template_info info;
-    uint8_t bytes[SLUICE_TEMPLATE_BYTES];
-};
-
-// The template of these headers, from Ethernet on. What is repaired is found by parsing them: IP length and checksum,
-// UDP length and source port, the id of VXLAN, Geneve and NVGRE; of what is not known, nothing. 0, or -EINVAL for an
-// odd size or one above SLUICE_TEMPLATE_BYTES. Size 0 makes no template.
-int sluice_template_make(const uint8_t *bytes, uint32_t size, struct sluice_template *template);
-
-// Writes the template as it goes in front of a packet of `length` bytes; `out` holds `info.size` bytes.
-void sluice_template_write(const struct sluice_template *template, const struct sluice_phv_record *record,
-                           uint32_t length, uint8_t *out);
-
-// Writes the packet with the edits of its record to `out`, as elements/deparse/README.md says; the verdict is the
-// caller's. A packet that was opened and keeps its outer headers stays as it is. `packet` and `out` must not overlap.
-// The new size, -ENOSPC where `capacity` is too small (size + SLUICE_SWITCH_GROWTH always does), -EINVAL where the
-// record cannot be the packet's or its template is not there.
-int sluice_deparse(const struct sluice_phv_record *record, const struct sluice_template *templates,
-                   uint32_t template_count, const uint8_t *packet, uint32_t size, uint8_t *out, uint32_t capacity);
+#define SLUICE_SWITCH_LANES SLUICE_HOST_PORT // lanes 0 to 6
+#define SLUICE_SWITCH_EDIT_ENTRIES 256U      // of the device's edit-data table
+#define SLUICE_SWITCH_MACS 4096U             // addresses that the learning table holds
 
 // ---- Rules ---------------------------------------------------------------------------------------------------------
 

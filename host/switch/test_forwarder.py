@@ -15,7 +15,8 @@ from scapy.layers.vxlan import VXLAN
 from scapy.packet import Packet, Raw
 from sluice_layouts import L3Kind, Meta, PhvRecord, Verdict
 
-from host.switch.testing.binding import Decision, Rules, Switch, captured
+from host.packet.testing.binding import captured
+from host.switch.testing.binding import Decision, Rules, Switch
 from models import actions as action_model
 from models import packet as packet_model
 from models import traffic, tunnels

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
+from host.packet.testing.binding import captured
 from host.switch import build
-from host.switch.testing.binding import Rules, Switch, captured
+from host.switch.testing.binding import Rules, Switch
 from models import traffic, tunnels
 from toolchain import ROOT
 

@@ -23,7 +23,7 @@ from testing.mutate.mutant import PACKAGE, PACKAGE_TEXT, Mutant, direct, schema
 from toolchain import ROOT
 from toolchain.simulate import GENERATED, closure, module_folders, packages
 
-FOLDERS = ("rtl", "elements", "shell/core", "host/lib", "host/switch", "host/pmd")
+FOLDERS = ("rtl", "elements", "shell/core", "host/packet", "host/lib", "host/switch", "host/pmd")
 CHECKS = ("sl_channel_check",)  # observes; nothing depends on it
 TOOLS = ROOT / "build" / "env" / "bin"
 

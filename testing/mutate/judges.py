@@ -2,7 +2,8 @@
 """Which tests and proofs judge a part: its own first, then those of what it stands in, nearest first.
 
 A test file drives the modules that it names (`simulate("sl_fifo", ...)`, `prove("fv_fifo")`); what those instantiate it tests
-too. Parts that no such test reaches are judged by tests of the whole device. Of a C file, the tests of its folder judge.
+too. Parts that no such test reaches are judged by tests of the whole device. Of a C file, the tests of its folder judge, then those
+of folders that use it.
 """
 
 from __future__ import annotations
@@ -48,10 +49,15 @@ IN_C = {
         "host/lib/test_flow_device.py",
         "host/lib/test_transports.py",
     ),
+    "host/packet": (
+        "host/packet/test_parse.py",
+        "host/packet/test_actions.py",
+        "host/packet/test_deparse.py",
+        "host/switch/test_forwarder.py",
+        "host/switch/test_forwarder_model.py",
+        "host/switch/test_sanitized.py",
+    ),
     "host/switch": (
-        "host/switch/test_parse.py",
-        "host/switch/test_actions.py",
-        "host/switch/test_deparse.py",
         "host/switch/test_rules.py",
         "host/switch/test_rules_model.py",
         "host/switch/test_forwarder.py",
@@ -112,7 +118,7 @@ def _of_element(file: str) -> list[str]:
 def effort(file: str) -> int:
     """How dear the judging of a part is, to begin with what is cheap: the size of what its tests build, roughly."""
     if not file.endswith(".sv"):
-        return {"host/switch": 0, "host/lib": 2}.get(str(Path(file).parent), FAR)
+        return {"host/packet": 0, "host/switch": 0, "host/lib": 2}.get(str(Path(file).parent), FAR)
     sizes = [reach[1] for tops in _drivers().values() if (reach := _reach(Path(file).stem, tops))]
     return min(sizes, default=2 * FAR if of_part(file)[0].single else 3 * FAR)
 

@@ -39,7 +39,7 @@ def cases(file: str) -> list[Judge]:
 
 
 def test_a_mutant_changes_its_lines_and_no_other() -> None:
-    for file in ("rtl/chan/sl_packet_fifo.sv", "host/switch/parse.c", "rtl/action/sl_action_pkg.sv"):
+    for file in ("rtl/chan/sl_packet_fifo.sv", "host/packet/parse.c", "rtl/action/sl_action_pkg.sv"):
         source = (ROOT / file).read_bytes()
         before = source.decode().split("\n")
         for it in draw.candidates(file):

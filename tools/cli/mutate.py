@@ -23,7 +23,7 @@ WORDS = ("mutants", "killed", "equivalent", "survived")
 
 def mutate(
     part: list[str] = typer.Argument(None, help="files, file names without extension, or folders, e.g. sl_fifo, host/switch"),
-    every: bool = typer.Option(False, "--all", help="all of rtl, elements, shell/core, host/lib, host/switch, host/pmd"),
+    every: bool = typer.Option(False, "--all", help="all parts of rtl, elements, shell/core and the C folders of host"),
     seed: int = typer.Option(1, help="seed that selects the mutants"),
     limit: int = typer.Option(0, min=0, help="total number of mutants; default: 300 with --all, else 10 per part"),
     minutes: float = typer.Option(0.0, min=0.0, help="start no mutant after this many minutes; a later run continues"),

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from host.build import _compile
+from host.build import compile_c
 
 PATIENCE = 60  # seconds for another thread to get the device's lock, which is free
 
@@ -145,4 +145,4 @@ class Refusing:
 
 def build_failing() -> Path:
     """The library of the device that fails (failing_device.c)."""
-    return _compile("libfailing-device-{}.so", ["-fPIC", "-shared"], [Path(__file__).parent / "failing_device.c"])
+    return compile_c("libfailing-device-{}.so", ["-fPIC", "-shared"], [Path(__file__).parent / "failing_device.c"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The software switch for Python tests: packets in, records, decisions and packets out. Errors raise OSError or RulesError."""
+"""The software switch for Python tests: packets in, decisions and packets out. Errors raise OSError or RulesError."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import ctypes
 import functools
 import os
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import sluice_layouts as layouts
 
+from host.packet.testing.binding import GROWTH, Own, Template, template
 from host.python.structs import fields
 from host.switch import build
-from toolchain import ROOT
-
-GROWTH = 8 + layouts.TEMPLATE_BYTES
-CAUSES = 9
 
 
 class Action(ctypes.Structure):
@@ -42,28 +38,6 @@ class ActionSet(ctypes.Structure):
     def packed(self) -> layouts.ActionSet:
         """As the layouts have it."""
         return layouts.ActionSet.from_int(sum((s.opcode << 24 | s.operand) << 32 * n for n, s in enumerate(self.slots)))
-
-
-class TemplateInfo(ctypes.Structure):
-    """`struct sluice_template_info`, of which the tests read the size."""
-
-    _fields_ = fields("sluice_template_info")
-
-
-class Template(ctypes.Structure):
-    """`struct sluice_template`."""
-
-    _fields_ = fields("sluice_template", {"sluice_template_info": TemplateInfo})
-
-
-class Own(ctypes.Structure):
-    """`struct sluice_own`."""
-
-    _fields_ = fields("sluice_own")
-
-    def __init__(self, mac: int, ipv4: int | None, ipv6: int | None) -> None:
-        four, six = ((ctypes.c_uint8 * n)(*(address or 0).to_bytes(n, "little")) for n, address in ((4, ipv4), (16, ipv6)))
-        super().__init__(mac, ipv4 is not None, ipv6 is not None, four, six)
 
 
 class Route(ctypes.Structure):
@@ -121,47 +95,6 @@ def c_library() -> ctypes.CDLL:
 def cause_name(cause: int) -> str:
     """Name of a drop cause."""
     return bytes(library().sluice_cause_name(ctypes.c_uint32(cause))).decode()
-
-
-def parse(packet: bytes, own: Own | None = None) -> layouts.PhvRecord:
-    """sluice_parse."""
-    out = ctypes.create_string_buffer((layouts.PhvRecord.BITS + 7) // 8)
-    library().sluice_bytes_parse(packet, len(packet), ctypes.byref(own) if own else None, out)
-    return layouts.PhvRecord.unpack(out.raw)
-
-
-def execute(record: layouts.PhvRecord, actions: layouts.ActionSet, edit_data: Sequence[int]) -> layouts.PhvRecord:
-    """sluice_actions_execute on a copy."""
-    packed = record.pack()
-    buffer = ctypes.create_string_buffer(packed, len(packed))
-    data = b"".join(value.to_bytes(16, "little") for value in edit_data)
-    library().sluice_bytes_execute(buffer, actions.pack(), data, len(edit_data))
-    return layouts.PhvRecord.unpack(buffer.raw)
-
-
-def template(data: bytes) -> tuple[layouts.TemplateInfo, bytes]:
-    """sluice_template_make; OSError where it answers an error."""
-    info, out = ctypes.create_string_buffer((layouts.TemplateInfo.BITS + 7) // 8), ctypes.create_string_buffer(max(len(data), 1))
-    status = library().sluice_bytes_template(data, len(data), info, out)
-    if status:
-        raise OSError(-status, os.strerror(-status))
-    return layouts.TemplateInfo.unpack(info.raw), out.raw[: len(data)]
-
-
-def deparse(
-    record: layouts.PhvRecord,
-    packet: bytes,
-    capacity: int | None = None,
-    templates: Sequence[tuple[layouts.TemplateInfo, bytes]] = (),
-) -> bytes:
-    """sluice_deparse; OSError where it answers an error."""
-    room = len(packet) + GROWTH if capacity is None else capacity
-    out = ctypes.create_string_buffer(max(room, 1))
-    stored = b"".join(info.pack() + data.ljust(layouts.TEMPLATE_BYTES, b"\0") for info, data in templates)
-    size = library().sluice_bytes_deparse(record.pack(), stored, len(templates), packet, len(packet), out, room)
-    if size < 0:
-        raise OSError(-size, os.strerror(-size))
-    return out.raw[:size]
 
 
 class RulesError(ValueError):
@@ -290,17 +223,3 @@ class Switch:
         """The counters, as they are now."""
         counters: Counters = library().sluice_switch_counters(self.handle).contents
         return counters
-
-
-def captured(limit: int | None = None) -> list[tuple[int, bytes]]:
-    """Packets of the captures in testing/captures, (lane, packet), lane after lane; `limit` of each."""
-    import lzma
-
-    from scapy.utils import RawPcapReader
-
-    packets = []
-    for path in sorted((ROOT / "testing" / "captures").glob("lane*.pcap.xz")):
-        with lzma.open(path) as file:
-            found = [bytes(packet) for packet, _ in RawPcapReader(file)]  # type: ignore[arg-type]
-        packets += [(int(path.name[4]), packet) for packet in found[:limit]]
-    return packets

@@ -36,7 +36,7 @@ static struct packet *read_packets(const char *path, uint32_t *count) {
 }
 
 static double run(struct sluice_switch *sw, const struct packet *packets, uint32_t count, unsigned rounds) {
-    static uint8_t out[SLUICE_SWITCH_PACKET_MAX + SLUICE_SWITCH_GROWTH];
+    static uint8_t out[SLUICE_PACKET_MAX + SLUICE_PACKET_GROWTH];
     struct sluice_decision decision;
     struct timespec start, end;
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);

@@ -10,7 +10,7 @@ from scapy.layers.sctp import SCTP
 from scapy.packet import Raw
 from sluice_layouts import Fault, Meta
 
-from host.switch.testing import binding
+from host.packet.testing import binding
 from models import packet as model
 from models import traffic, tunnels
 

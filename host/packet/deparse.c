@@ -2,7 +2,7 @@
 // The edits of a record applied to its packet: elements/deparse/README.md, "How edits are applied". A record that does
 // not belong to the packet writes nothing outside of it.
 
-#include "switch.h"
+#include "packet.h"
 
 #include <errno.h>
 
@@ -136,7 +136,7 @@ int sluice_deparse(const struct sluice_phv_record *record, const struct sluice_t
     const struct sluice_edits *edits = &record->edits;
     const struct sluice_template *front = NULL;
     uint32_t outer = record->info.outer_length;
-    if (size > SLUICE_SWITCH_PACKET_MAX || outer > size)
+    if (size > SLUICE_PACKET_MAX || outer > size)
         return -EINVAL;
     if (outer && !edits->strip_outer) { // still in its tunnel: nothing of it can be edited
         if (size > capacity)

@@ -12,7 +12,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 from sluice_layouts import Field, L3Kind, L4Kind, Meta, Opcode, PhvRecord
 
-from host.switch.testing import binding
+from host.packet.testing import binding
 from models import packet as packet_model
 from models import traffic, tunnels
 from models.template import Template, template

@@ -12,7 +12,7 @@ from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6
 from scapy.layers.l2 import Ether
 from sluice_layouts import Field, L3Kind, Meta, Opcode, PhvRecord, Verdict
 
-from host.switch.testing import binding
+from host.packet.testing import binding
 from models import actions as model
 from models import packet as packet_model
 from models import traffic, tunnels

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The switch on packed records and action sets, for callers without C structs: Python packs and unpacks them by the
+// Packet code on packed records and action sets, for callers without C structs: Python packs and unpacks them by the
 // generated `sluice_layouts`. Part of the tests' library only.
 
-#include "switch.h"
+#include "packet.h"
 
 void sluice_bytes_parse(const uint8_t *packet, uint32_t size, const struct sluice_own *own, uint8_t *record_bytes);
 void sluice_bytes_execute(uint8_t *record_bytes, const uint8_t *action_bytes,

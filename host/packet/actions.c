@@ -2,7 +2,7 @@
 // Action sets in software: rtl/action/README.md, field by field. Never fails: an opcode or field that does not exist
 // does nothing, and what the hardware cannot do sends the packet to the host.
 
-#include "switch.h"
+#include "packet.h"
 
 #define HOST_ONLY (1U << SLUICE_HOST_PORT)
 

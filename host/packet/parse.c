@@ -3,7 +3,7 @@
 // packet or stop: what is malformed gets a fault, and the fields of the headers before it stay. A tunnel to the device
 // itself is opened: what is inside is parsed once more, as a packet of its own.
 
-#include "switch.h"
+#include "packet.h"
 
 #define MAX_OUTER 126U // bytes before an inner Ethernet header
 

@@ -2,7 +2,7 @@
 // Header templates: what of them is repaired for each packet, and the repair. elements/deparse/README.md, "Header
 // templates".
 
-#include "switch.h"
+#include "packet.h"
 
 #include <errno.h>
 
