@@ -16,7 +16,7 @@ from toolchain.simulate import GENERATED, SOURCES
 
 BUILD = ROOT / "build" / "host"
 HOST = SOURCES / "host"
-LIBSLUICE = ("packet", "lib")  # a device from C
+LIBSLUICE = ("packet", "lib", "flow_table", "functional")  # a device from C
 FOLDERS = (*LIBSLUICE, "switch", "lanes", "run")
 INCLUDES = (HOST / "include", *(HOST / folder for folder in FOLDERS), SOURCES / "shell" / "sim", GENERATED)
 # Structs of up to 512 bytes are cleared and copied by vector instructions: `rep stos` and `rep movs`, which gcc takes by default on

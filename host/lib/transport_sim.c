@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow_mirror.h"
+#include "rule_mirror.h"
 #include "sim_library.h"
 #include "transport.h"
 

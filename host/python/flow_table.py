@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binding of `host/lib/flow_table.h` and `flow_open.h`: the rule manager of the flow table, on a software model, behind register
-accesses, or of an open device."""
+"""Binding of `host/flow_table`: the rule manager of the flow table, on a software model, behind register accesses, or of an open
+device."""
 
 from __future__ import annotations
 

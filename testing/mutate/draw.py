@@ -23,7 +23,8 @@ from testing.mutate.mutant import PACKAGE, PACKAGE_TEXT, Mutant, direct, schema
 from toolchain import ROOT
 from toolchain.simulate import GENERATED, closure, module_folders, packages
 
-FOLDERS = ("rtl", "elements", "shell/core", "host/packet", "host/lib", "host/switch", "host/pmd")
+HOST = tuple(f"host/{name}" for name in ("packet", "lib", "flow_table", "functional", "switch", "pmd"))
+FOLDERS = ("rtl", "elements", "shell/core", *HOST)
 CHECKS = ("sl_channel_check",)  # observes; nothing depends on it
 TOOLS = ROOT / "build" / "env" / "bin"
 

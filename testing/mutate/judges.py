@@ -24,31 +24,38 @@ FAR = 60  # files: what is larger is the whole core, and takes minutes to build
 PROVING = "testing/formal/test_proofs.py"  # its cases are named after harnesses; those of broken parts do not judge
 NAMES_ONLY = ("rtl/chan/test_sl_channel_checks.py",)  # name modules that they do not run
 DEEP = 2  # how far below a harness a part may be to be judged by its proof
-DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py", "host/lib/test_functional_rtl.py")
+DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py", "host/functional/test_functional_rtl.py")
 OTHER_DEVICES = {  # of parts that begin so: a graph made for them; a program; lanes to a NIC on the host's side
     "sh_core": ("shell/sim/test_to_host.py", *DEVICE),
     "sh_graph": ("shell/sim/test_graph.py", "configs/guard/test_guard.py"),
     "sh_host_lanes": ("shell/sim/test_wire.py",),
 }
 NATIVE = ("compiler/tests/test_native.py",)
+LIB = (
+    "host/lib/test_device.py",
+    "host/lib/test_hash_index.py",
+    "host/lib/test_library.py",
+    "host/lib/test_refused_accesses.py",
+    "host/lib/test_transport_process.py",
+    "host/lib/test_rules.py",
+    "host/lib/test_rings.py",
+    "host/lib/test_transports.py",
+)
+FLOW_TABLE = (
+    "host/flow_table/test_flow_model.py",
+    "host/flow_table/test_flow_rules.py",
+    "host/flow_table/test_flow_device.py",
+)
+FUNCTIONAL = (
+    "host/functional/test_functional.py",
+    "host/functional/test_functional_rtl.py",
+    "host/functional/test_functional_registers.py",
+    "host/functional/test_functional_parts.py",
+)
 IN_C = {
-    "host/lib": (
-        "host/lib/test_device.py",
-        "host/lib/test_hash_index.py",
-        "host/lib/test_flow_model.py",
-        "host/lib/test_flow_rules.py",
-        "host/lib/test_functional.py",
-        "host/lib/test_library.py",
-        "host/lib/test_refused_accesses.py",
-        "host/lib/test_transport_process.py",
-        "host/lib/test_functional_rtl.py",
-        "host/lib/test_rules.py",
-        "host/lib/test_functional_registers.py",
-        "host/lib/test_functional_parts.py",
-        "host/lib/test_rings.py",
-        "host/lib/test_flow_device.py",
-        "host/lib/test_transports.py",
-    ),
+    "host/lib": (*LIB, *FLOW_TABLE, *FUNCTIONAL),
+    "host/flow_table": (*FLOW_TABLE, *FUNCTIONAL, *LIB),
+    "host/functional": (*FUNCTIONAL, *FLOW_TABLE, *LIB),
     "host/packet": (
         "host/packet/test_parse.py",
         "host/packet/test_actions.py",
@@ -118,7 +125,7 @@ def _of_element(file: str) -> list[str]:
 def effort(file: str) -> int:
     """How dear the judging of a part is, to begin with what is cheap: the size of what its tests build, roughly."""
     if not file.endswith(".sv"):
-        return {"host/packet": 0, "host/switch": 0, "host/lib": 2}.get(str(Path(file).parent), FAR)
+        return {"packet": 0, "switch": 0, "pmd": FAR}.get(Path(file).parent.name, 2)
     sizes = [reach[1] for tops in _drivers().values() if (reach := _reach(Path(file).stem, tops))]
     return min(sizes, default=2 * FAR if of_part(file)[0].single else 3 * FAR)
 

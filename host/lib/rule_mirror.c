@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "flow_mirror.h"
+#include "rule_mirror.h"
 
 #include <errno.h>
 #include <stdlib.h>

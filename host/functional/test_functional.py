@@ -441,7 +441,7 @@ def test_whatever_the_host_does_it_stays_in_its_memory_and_carries_packets_after
     random.seed(SEED)
     packets = [packet for packet in [*well_formed(), *malformed(), *truncated(), bytes(9217), bytes(9216)] if packet]
     (tmp_path / "packets").write_bytes(b"".join(len(packet).to_bytes(4, "little") + packet for packet in packets))
-    sources = [*c_files(LIBSLUICE), HOST / "lib" / "testing" / "fuzz_functional.c"]
+    sources = [*c_files(LIBSLUICE), HOST / "functional" / "testing" / "fuzz_functional.c"]
     program = compile_c("fuzz-functional-{}", SANITIZE, sources)
     for seed in range(4):
         command = [str(program), str(tmp_path / "packets"), str(seed), "20000"]

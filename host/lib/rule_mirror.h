@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of rules in host memory: a rule_mirror_t for each, which the device writes and any thread reads at any time.
-#ifndef SLUICE_FLOW_MIRROR_H
-#define SLUICE_FLOW_MIRROR_H
+#ifndef SLUICE_RULE_MIRROR_H
+#define SLUICE_RULE_MIRROR_H
 
 #include <stdint.h>
 

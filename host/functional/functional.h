@@ -8,10 +8,10 @@
 #include <endian.h>
 #include <stdbool.h>
 
-#include "flow_mirror.h"
 #include "flow_table.h"
 #include "flow_words.h"
 #include "packet.h"
+#include "rule_mirror.h"
 #include "transport.h"
 
 enum {

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import sluice_layouts as L
 
-from host.lib.test_flow_rules import Manager, marked
+from host.flow_table.test_flow_rules import Manager, marked
 from host.lib.testing.devices import Access, Transport
 from host.lib.testing.registers import Registers
 from host.python.device import Action, CActionSet, Device, set_field

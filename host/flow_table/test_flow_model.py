@@ -7,7 +7,7 @@ from collections import Counter
 
 import sluice_layouts as L
 
-from host.lib.test_flow_rules import Manager, marked
+from host.flow_table.test_flow_rules import Manager, marked
 from host.python.flow_table import Operation, error_text, key_words, library
 from models.flow import DELETE, INITIALIZE, KEY_BITS, POPULATE, UPDATE, FlowModel, FlowRule
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "actions.h"
-#include "flow_mirror.h"
+#include "rule_mirror.h"
 
 enum { MIRROR_TRIES = 100 }; // then someone else changes rules all the time
 enum { MOST_RECORDS = 4 * SLUICE_MOST_RULES, MOST_PUSH_CYCLES = 1 << 26 };
