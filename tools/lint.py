@@ -88,10 +88,10 @@ def verilog(fix: bool) -> str:
 
 
 def layers(fix: bool) -> str:
-    """Which folder uses which, against the table of ARCHITECTURE.md."""
+    """Which folder uses which, against the tables of ARCHITECTURE.md."""
     del fix
     page = (ROOT / PAGE).read_text()
-    return "\n".join(wrong(ROOT, tracked("*.py", "*.sv"), page))
+    return "\n".join(wrong(ROOT, tracked("*.py", "*.sv", "*.c", "*.h", "*.cc"), page))
 
 
 CHECKS: dict[str, Callable[[bool], str]] = {

@@ -13,16 +13,21 @@ TABLE = """
 | `low/` | parts | |
 | `middle/` | with `words` | `low/` |
 | `high/` | all | everything |
+
+| folder | holds | may use |
+| --- | --- | --- |
+| `middle/ground/` | | |
+| `middle/stairs/` | | `middle/ground/` |
 """
 
 
 def wrong(tmp_path: Path, **files: str) -> list[str]:
-    """What is wrong with files, given as folder__name__ending."""
+    """What is wrong with files, given as folder__name__ending; a folder inside another as outer_inner."""
     paths = []
     for name, text in files.items():
         folder, stem, ending = name.split("__")
-        path = tmp_path / folder / f"{stem}.{ending}"
-        path.parent.mkdir(exist_ok=True)
+        path = tmp_path / folder.replace("_", "/") / f"{stem}.{ending}"
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
         paths.append(str(path.relative_to(tmp_path)))
     return layers.wrong(tmp_path, paths, TABLE)
@@ -57,6 +62,36 @@ def test_downwards_within_a_folder_in_tests_and_outside_is_allowed(tmp_path: Pat
         low__conftest__py="import high\n",
         high__b__py="import low\nimport middle\n",
     )
+
+
+def test_a_use_upwards_between_folders_of_a_folder_is_wrong(tmp_path: Path) -> None:
+    assert wrong(
+        tmp_path,
+        middle_ground__a__py="from middle.stairs import b, c\nimport middle\nimport middle.top\n",
+        middle_stairs__b__py="import low\nfrom middle.ground import a\nfrom middle import ground\n",
+        middle_ground_testing__c__py="import middle.stairs.b\n",
+        middle__top__py="import middle.stairs.b\n",
+        low__d__py="import middle.ground.a\n",
+    ) == [
+        "middle/ground/a.py:1: middle.stairs: middle/ground/ may not use middle/stairs/ (ARCHITECTURE.md, Folders)",
+        "low/d.py:1: middle.ground.a: low/ may not use middle/ (ARCHITECTURE.md, Folders)",
+    ]
+
+
+def test_an_include_upwards_is_wrong_and_one_of_the_own_folder_or_of_the_system_is_not(tmp_path: Path) -> None:
+    assert wrong(
+        tmp_path,
+        middle_ground__own__h="",
+        middle_stairs__own__h="",
+        middle_stairs__steps__h='#include "own.h"\n',
+        middle_ground__a__c='#include <steps.h>\n#include "own.h"\n#include "generated.h"\n#include "steps.h"\n',
+        middle_stairs__b__cc='#include "a.h"\n',
+        middle_ground__a__h="",
+        low__c__c='#include "stairs/steps.h"\n',
+    ) == [
+        "middle/ground/a.c:4: steps.h: middle/ground/ may not use middle/stairs/ (ARCHITECTURE.md, Folders)",
+        "low/c.c:1: stairs/steps.h: low/ may not use middle/ (ARCHITECTURE.md, Folders)",
+    ]
 
 
 def test_a_table_that_is_missing_or_names_no_row_is_an_error() -> None:
