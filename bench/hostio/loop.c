@@ -97,7 +97,7 @@ static void note(struct samples *samples, uint64_t begin) {
         samples->cycles[samples->count++] = cycles < UINT32_MAX ? (uint32_t)cycles : UINT32_MAX;
 }
 
-static int is_above(const void *left, const void *right) {
+static int by_value(const void *left, const void *right) {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     return (a > b) - (a < b);
 }
@@ -105,7 +105,7 @@ static int is_above(const void *left, const void *right) {
 static double median(struct samples *samples, unsigned packets) {
     if (samples->count == 0)
         fail("no whole burst");
-    qsort(samples->cycles, samples->count, sizeof samples->cycles[0], is_above);
+    qsort(samples->cycles, samples->count, sizeof samples->cycles[0], by_value);
     return (double)samples->cycles[samples->count / 2] / packets;
 }
 

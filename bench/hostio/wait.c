@@ -90,7 +90,7 @@ static void receive_all(bool sleeps) {
     }
 }
 
-static int is_above(const void *left, const void *right) {
+static int by_value(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;
     return (a > b) - (a < b);
 }
@@ -118,7 +118,7 @@ int main(int count, char **arguments) {
     double thread = processor_seconds(RUSAGE_THREAD) - own_begin;
     double all = processor_seconds(RUSAGE_SELF) - all_begin - sender_seconds;
     unsigned kept = total - WARM_UP;
-    qsort(latencies + WARM_UP, kept, sizeof *latencies, is_above);
+    qsort(latencies + WARM_UP, kept, sizeof *latencies, by_value);
     if (rte_eth_dev_stop(0) || rte_eth_dev_close(0))
         fail("the port does not close");
     printf("{\"latency_us\": %.1f, \"latency_99_us\": %.1f, \"thread\": %.3f, \"process\": %.3f, \"sleeps\": %u}\n",

@@ -8,6 +8,7 @@
 // be used.
 
 #include <arpa/inet.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void fail(const char *what, const char *detail) {
     exit(1);
 }
 
-static void read_rules(const char *path, int family, int is_lpm) {
+static void read_rules(const char *path, int family, bool is_lpm) {
     FILE *file = fopen(path, "r");
     char line[256], first[64], second[64];
     if (!file)
@@ -261,7 +262,8 @@ int main(int argc, char **argv) {
     if (argc < 3)
         fail("usage", "tables lpm4|lpm6|hash4|hash6 FILE [EAL options]");
     const char *kind = argv[1], *path = argv[2];
-    int family = strchr(kind, '6') ? AF_INET6 : AF_INET, is_lpm = strncmp(kind, "lpm", 3) == 0;
+    int family = strchr(kind, '6') ? AF_INET6 : AF_INET;
+    bool is_lpm = strncmp(kind, "lpm", 3) == 0;
     argv[2] = argv[0];
     if (rte_eal_init(argc - 2, argv + 2) < 0)
         fail("rte_eal_init", "failed");

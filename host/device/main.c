@@ -20,7 +20,7 @@ struct device {
     int socket;
 };
 
-static int owner_is_gone(const struct device *device) {
+static bool owner_is_gone(const struct device *device) {
     struct pollfd look = {.fd = device->socket};
     return poll(&look, 1, 0) > 0;
 }

@@ -72,7 +72,7 @@ struct functional_fence_word { // of a flow, as in rtl/match/sl_flow_fence.sv
 enum { FUNCTIONAL_FENCE_WORDS = 4096 };
 
 struct functional_fence {
-    uint32_t is_on, bound, held, forced, done_low;
+    uint32_t control, bound, held, forced, done_low;
     uint64_t done[8]; // by lane
     struct functional_fence_word words[FUNCTIONAL_FENCE_WORDS];
     uint64_t common[SLUICE_FLOW_WORDS]; // mask: what all packets of a flow have in common

@@ -41,7 +41,7 @@ static struct functional_fence_word *word_of(struct functional_fence *fence, con
 
 bool functional_fence_passes(struct functional_fence *fence, const uint8_t *key, uint8_t lane, uint64_t now, bool hit,
                              bool to_host) {
-    if (!fence->is_on)
+    if (!fence->control)
         return hit;
     struct functional_fence_word *word = word_of(fence, key, lane);
     bool pending = word->is_pending && fence->done[lane % LANES] < word->last;
@@ -64,7 +64,7 @@ bool functional_fence_passes(struct functional_fence *fence, const uint8_t *key,
 static uint32_t *register_at(struct functional_fence *fence, uint32_t address) {
     switch (address) {
     case SLUICE_FLOW_REGISTERS_FENCE_CONTROL:
-        return &fence->is_on;
+        return &fence->control;
     case SLUICE_FLOW_REGISTERS_FENCE_BOUND:
         return &fence->bound;
     case SLUICE_FLOW_REGISTERS_FENCE_HELD:
@@ -98,7 +98,7 @@ int functional_fence_write(struct functional_fence *fence, uint32_t address, uin
         (at == &fence->bound && value > INT32_MAX))
         return -EFAULT;
     if (at)
-        *at = at == &fence->is_on ? value & 1 : value;
+        *at = at == &fence->control ? value & 1 : value;
     else if (place % 2 == 0)
         fence->done_low = value;
     else

@@ -412,7 +412,7 @@ void functional_flow_run(struct functional_flow *flow, const struct functional_p
     uint8_t key[SLUICE_FLOW_KEY_BYTES];
     struct sluice_flow_found found;
     record->eligible = is_usable(packet->bytes, packet->size, record);
-    if (!flow->fence.is_on && (!record->eligible || !flow->enabled))
+    if (!flow->fence.control && (!record->eligible || !flow->enabled))
         return;
     make_key(packet->bytes, packet->size, record, key);
     bool hit = record->eligible && flow->enabled && sluice_flow_model_look(flow->model, key, &found);

@@ -162,7 +162,7 @@ class Fence(c.Structure):
     """struct functional_fence."""
 
     _fields_ = (
-        *((name, c.c_uint32) for name in ("is_on", "bound", "held", "forced", "done_low")),
+        *((name, c.c_uint32) for name in ("control", "bound", "held", "forced", "done_low")),
         ("done", c.c_uint64 * 8),
         ("words", Word * 4096),
         ("common", c.c_uint64 * 8),
@@ -215,12 +215,12 @@ def test_the_fence_holds_and_lets_go_as_a_model_of_single_flows_does() -> None:
     flows: dict[int, Flow] = {}
     time, held, forced = (1 << 32) - 300, 0, 0
     for key in keys:  # one packet of each into an empty fence shows its word
-        fence.is_on = 1
+        fence.control = 1
         lane = draw.randrange(8)
         assert not library.functional_fence_passes(c.byref(fence), key_bytes(key), c.c_uint8(lane), c.c_uint64(9), False, False)
         assert fence.words[flow_of(key, lane)].is_pending and bytes(fence.words)[:: c.sizeof(Word)].count(1) == 1
         library.functional_fence_reset(c.byref(fence))
-    fence.is_on, fence.bound = 1, 50
+    fence.control, fence.bound = 1, 50
     for _ in range(6000):
         key, lane = draw.choice(keys[:8]), draw.choice([0, 3, 11])
         time += draw.choice([1, 1, 2, 20, 49, 50, 51])
@@ -249,7 +249,7 @@ def test_the_fence_holds_and_lets_go_as_a_model_of_single_flows_does() -> None:
         assert not word.is_held or word.since == flow.since & 0xFFFFFFFF
         assert (fence.held, fence.forced) == (held, forced)
     assert held > 500 and forced > 50
-    fence.is_on = 0
+    fence.control = 0
     for hit in (False, True):
         before = bytes(fence)
         arguments = (key_bytes(keys[0]), c.c_uint8(0), c.c_uint64(time), hit, False)

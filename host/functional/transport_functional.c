@@ -84,11 +84,11 @@ static void advance(struct sluice_transport *transport, uint32_t count) {
     functional_advance(device_of(transport), count);
 }
 
-static int idle(struct sluice_transport *transport) {
+static bool idle(struct sluice_transport *transport) {
     struct functional *it = device_of(transport);
     for (unsigned lane = 0; lane < it->size.lanes; lane++)
         if (it->lane[lane].waiting.count || (it->is_joined && it->lane[lane].left.count))
-            return 0;
+            return false;
     return it->ring[SLUICE_RING_FROM_HOST].freed == it->ring[SLUICE_RING_FROM_HOST].filled;
 }
 

@@ -33,7 +33,7 @@ static void tell(struct port *port, const char *format, ...) {
     port->note(port->context, line);
 }
 
-static int is_on(int fd, const char *name, uint32_t question) {
+static bool is_on(int fd, const char *name, uint32_t question) {
     struct ethtool_value value = {.cmd = question};
     struct ifreq request = {0};
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
@@ -58,7 +58,7 @@ static void look(struct port *port) {
     snprintf(request.ifr_name, sizeof request.ifr_name, "%s", port->name);
     if (ioctl(port->fd, SIOCGIFFLAGS, &request) == 0 && !(request.ifr_flags & IFF_UP)) {
         tell(port, "lane %u: %s is down: ip link set %s up\n", port->lane, port->name, port->name);
-        port->told_down = 1;
+        port->told_down = true;
     }
 }
 
@@ -112,13 +112,9 @@ static int open_tap(struct port *port) {
 }
 
 int port_open(struct port *port, uint32_t lane, const char *name, port_note note, void *context) {
-    int is_tap = strncmp(name, "tap:", 4) == 0;
-    *port = (struct port){.fd = -1,
-                          .lane = lane,
-                          .is_tap = (uint8_t)is_tap,
-                          .name = name + (is_tap ? 4 : 0),
-                          .note = note,
-                          .context = context};
+    bool is_tap = strncmp(name, "tap:", 4) == 0;
+    *port = (struct port){
+        .fd = -1, .lane = lane, .is_tap = is_tap, .name = name + (is_tap ? 4 : 0), .note = note, .context = context};
     if (*port->name == 0 || strlen(port->name) >= IFNAMSIZ)
         return sluice_fail(-EINVAL, "lane %u: '%s': an interface name has 1 to %d characters", lane, name,
                            IFNAMSIZ - 1);
@@ -140,7 +136,7 @@ static void tell_checksum(struct port *port) {
              "lane %u: packets arrive on %s without checksums, and no receiver accepts them; on the sending interface: "
              "ethtool -K INTERFACE tx off\n",
              port->lane, port->name);
-    port->told_checksum = 1;
+    port->told_checksum = true;
 }
 
 // What the kernel says beside the frame. The size with the tag put back.
@@ -182,7 +178,7 @@ int port_receive(struct port *port, uint8_t *bytes) {
         return fail(port, "is gone");
     if (!port->told_down)
         tell(port, "lane %u: %s went down\n", port->lane, port->name);
-    port->told_down = 1;
+    port->told_down = true;
     return 0;
 }
 

@@ -19,7 +19,7 @@ typedef void (*port_note)(void *context, const char *line);
 struct port {
     int fd; // to poll for input
     uint32_t lane;
-    uint8_t is_tap, told_checksum, told_down;
+    bool is_tap, told_checksum, told_down;
     const char *name;
     uint64_t drops[PORT_DROPS];
     port_note note;

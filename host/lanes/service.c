@@ -145,12 +145,12 @@ static int step(struct service *it) {
             return result;
         fed |= result;
     }
-    int idle = !fed && sluice_device_idle(it->device);
+    bool idle = !fed && sluice_device_idle(it->device);
     // What packets counted is on its way into host memory for so long.
     it->quiet = idle ? it->quiet : 0;
     if (idle && it->quiet < sluice_device_push_cycles(it->device)) {
         it->quiet += STEP;
-        idle = 0;
+        idle = false;
     }
     if (!idle)
         sluice_device_advance(it->device, STEP);

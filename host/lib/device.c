@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sluice/accelsdp.h"
+
 enum { CONTROL_PAUSE = 2, CONTROL_LOSSLESS = 4, STATUS_IDLE = 2, MOST_CLOCK_KHZ = 10000000 };
 
 static _Thread_local char error_text[256] = "no error";
@@ -289,13 +291,13 @@ void sluice_device_advance(struct sluice_device *device, uint32_t cycles) {
     pthread_mutex_unlock(&device->lock);
 }
 
-int sluice_device_idle(struct sluice_device *device) {
+bool sluice_device_idle(struct sluice_device *device) {
     uint32_t status = 0;
     pthread_mutex_lock(&device->lock);
     sluice_tell_rings_locked(device);
-    int idle = device->transport->idle
-                   ? device->transport->idle(device->transport)
-                   : !sluice_read_locked(device, SLUICE_SHELL_REGISTERS_STATUS, &status) && (status & STATUS_IDLE) != 0;
+    bool idle = device->transport->idle ? device->transport->idle(device->transport)
+                                        : !sluice_read_locked(device, SLUICE_SHELL_REGISTERS_STATUS, &status) &&
+                                              (status & STATUS_IDLE) != 0;
     idle = idle && !sluice_fence_has_news(device);
     pthread_mutex_unlock(&device->lock);
     return idle;
@@ -305,7 +307,7 @@ uint32_t sluice_device_push_cycles(const struct sluice_device *device) {
     return __atomic_load_n(&device->push_cycles, __ATOMIC_RELAXED);
 }
 
-static int set_control(struct sluice_device *device, uint32_t bit, int on) {
+static int set_control(struct sluice_device *device, uint32_t bit, bool on) {
     uint32_t control = on ? device->control | bit : device->control & ~bit;
     int result = sluice_write_locked(device, SLUICE_SHELL_REGISTERS_CONTROL, control);
     if (result == 0)
@@ -313,7 +315,7 @@ static int set_control(struct sluice_device *device, uint32_t bit, int on) {
     return result;
 }
 
-int sluice_device_set_lossless(struct sluice_device *device, int on) {
+int sluice_device_set_lossless(struct sluice_device *device, bool on) {
     pthread_mutex_lock(&device->lock);
     int result = set_control(device, CONTROL_LOSSLESS, on);
     pthread_mutex_unlock(&device->lock);
@@ -322,14 +324,14 @@ int sluice_device_set_lossless(struct sluice_device *device, int on) {
 
 int sluice_device_pause(struct sluice_device *device) {
     pthread_mutex_lock(&device->lock);
-    int result = set_control(device, CONTROL_PAUSE, 1);
+    int result = set_control(device, CONTROL_PAUSE, true);
     pthread_mutex_unlock(&device->lock);
     return result;
 }
 
 int sluice_device_resume(struct sluice_device *device) {
     pthread_mutex_lock(&device->lock);
-    int result = set_control(device, CONTROL_PAUSE, 0);
+    int result = set_control(device, CONTROL_PAUSE, false);
     pthread_mutex_unlock(&device->lock);
     return result;
 }
@@ -338,7 +340,7 @@ int sluice_device_drained(struct sluice_device *device) {
     uint32_t status = 0;
     pthread_mutex_lock(&device->lock);
     // The ring first: what the device has not taken yet, its status does not know.
-    int taken = device->transport->ring_sent(device->transport) == device->submitted;
+    bool taken = device->transport->ring_sent(device->transport) == device->submitted;
     int result = sluice_read_locked(device, SLUICE_SHELL_REGISTERS_STATUS, &status);
     pthread_mutex_unlock(&device->lock);
     return result ? result : taken && (status & STATUS_IDLE) != 0;
@@ -440,21 +442,21 @@ int sluice_admit_set_tunnels(struct sluice_device *device, const uint8_t ipv4[4]
     return result ? result : sluice_register_write(device, control, (ipv4 ? 1U : 0U) | (ipv6 ? 2U : 0U));
 }
 
-static int on_default(int (*call)(struct sluice_device *, uint16_t, struct ofu_istr *), uint16_t id,
-                      struct ofu_istr *istr) {
+static int on_default(int (*call)(struct sluice_device *, uint16_t, struct sluice_rule_op *), uint16_t id,
+                      struct sluice_rule_op *op) {
     pthread_mutex_lock(&default_lock);
-    int result = default_device ? call(default_device, id, istr) : sluice_fail(-ENODEV, "no device is open");
+    int result = default_device ? call(default_device, id, op) : sluice_fail(-ENODEV, "no device is open");
     pthread_mutex_unlock(&default_lock);
     return result;
 }
 
-static int call_init(struct sluice_device *device, uint16_t id, struct ofu_istr *istr) {
-    (void)istr;
+static int call_init(struct sluice_device *device, uint16_t id, struct sluice_rule_op *op) {
+    (void)op;
     return sluice_ofu_init(device, id);
 }
 
-static int call_uninit(struct sluice_device *device, uint16_t id, struct ofu_istr *istr) {
-    (void)istr;
+static int call_uninit(struct sluice_device *device, uint16_t id, struct sluice_rule_op *op) {
+    (void)op;
     return sluice_ofu_uninit(device, id);
 }
 
@@ -462,8 +464,8 @@ int ofu_init(uint16_t ofu_id) {
     return on_default(call_init, ofu_id, NULL);
 }
 
-int rule_table_ops(uint16_t ofu_id, struct ofu_istr *istr) {
-    return on_default(sluice_rule_ops, ofu_id, istr);
+int rule_table_ops(uint16_t ofu_id, struct sluice_rule_op *op) {
+    return on_default(sluice_rule_ops, ofu_id, op);
 }
 
 int ofu_uninit(uint16_t ofu_id) {

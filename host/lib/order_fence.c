@@ -12,7 +12,7 @@ static uint32_t fence_register(const struct sluice_order_fence *fence, uint32_t 
     return fence->window + address;
 }
 
-int sluice_fence_set(struct sluice_device *device, int on, uint32_t bound) {
+int sluice_fence_set(struct sluice_device *device, bool on, uint32_t bound) {
     int window = sluice_window_of(device, SLUICE_ELEMENT_FLOW_TABLE);
     if (window < 0)
         return window;
@@ -20,10 +20,10 @@ int sluice_fence_set(struct sluice_device *device, int on, uint32_t bound) {
     pthread_mutex_lock(&device->lock);
     fence->window = (uint32_t)window * SLUICE_WINDOW_SIZE;
     int result = sluice_write_locked(device, fence_register(fence, SLUICE_FLOW_REGISTERS_FENCE_BOUND), bound);
-    result = result ? result
-                    : sluice_write_locked(device, fence_register(fence, SLUICE_FLOW_REGISTERS_FENCE_CONTROL), on != 0);
+    result =
+        result ? result : sluice_write_locked(device, fence_register(fence, SLUICE_FLOW_REGISTERS_FENCE_CONTROL), on);
     if (result == 0)
-        __atomic_store_n(&fence->is_on, on != 0, __ATOMIC_RELEASE);
+        __atomic_store_n(&fence->is_on, on, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&device->lock);
     return result;
 }

@@ -95,7 +95,7 @@ unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *
     return found;
 }
 
-int sluice_queue_waits(const struct sluice_queue *queue) {
+bool sluice_queue_waits(const struct sluice_queue *queue) {
     uint64_t index = __atomic_load_n(&queue->received, __ATOMIC_ACQUIRE);
     return valid_word(buffer_at(queue, index)) == generation(index, queue->shift);
 }

@@ -42,7 +42,7 @@ static uint32_t hash_key(const uint8_t *value, const uint8_t *mask, uint16_t rul
 }
 _Static_assert(SLUICE_KEY_BYTES <= SLUICE_HASH_WORDS * sizeof(uint64_t), "a key is hashed whole");
 
-static bool same_key(const struct stored_rule *rule, const struct ofu_rule *other) {
+static bool same_key(const struct stored_rule *rule, const struct sluice_rule *other) {
     if (rule->rule_priority != other->rule_priority)
         return false;
     for (unsigned i = 0; i < SLUICE_KEY_BYTES; i++)
@@ -51,7 +51,7 @@ static bool same_key(const struct stored_rule *rule, const struct ofu_rule *othe
     return true;
 }
 
-static int32_t find_key(const struct stored_table *table, const struct ofu_rule *rule) {
+static int32_t find_key(const struct stored_table *table, const struct sluice_rule *rule) {
     uint32_t hash = hash_key(rule->value, rule->mask, rule->rule_priority), at = hash;
     int32_t id;
     while ((id = sluice_hash_index_next(&table->index, hash, &at)) != NO_RULE)
@@ -60,7 +60,7 @@ static int32_t find_key(const struct stored_table *table, const struct ofu_rule 
     return id;
 }
 
-static void link_rule(struct stored_table *table, uint32_t id, const struct ofu_rule *from, const uint16_t *edits) {
+static void link_rule(struct stored_table *table, uint32_t id, const struct sluice_rule *from, const uint16_t *edits) {
     struct stored_rule *rule = &table->rules[id];
     memcpy(rule->value, from->value, sizeof rule->value);
     memcpy(rule->mask, from->mask, sizeof rule->mask);
@@ -137,7 +137,7 @@ static bool key_bit(const uint8_t *bytes, unsigned bit) {
 
 // LPM: the mask is the `rule_priority` highest bits of the key. Every table: nothing above the key.
 static int check_key(const struct sluice_rule_store *store, const struct stored_table *table,
-                     const struct ofu_rule *rule) {
+                     const struct sluice_rule *rule) {
     if (store->is_lpm && rule->rule_priority > table->key_bits)
         return sluice_fail(-EINVAL, "prefix length %u of %u bits", rule->rule_priority, table->key_bits);
     for (unsigned bit = 0; bit < SLUICE_KEY_BITS; bit++) {
@@ -167,15 +167,15 @@ static int choose_id(struct stored_table *table, uint32_t *id) {
     return sluice_fail(-ENOSPC, "the table is full: %u rules", table->entries);
 }
 
-static int push(struct sluice_device *device, struct sluice_rule_store *store, const struct ofu_istr *istr) {
-    struct sluice_instruction instruction = {.actions = istr->rule.actions,
-                                             .rule_id = istr->rule.id,
-                                             .rule_priority = istr->rule.rule_priority,
-                                             .table_id = istr->table_id,
-                                             .kind = istr->kind};
+static int push(struct sluice_device *device, struct sluice_rule_store *store, const struct sluice_rule_op *op) {
+    struct sluice_instruction instruction = {.actions = op->rule.actions,
+                                             .rule_id = op->rule.id,
+                                             .rule_priority = op->rule.rule_priority,
+                                             .table_id = op->table_id,
+                                             .kind = op->kind};
     uint8_t bytes[SLUICE_INSTRUCTION_BYTES];
-    memcpy(instruction.value, istr->rule.value, sizeof instruction.value);
-    memcpy(instruction.mask, istr->rule.mask, sizeof instruction.mask);
+    memcpy(instruction.value, op->rule.value, sizeof instruction.value);
+    memcpy(instruction.mask, op->rule.mask, sizeof instruction.mask);
     sluice_instruction_pack(&instruction, bytes);
     for (uint32_t i = 0; i < WORDS; i++) {
         uint32_t word = 0;
@@ -217,25 +217,25 @@ static int answer(struct sluice_device *device, struct sluice_rule_store *store)
 
 // One instruction checked and its edit data taken; what must be undone if the device refuses it stays with the caller.
 struct pending {
-    struct ofu_istr *istr;
+    struct sluice_rule_op *op;
     struct stored_table *table;
     uint16_t edits[SLUICE_ACTION_SLOTS], old_edits[SLUICE_ACTION_SLOTS];
     struct stored_rule before;
 };
 
 static int check_rule(struct sluice_device *device, struct sluice_rule_store *store, const struct pending *it) {
-    const struct ofu_rule *rule = &it->istr->rule;
+    const struct sluice_rule *rule = &it->op->rule;
     int result = sluice_actions_check(device, &rule->actions, rule->edits, rule->edit_count);
     return result ? result : check_key(store, it->table, rule);
 }
 
 static int take_edits(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
-    struct ofu_rule *rule = &it->istr->rule;
+    struct sluice_rule *rule = &it->op->rule;
     return sluice_edits_take(device, &store->edits, &rule->actions, rule->edits, rule->edit_count, it->edits);
 }
 
 static int stage_new(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
-    struct ofu_rule *rule = &it->istr->rule;
+    struct sluice_rule *rule = &it->op->rule;
     int result;
     if ((result = check_rule(device, store, it)))
         return result;
@@ -253,13 +253,13 @@ static int stage_new(struct sluice_device *device, struct sluice_rule_store *sto
 }
 
 static int stage_old(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
-    struct ofu_rule *rule = &it->istr->rule;
+    struct sluice_rule *rule = &it->op->rule;
     int result;
     if (rule->id >= it->table->entries || !it->table->rules[rule->id].used)
         return sluice_fail(-ENOENT, "there is no rule %u", rule->id);
     it->before = it->table->rules[rule->id];
     memcpy(it->old_edits, it->before.edits, sizeof it->old_edits);
-    if (it->istr->kind == SLUICE_INSTRUCTION_DELETE) {
+    if (it->op->kind == SLUICE_INSTRUCTION_DELETE) {
         unlink_rule(it->table, rule->id);
         return 0;
     }
@@ -276,10 +276,10 @@ static int stage_old(struct sluice_device *device, struct sluice_rule_store *sto
 }
 
 static int stage(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it) {
-    if (it->istr->table_id >= SLUICE_TABLES || store->tables[it->istr->table_id].entries == 0)
-        return sluice_fail(-EINVAL, "table %u: there is none", it->istr->table_id);
-    it->table = &store->tables[it->istr->table_id];
-    switch (it->istr->kind) {
+    if (it->op->table_id >= SLUICE_TABLES || store->tables[it->op->table_id].entries == 0)
+        return sluice_fail(-EINVAL, "table %u: there is none", it->op->table_id);
+    it->table = &store->tables[it->op->table_id];
+    switch (it->op->kind) {
     case SLUICE_INSTRUCTION_POPULATE:
         return stage_new(device, store, it);
     case SLUICE_INSTRUCTION_DELETE:
@@ -288,7 +288,7 @@ static int stage(struct sluice_device *device, struct sluice_rule_store *store, 
     case SLUICE_INSTRUCTION_INITIALIZE:
         return 0;
     default:
-        return sluice_fail(-EINVAL, "instruction kind %u", it->istr->kind);
+        return sluice_fail(-EINVAL, "instruction kind %u", it->op->kind);
     }
 }
 
@@ -303,11 +303,11 @@ static void clear_table(struct sluice_device *device, struct sluice_rule_store *
 
 // The device has answered: give back what is no longer held, or undo.
 static void settle(struct sluice_device *device, struct sluice_rule_store *store, struct pending *it, int result) {
-    uint32_t id = it->istr->rule.id;
-    struct ofu_rule old = {.rule_priority = it->before.rule_priority};
+    uint32_t id = it->op->rule.id;
+    struct sluice_rule old = {.rule_priority = it->before.rule_priority};
     memcpy(old.value, it->before.value, sizeof old.value);
     memcpy(old.mask, it->before.mask, sizeof old.mask);
-    switch (it->istr->kind) {
+    switch (it->op->kind) {
     case SLUICE_INSTRUCTION_POPULATE:
         if (result) {
             unlink_rule(it->table, id);
@@ -335,7 +335,7 @@ static void settle(struct sluice_device *device, struct sluice_rule_store *store
 
 enum { PIPELINED = 8 };
 
-int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct ofu_istr *istr, unsigned count,
+int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct sluice_rule_op *op, unsigned count,
                          int *results) {
     int failed = 0, result = 0;
     pthread_mutex_lock(&device->lock);
@@ -346,12 +346,12 @@ int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct o
         bool flush = false; // its error text must survive, or it changes every rule: settle what is under way first
         while (next < count && pushed < PIPELINED && !flush) {
             struct pending *it = &window[pushed];
-            it->istr = &istr[next];
-            flush = it->istr->kind == SLUICE_INSTRUCTION_INITIALIZE;
+            it->op = &op[next];
+            flush = it->op->kind == SLUICE_INSTRUCTION_INITIALIZE;
             if (flush && pushed)
                 break;
             int staged = stage(device, store, it);
-            if (!staged && (staged = push(device, store, it->istr)))
+            if (!staged && (staged = push(device, store, it->op)))
                 settle(device, store, it, staged);
             results[next++] = staged;
             if (staged)
@@ -361,7 +361,7 @@ int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct o
         }
         for (unsigned i = 0; i < pushed; i++) {
             int answered = answer(device, store);
-            results[window[i].istr - istr] = answered;
+            results[window[i].op - op] = answered;
             settle(device, store, &window[i], answered);
         }
         done = next;
@@ -372,9 +372,9 @@ int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct o
     return store ? failed : result;
 }
 
-int sluice_rule_ops(struct sluice_device *device, uint16_t ofu_id, struct ofu_istr *istr) {
+int sluice_rule_ops(struct sluice_device *device, uint16_t ofu_id, struct sluice_rule_op *op) {
     int result = 0;
-    int failed = sluice_rule_ops_many(device, ofu_id, istr, 1, &result);
+    int failed = sluice_rule_ops_many(device, ofu_id, op, 1, &result);
     return failed < 0 ? failed : result;
 }
 
@@ -394,7 +394,7 @@ int sluice_ofu_init(struct sluice_device *device, uint16_t ofu_id) {
     struct sluice_rule_store *store = store_of(device, ofu_id, &result);
     if (store && !(result = wait_ready(device, store))) {
         for (uint8_t table = 0; table < SLUICE_TABLES && result == 0; table++) {
-            struct ofu_istr clear = {.kind = SLUICE_INSTRUCTION_INITIALIZE, .table_id = table};
+            struct sluice_rule_op clear = {.kind = SLUICE_INSTRUCTION_INITIALIZE, .table_id = table};
             if (store->tables[table].entries)
                 result = sluice_rule_ops(device, ofu_id, &clear);
         }

@@ -474,10 +474,10 @@ TAKEN = [(PACKETS + 4, None), (PACKETS, None)]
 def test_the_fence_is_set_and_read_in_the_window_of_the_flow_table(device: Rings) -> None:
     library, handle = device.library, device.handle
     held, forced = c.c_uint32(), c.c_uint32()
-    for on, bit in ((5, 1), (0, 0), (1, 1)):
+    for on in (True, False, True):
         assert library.sluice_fence_set(handle, on, c.c_uint32(1 << 30)) == 0
-        assert device.taken() == [(WINDOW + L.FLOW_REGISTERS_FENCE_BOUND, 1 << 30), (WINDOW + L.FLOW_REGISTERS_FENCE_CONTROL, bit)]
-        assert device.state.fence.is_on == bit and device.state.fence.window == WINDOW
+        assert device.taken() == [(WINDOW + L.FLOW_REGISTERS_FENCE_BOUND, 1 << 30), (WINDOW + L.FLOW_REGISTERS_FENCE_CONTROL, on)]
+        assert device.state.fence.is_on == on and device.state.fence.window == WINDOW
     device.values |= {WINDOW + L.FLOW_REGISTERS_FENCE_HELD: 5, WINDOW + L.FLOW_REGISTERS_FENCE_FORCED: 6}
     assert library.sluice_fence_read(handle, c.byref(held), c.byref(forced)) == 0 and (held.value, forced.value) == (5, 6)
     for refuse in (0, 1):

@@ -36,7 +36,7 @@ struct sluice_transport {
     // Simulated devices only.
     uint64_t (*cycles)(struct sluice_transport *transport);
     void (*advance)(struct sluice_transport *transport, uint32_t cycles);
-    int (*idle)(struct sluice_transport *transport);
+    bool (*idle)(struct sluice_transport *transport);
     int (*lane_send)(struct sluice_transport *transport, unsigned lane, const uint8_t *bytes, uint32_t size,
                      unsigned flags);
     int (*lane_receive)(struct sluice_transport *transport, unsigned lane, uint8_t *bytes, uint32_t capacity,

@@ -150,8 +150,8 @@ static void advance(struct sluice_transport *t, uint32_t count) {
     command(process(t), (struct mailbox_command){MAILBOX_ADVANCE, {count}}, NULL);
 }
 
-static int idle(struct sluice_transport *t) {
-    return (int)process(t)->memory->status.idle;
+static bool idle(struct sluice_transport *t) {
+    return process(t)->memory->status.idle;
 }
 
 static int lane_send(struct sluice_transport *t, unsigned lane, const uint8_t *bytes, uint32_t size, unsigned flags) {

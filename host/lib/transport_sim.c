@@ -69,7 +69,7 @@ static void advance(struct sluice_transport *t, uint32_t count) {
     sim(t)->step(sim(t)->model, count);
 }
 
-static int idle(struct sluice_transport *t) {
+static bool idle(struct sluice_transport *t) {
     return sim(t)->idle(sim(t)->model);
 }
 

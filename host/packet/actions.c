@@ -6,26 +6,26 @@
 
 #define HOST_ONLY (1U << SLUICE_HOST_PORT)
 
-static int is_final(uint8_t verdict) {
+static bool is_final(uint8_t verdict) {
     return verdict == SLUICE_VERDICT_DROP || verdict == SLUICE_VERDICT_TO_HOST ||
            verdict == SLUICE_VERDICT_TO_CONTROLLER;
 }
 
-static int is_ip(const struct sluice_phv_record *record) {
+static bool is_ip(const struct sluice_phv_record *record) {
     return record->info.l3_kind == SLUICE_L3_IPV4 || record->info.l3_kind == SLUICE_L3_IPV6;
 }
 
-static int has_ports(const struct sluice_phv_record *record) {
+static bool has_ports(const struct sluice_phv_record *record) {
     return record->info.l4_kind == SLUICE_L4_TCP || record->info.l4_kind == SLUICE_L4_UDP;
 }
 
-static int is_present(const struct sluice_phv_record *record, uint32_t field) {
+static bool is_present(const struct sluice_phv_record *record, uint32_t field) {
     switch (field) {
     case SLUICE_FIELD_ETH_DST:
     case SLUICE_FIELD_ETH_SRC:
     case SLUICE_FIELD_ETH_TYPE:
     case SLUICE_FIELD_TUNNEL_ID:
-        return 1;
+        return true;
     case SLUICE_FIELD_VLAN0_TCI:
         return record->edits.tags >= 1;
     case SLUICE_FIELD_VLAN1_TCI:
@@ -39,7 +39,7 @@ static int is_present(const struct sluice_phv_record *record, uint32_t field) {
     case SLUICE_FIELD_L4_DST:
         return has_ports(record);
     default:
-        return 0;
+        return false;
     }
 }
 

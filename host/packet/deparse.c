@@ -26,7 +26,7 @@ static void put_address(const struct edited *to, uint32_t at, unsigned size, con
         to->bytes[at + n] = value[size - 1 - n];
 }
 
-static int is_dirty(const struct sluice_phv_record *record, unsigned field) {
+static bool is_dirty(const struct sluice_phv_record *record, unsigned field) {
     return record->edits.dirty >> field & 1;
 }
 
@@ -34,7 +34,7 @@ static void write_ethernet(const struct edited *to, const struct sluice_phv_reco
     const struct sluice_phv *phv = &record->phv;
     const struct sluice_edits *edits = &record->edits;
     const uint16_t tci[SLUICE_MAX_TAGS] = {phv->vlan0_tci, phv->vlan1_tci};
-    int moved = edits->pushed || edits->popped;
+    bool moved = edits->pushed || edits->popped;
     if (moved || is_dirty(record, SLUICE_FIELD_ETH_DST))
         put(to, 0, 6, phv->eth_dst);
     if (moved || is_dirty(record, SLUICE_FIELD_ETH_SRC))
@@ -103,7 +103,7 @@ static int edit(const struct sluice_phv_record *record, const uint8_t *packet, u
                 uint32_t capacity) {
     const struct sluice_edits *edits = &record->edits;
     uint32_t start = 12 + 4U * edits->popped;
-    int moved = edits->pushed || edits->popped;
+    bool moved = edits->pushed || edits->popped;
     if (edits->pushed > SLUICE_MAX_TAGS || edits->popped > SLUICE_MAX_TAGS || (moved && size < start))
         return -EINVAL;
     const struct edited to = {.bytes = out, .size = size + 4U * edits->pushed - 4U * edits->popped};

@@ -5,6 +5,7 @@
 #ifndef SLUICE_PACKET_H
 #define SLUICE_PACKET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sluice_layouts.h"
@@ -20,7 +21,7 @@ extern "C" {
 // The router's own addresses on a lane: tunnels to them are opened. Addresses have their lowest byte first.
 struct sluice_own {
     uint64_t mac; // 0: none, nothing is opened
-    uint8_t has_ipv4, has_ipv6;
+    bool has_ipv4, has_ipv6;
     uint8_t ipv4[4];
     uint8_t ipv6[16];
 };

@@ -92,7 +92,7 @@ static uint8_t parse_ipv4(struct cursor *c) {
     return SLUICE_FAULT_NONE;
 }
 
-static int is_extension(uint8_t protocol) {
+static bool is_extension(uint8_t protocol) {
     return protocol == 0 || protocol == 43 || protocol == 44 || protocol == 51 || protocol == 60 || protocol == 135;
 }
 
@@ -190,7 +190,7 @@ static uint8_t parse_udp(struct cursor *c) {
 static uint8_t parse_transport(struct cursor *c) {
     const uint8_t *l4 = c->packet + c->at;
     uint8_t protocol = c->record->phv.ip_protocol, fault;
-    int is_ipv4 = c->record->info.l3_kind == SLUICE_L3_IPV4;
+    bool is_ipv4 = c->record->info.l3_kind == SLUICE_L3_IPV4;
     if (c->record->phv.ip_fragment & 0x1fff)
         return SLUICE_FAULT_NONE;
     if (protocol == 6)
@@ -252,9 +252,9 @@ static void parse_stack(struct cursor *c) {
         record->fault = parse_network(c, type);
 }
 
-static int is_own(const struct sluice_own *own, const struct sluice_phv_record *record) {
+static bool is_own(const struct sluice_own *own, const struct sluice_phv_record *record) {
     if (own->mac == 0 || record->phv.eth_dst != own->mac)
-        return 0;
+        return false;
     if (record->info.l3_kind == SLUICE_L3_IPV4)
         return own->has_ipv4 && memcmp(record->phv.ip_dst, own->ipv4, 4) == 0;
     return record->info.l3_kind == SLUICE_L3_IPV6 && own->has_ipv6 && memcmp(record->phv.ip_dst, own->ipv6, 16) == 0;
@@ -268,11 +268,11 @@ struct tunnel {
     uint32_t end;   // of what the tunnel carries
 };
 
-// `header` has `room` bytes, 4 at least. 1 where it is sound.
-static int read_tunnel(const struct sluice_phv_record *outer, const uint8_t *header, uint32_t room,
-                       struct tunnel *tunnel) {
-    int is_udp = outer->info.l4_kind == SLUICE_L4_UDP, has_sum = header[0] >> 7, has_key = header[0] >> 5 & 1;
-    int is_sound;
+// `header` has `room` bytes, 4 at least. Whether it is sound.
+static bool read_tunnel(const struct sluice_phv_record *outer, const uint8_t *header, uint32_t room,
+                        struct tunnel *tunnel) {
+    bool is_udp = outer->info.l4_kind == SLUICE_L4_UDP, has_sum = header[0] >> 7, has_key = header[0] >> 5 & 1;
+    bool is_sound;
     uint32_t key = 4, size = 8;
     if (is_udp && outer->phv.l4_dst == SLUICE_VXLAN_PORT) {
         tunnel->kind = SLUICE_TUNNEL_VXLAN;
@@ -287,21 +287,21 @@ static int read_tunnel(const struct sluice_phv_record *outer, const uint8_t *hea
         key = has_key ? 4 + 4 * (uint32_t)has_sum : 0;
         size = 4 + 4 * (uint32_t)(has_sum + has_key + (header[0] >> 4 & 1));
     } else {
-        return 0;
+        return false;
     }
     if (!is_sound || size > room)
-        return 0;
+        return false;
     tunnel->id = key ? (uint32_t)header[key] << 16 | be16(header + key + 1) : 0;
     tunnel->start += size;
     return tunnel->start <= MAX_OUTER;
 }
 
-// The sound tunnel header behind an outer stack: 1, or 0 where there is none.
-static int find_tunnel(const struct cursor *c, struct tunnel *tunnel) {
+// The tunnel header behind an outer stack; whether there is one, and it is sound.
+static bool find_tunnel(const struct cursor *c, struct tunnel *tunnel) {
     const struct sluice_phv_record *outer = c->record;
-    int is_udp = outer->info.l4_kind == SLUICE_L4_UDP;
+    bool is_udp = outer->info.l4_kind == SLUICE_L4_UDP;
     if (outer->fault || outer->info.is_fragment)
-        return 0;
+        return false;
     tunnel->start = is_udp ? c->at + 8 : c->at;
     tunnel->end = is_udp ? c->at + be16(c->packet + c->at + 4) : c->limit;
     return tunnel->start + 4 <= tunnel->end && // what all kinds have

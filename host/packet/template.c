@@ -26,7 +26,7 @@ static void put(uint8_t *out, uint32_t end, uint32_t place, unsigned size, uint3
             out[2 * place + n] = (uint8_t)(value >> 8 * (size - 1 - n));
 }
 
-static int is_tag(uint32_t type) {
+static bool is_tag(uint32_t type) {
     return type == SLUICE_ETHERTYPE_VLAN || type == SLUICE_ETHERTYPE_QINQ || type == SLUICE_ETHERTYPE_VLAN_OLD;
 }
 

@@ -46,15 +46,15 @@ class CEdit(c.Structure):
 
 
 class CRule(c.Structure):
-    """struct ofu_rule."""
+    """struct sluice_rule."""
 
-    _fields_ = fields("ofu_rule", {"sluice_action_set": CActionSet, "sluice_edit": CEdit})
+    _fields_ = fields("sluice_rule", {"sluice_action_set": CActionSet, "sluice_edit": CEdit})
 
 
 class CInstruction(c.Structure):
-    """struct ofu_istr."""
+    """struct sluice_rule_op."""
 
-    _fields_ = fields("ofu_istr", {"ofu_rule": CRule})
+    _fields_ = fields("sluice_rule_op", {"sluice_rule": CRule})
 
 
 class CPacket(c.Structure):
@@ -77,7 +77,7 @@ class LaneInfo(c.Structure):
 
 ABI = CAbi(
     size=c.sizeof(CAbi),
-    version=2,
+    version=3,
     layouts=layouts.LAYOUT_HASH,
     instruction_size=c.sizeof(CInstruction),
     packet_size=c.sizeof(CPacket),
@@ -152,6 +152,7 @@ def load(path: Path | None = None) -> c.CDLL:
     library = c.CDLL(str(path or build_library()))
     library.sluice_error_text.restype = c.c_char_p
     library.sluice_device_cycles.restype = c.c_uint64
+    library.sluice_device_idle.restype = library.sluice_queue_waits.restype = c.c_bool
     return library
 
 

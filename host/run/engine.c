@@ -39,20 +39,20 @@ static int out_of_memory(void) {
 static int add_route(struct engine *engine, const struct sluice_route *route) {
     uint32_t edit_count;
     const uint8_t(*edits)[SLUICE_EDIT_DATA_BYTES] = sluice_rules_edit_data(engine->rules, &edit_count);
-    struct ofu_istr istr = {.kind = SLUICE_INSTRUCTION_POPULATE, .table_id = route->version == 4 ? 0 : 1};
-    istr.rule.id = SLUICE_RULE_CHOOSE;
-    istr.rule.rule_priority = route->length;
-    memcpy(istr.rule.value, route->value, sizeof route->value);
-    memcpy(istr.rule.mask, route->mask, sizeof route->mask);
-    istr.rule.actions = route->actions;
+    struct sluice_rule_op op = {.kind = SLUICE_INSTRUCTION_POPULATE, .table_id = route->version == 4 ? 0 : 1};
+    op.rule.id = SLUICE_RULE_CHOOSE;
+    op.rule.rule_priority = route->length;
+    memcpy(op.rule.value, route->value, sizeof route->value);
+    memcpy(op.rule.mask, route->mask, sizeof route->mask);
+    op.rule.actions = route->actions;
     for (uint8_t slot = 0; slot < SLUICE_ACTION_SLOTS; slot++) {
         if (route->actions.slots[slot].opcode != SLUICE_ACTION_SET_LONG)
             continue;
-        struct sluice_edit *edit = &istr.rule.edits[istr.rule.edit_count++];
+        struct sluice_edit *edit = &op.rule.edits[op.rule.edit_count++];
         edit->slot = slot;
         memcpy(edit->value, edits[route->actions.slots[slot].operand & 0xffff], sizeof edit->value);
     }
-    return sluice_rule_ops(engine->device, SLUICE_ELEMENT_LPM, &istr);
+    return sluice_rule_ops(engine->device, SLUICE_ELEMENT_LPM, &op);
 }
 
 // Longest prefixes first: a route that has no room must never be hidden by a shorter one that has.
@@ -86,10 +86,11 @@ static int add_templates(struct engine *engine) {
 
 static int set_up(struct engine *engine) {
     const struct sluice_rules *rules = engine->rules;
-    int has_acl = sluice_rules_acl_count(rules) != 0, result;
+    bool has_acl = sluice_rules_acl_count(rules) != 0;
+    int result;
     unsigned required = 1U << SLUICE_TABLE_LPM | (has_acl ? 1U << SLUICE_TABLE_EXACT : 0U);
     if ((result = sluice_device_set_tick(engine->device, 0)) ||
-        (result = sluice_device_set_lossless(engine->device, (int)engine->lossless)) ||
+        (result = sluice_device_set_lossless(engine->device, engine->lossless)) ||
         (result = sluice_ofu_init(engine->device, SLUICE_ELEMENT_LPM)) ||
         (result = has_acl ? sluice_ofu_init(engine->device, SLUICE_ELEMENT_EXACT)
                           : sluice_ofu_uninit(engine->device, SLUICE_ELEMENT_EXACT)) ||
@@ -263,7 +264,7 @@ int engine_cache(struct engine *engine) {
     return 0;
 }
 
-int engine_is_waiting(const struct engine *engine) {
+bool engine_is_waiting(const struct engine *engine) {
     return engine->flows && flows_waiting(engine->flows) != 0;
 }
 

@@ -51,7 +51,7 @@ int engine_serve(struct engine *engine);
 int engine_cache(struct engine *engine);
 
 // Whether flows wait for the fence: steps must go on.
-int engine_is_waiting(const struct engine *engine);
+bool engine_is_waiting(const struct engine *engine);
 
 // Cycles and the counters of the graph into the result: cheap enough for every report.
 void engine_report(struct engine *engine);

@@ -140,19 +140,19 @@ uint32_t flows_waiting(const struct flows *it) {
     return it->waiting_count;
 }
 
-static void make_rule(const struct flows *it, const struct flow *flow, struct ofu_istr *istr) {
-    memset(istr, 0, sizeof *istr);
-    istr->kind = SLUICE_INSTRUCTION_POPULATE;
-    istr->table_id = flow->table_id;
-    istr->rule.id = SLUICE_RULE_CHOOSE;
-    memcpy(istr->rule.value, flow->key, (it->key_bits[flow->table_id] + 7) / 8);
-    memset(istr->rule.mask, 0xff, it->key_bits[flow->table_id] / 8);
-    istr->rule.actions = flow->actions;
+static void make_rule(const struct flows *it, const struct flow *flow, struct sluice_rule_op *op) {
+    memset(op, 0, sizeof *op);
+    op->kind = SLUICE_INSTRUCTION_POPULATE;
+    op->table_id = flow->table_id;
+    op->rule.id = SLUICE_RULE_CHOOSE;
+    memcpy(op->rule.value, flow->key, (it->key_bits[flow->table_id] + 7) / 8);
+    memset(op->rule.mask, 0xff, it->key_bits[flow->table_id] / 8);
+    op->rule.actions = flow->actions;
 }
 
 static int delete_rule(struct flows *it, uint8_t table, uint32_t rule_id) {
-    struct ofu_istr istr = {.kind = SLUICE_INSTRUCTION_DELETE, .table_id = table, .rule = {.id = rule_id}};
-    int result = sluice_rule_ops(it->device, SLUICE_ELEMENT_EXACT, &istr);
+    struct sluice_rule_op op = {.kind = SLUICE_INSTRUCTION_DELETE, .table_id = table, .rule = {.id = rule_id}};
+    int result = sluice_rule_ops(it->device, SLUICE_ELEMENT_EXACT, &op);
     if (result)
         return result;
     struct flow *flow = &it->flow[it->by_rule[table][rule_id] - 1];
@@ -212,7 +212,7 @@ static int evict(struct flows *it, uint8_t table, uint32_t now, struct sluice_ru
 }
 
 static int install(struct flows *it, const uint32_t *numbers, uint32_t count, struct sluice_run_result *report) {
-    struct ofu_istr rules[BATCH];
+    struct sluice_rule_op rules[BATCH];
     int results[BATCH];
     for (uint32_t i = 0; i < count; i++)
         make_rule(it, &it->flow[numbers[i]], &rules[i]);

@@ -103,7 +103,7 @@ static int step(struct live *live) {
     engine->now = microseconds(CLOCK_MONOTONIC);
     if ((cached = engine_cache(engine)) < 0 || (fed = feed(live)) < 0)
         return cached < 0 ? cached : fed;
-    int idle = !fed && sluice_device_idle(engine->device);
+    bool idle = !fed && sluice_device_idle(engine->device);
     if (!idle)
         sluice_device_advance(engine->device, ENGINE_STEP);
     if ((collected = engine_collect(engine)) < 0 || (served = engine_serve(engine)) < 0)

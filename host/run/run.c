@@ -136,7 +136,7 @@ static void trace(struct run *run) {
 
 // Nothing is left: 1, 0, or a negative errno. Rule operations let cycles pass, so an idle device may have put packets
 // before the lanes since they were last looked at.
-static int is_over(struct run *run) {
+static int check_end(struct run *run) {
     int collected, served;
     if (run->result->sent < run->result->packets || !sluice_device_idle(run->engine.device))
         return 0;
@@ -156,7 +156,7 @@ static int loop(struct run *run, sluice_run_progress progress, void *context) {
             return collected < 0 ? collected : served < 0 ? served : cached;
         trace(run);
         int moved = fed || collected || served;
-        if (!moved && (over = is_over(run)))
+        if (!moved && (over = check_end(run)))
             return over < 0 ? over : 0;
         run->idle_steps = moved ? 0 : run->idle_steps + 1;
         if (run->idle_steps > STUCK_LIMIT)

@@ -97,7 +97,7 @@ static uint32_t trie_find(const struct trie *trie, const uint8_t *address, unsig
 
 // ---- Access rules
 
-static int is_within(const uint8_t *address, const struct prefix *prefix) {
+static bool is_within(const uint8_t *address, const struct prefix *prefix) {
     uint64_t words[2], values[2], masks[2];
     memcpy(words, address, 16);
     memcpy(values, prefix->value, 16);
@@ -105,20 +105,20 @@ static int is_within(const uint8_t *address, const struct prefix *prefix) {
     return (words[0] & masks[0]) == values[0] && (words[1] & masks[1]) == values[1];
 }
 
-static int side_matches(const struct acl_side *side, uint8_t version, const uint8_t *address, int has_ports,
-                        uint16_t port) {
+static bool side_matches(const struct acl_side *side, uint8_t version, const uint8_t *address, bool has_ports,
+                         uint16_t port) {
     if (side->address.version && (side->address.version != version || !is_within(address, &side->address)))
-        return 0;
+        return false;
     return !side->has_ports || (has_ports && port >= side->port_low && port <= side->port_high);
 }
 
 // The first rule that matches, or NULL. `*lane_read`: another lane could have got another answer.
 static const struct acl_rule *acl_find(const struct sluice_rules *rules, const struct sluice_phv_record *record,
-                                       uint8_t lane, int *lane_read) {
+                                       uint8_t lane, bool *lane_read) {
     const struct sluice_phv *phv = &record->phv;
     uint8_t version = record->info.l3_kind == SLUICE_L3_IPV4 ? 4 : 6, kind = record->info.l4_kind;
-    int has_ports = kind == SLUICE_L4_TCP || kind == SLUICE_L4_UDP || kind == SLUICE_L4_SCTP;
-    *lane_read = 0;
+    bool has_ports = kind == SLUICE_L4_TCP || kind == SLUICE_L4_UDP || kind == SLUICE_L4_SCTP;
+    *lane_read = false;
     for (uint32_t n = 0; n < rules->acl_count; n++) {
         const struct acl_rule *rule = &rules->acls[n];
         if ((rule->protocol != ANY_PROTOCOL && rule->protocol != phv->ip_protocol) ||
@@ -143,7 +143,7 @@ static struct station *station_set(struct sluice_switch *sw, uint64_t key) {
     return sw->stations[(key * 0x9e3779b97f4a7c15ULL) >> 32 & (SETS - 1)];
 }
 
-static int is_current(const struct sluice_switch *sw, const struct station *station, uint64_t now_us) {
+static bool is_current(const struct sluice_switch *sw, const struct station *station, uint64_t now_us) {
     return now_us < station->seen + sw->mac_idle_us;
 }
 
@@ -172,7 +172,7 @@ static uint8_t find_station(struct sluice_switch *sw, uint64_t key, uint64_t now
     return ANY_LANE;
 }
 
-static int is_group(uint64_t mac) {
+static bool is_group(uint64_t mac) {
     return mac >> 40 & 1;
 }
 
@@ -221,10 +221,10 @@ static void set_key(struct sluice_decision *decision, const struct sluice_phv_re
 static void route(struct sluice_switch *sw, const struct sluice_phv_record *record, uint8_t lane,
                   struct sluice_decision *decision) {
     const struct sluice_rules *rules = sw->rules;
-    int is_ipv4 = record->info.l3_kind == SLUICE_L3_IPV4, lane_read = 0;
+    bool is_ipv4 = record->info.l3_kind == SLUICE_L3_IPV4, lane_read = false;
     const struct acl_rule *rule = acl_find(rules, record, lane, &lane_read);
     uint32_t found = trie_find(&sw->routes[!is_ipv4], record->phv.ip_dst, is_ipv4 ? 4 : 16);
-    decision->is_routed = 1;
+    decision->is_routed = true;
     set_key(decision, record);
     if (rule)
         decision->acl = rule->number;
@@ -269,7 +269,7 @@ static int decide(struct sluice_switch *sw, const uint8_t *packet, uint32_t size
     struct sluice_own own;
     sluice_rules_own(sw->rules, lane, &own);
     sluice_parse(packet, size, &own, record);
-    int is_ip = record->info.l3_kind == SLUICE_L3_IPV4 || record->info.l3_kind == SLUICE_L3_IPV6;
+    bool is_ip = record->info.l3_kind == SLUICE_L3_IPV4 || record->info.l3_kind == SLUICE_L3_IPV6;
     if (size > SLUICE_MTU_BYTES) {
         decision->cause = SLUICE_CAUSE_OVERSIZE;
     } else if (record->fault && record->fault != SLUICE_FAULT_MPLS) { // MPLS is sound, only not for the router

@@ -13,7 +13,7 @@
 // One side of an access rule. `address.version` 0: any address.
 struct acl_side {
     struct prefix address;
-    uint8_t has_ports; // the packet must have ports, and in this range
+    bool has_ports; // the packet must have ports, and in this range
     uint16_t port_low;
     uint16_t port_high;
 };
@@ -22,7 +22,7 @@ struct acl_rule {
     uint32_t number;
     uint16_t protocol; // or ANY_PROTOCOL
     uint8_t lane;      // or ANY_LANE
-    uint8_t is_permit;
+    bool is_permit;
     struct acl_side src;
     struct acl_side dst;
 };

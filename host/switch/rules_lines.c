@@ -62,7 +62,7 @@ static void read_own(struct reader *reader) {
     uint32_t column = sluice_text_column(text);
     if (sluice_text_address(text, "the router's tunnel address", &address) || sluice_text_end(text))
         return;
-    int is_ipv4 = address.version == 4;
+    bool is_ipv4 = address.version == 4;
     uint32_t *line = &reader->tunnel_line[!is_ipv4];
     if (*line) {
         (void)sluice_text_error_at(text, text->line, column, "duplicate IPv%u tunnel address; hint: see line %u",
@@ -74,7 +74,7 @@ static void read_own(struct reader *reader) {
         memcpy(own->ipv4, address.value, sizeof own->ipv4);
     else
         memcpy(own->ipv6, address.value, sizeof own->ipv6);
-    *(is_ipv4 ? &own->has_ipv4 : &own->has_ipv6) = 1;
+    *(is_ipv4 ? &own->has_ipv4 : &own->has_ipv6) = true;
 }
 
 // vxlan|geneve|nvgre|gre [vni ID] [options HEX] local ADDRESS remote ADDRESS inner-mac ADDRESS
@@ -177,7 +177,7 @@ static int read_side(struct reader *reader, uint16_t protocol, struct acl_side *
     if (protocol != 6 && protocol != 17 && protocol != 132)
         return sluice_text_error_at(text, text->line, column,
                                     "this protocol has no ports; hint: only tcp, udp and sctp have ports");
-    side->has_ports = 1;
+    side->has_ports = true;
     return sluice_text_ports(text, &side->port_low, &side->port_high);
 }
 
@@ -211,7 +211,7 @@ static void read_acl(struct reader *reader) {
     struct acl_line acl = {.line = text->line, .column = sluice_text_column(text), .rule.lane = ANY_LANE};
     if (sluice_text_number(text, "the number of the access rule", 0, UINT32_MAX, &acl.rule.number))
         return;
-    acl.rule.is_permit = (uint8_t)sluice_text_take(text, "permit");
+    acl.rule.is_permit = sluice_text_take(text, "permit");
     if (!acl.rule.is_permit && !sluice_text_take(text, "deny")) {
         (void)sluice_text_error_at(text, text->line, sluice_text_column(text),
                                    "expected permit or deny, found %s; hint: acl 10 deny tcp to any port 22",

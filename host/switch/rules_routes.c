@@ -41,7 +41,7 @@ static void add_address(struct headers *to, const struct prefix *address) {
 
 // What is 0 here is made for each packet: lengths, checksum, source port, id. "Do not fragment" is set.
 static void add_ip(struct headers *to, const struct tunnel_line *tunnel) {
-    int is_udp = tunnel->kind == SLUICE_TUNNEL_VXLAN || tunnel->kind == SLUICE_TUNNEL_GENEVE;
+    bool is_udp = tunnel->kind == SLUICE_TUNNEL_VXLAN || tunnel->kind == SLUICE_TUNNEL_GENEVE;
     uint8_t protocol = is_udp ? SLUICE_IP_PROTOCOL_UDP : SLUICE_IP_PROTOCOL_GRE;
     if (tunnel->local.version == 4) {
         add_number(to, 8, 0x4500000000004000);
@@ -119,7 +119,7 @@ static int no_edit_data(struct reader *reader, const struct route_line *line) {
 static int add_tunnel_actions(struct reader *reader, const struct route_line *line, struct sluice_action_set *actions,
                               unsigned *slot) {
     uint32_t field = (uint32_t)SLUICE_FIELD_TUNNEL_ID << 20;
-    int has_id = line->tunnel.kind != SLUICE_TUNNEL_GRE;
+    bool has_id = line->tunnel.kind != SLUICE_TUNNEL_GRE;
     int index = template_index(reader->rules, line);
     if (index < 0)
         return sluice_text_error_at(&reader->text, line->line, line->column,

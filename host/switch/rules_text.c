@@ -25,7 +25,7 @@ int sluice_text_error_at(struct text *text, struct line line, uint32_t column, c
 }
 
 // A space, or the return of a line that ends in return and newline.
-static int is_space(struct line line, size_t at) {
+static bool is_space(struct line line, size_t at) {
     char c = line.text[at];
     return c == ' ' || c == '\t' || (c == '\r' && at + 1 == line.size);
 }
@@ -54,7 +54,7 @@ int sluice_text_split(struct text *text, struct line line) {
     return 0;
 }
 
-static int word_is(const struct word *word, const char *expected) {
+static bool word_is(const struct word *word, const char *expected) {
     return strlen(expected) == word->size && memcmp(word->text, expected, word->size) == 0;
 }
 
@@ -182,7 +182,7 @@ int sluice_text_prefix(struct text *text, const char *what, struct prefix *prefi
     char *slash = strchr(word, '/');
     if (slash)
         *slash = 0;
-    int is_ipv4 = inet_pton(AF_INET, word, bytes) == 1;
+    bool is_ipv4 = inet_pton(AF_INET, word, bytes) == 1;
     if (!is_ipv4 && inet_pton(AF_INET6, word, bytes) != 1)
         return sluice_text_error_at(
             text, text->line, column,

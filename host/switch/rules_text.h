@@ -4,6 +4,7 @@
 #ifndef SLUICE_RULES_TEXT_H
 #define SLUICE_RULES_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -6,6 +6,7 @@
 #ifndef SLUICE_SWITCH_H
 #define SLUICE_SWITCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -101,13 +102,13 @@ struct sluice_decision {
     uint8_t cause;       // enum sluice_cause, with DROP
     uint8_t fault;       // enum sluice_fault, with SLUICE_CAUSE_MALFORMED
     uint8_t egress_mask; // lanes, with FORWARD
-    uint8_t is_routed;   // the router decided, not the bridge
-    uint8_t is_flooded;  // bridged to every other lane
-    uint8_t cacheable; // the device decides the same for every packet with this key that it admits, given `acl_verdict`
-                       // in its exact table and the route in its LPM table
-    uint8_t table_id;  // enum sluice_table of `key`
-    int32_t route;     // index of the route, or -1
-    int64_t acl;       // number of the access rule that decided, or -1
+    bool is_routed;      // the router decided, not the bridge
+    bool is_flooded;     // bridged to every other lane
+    bool cacheable;   // the device decides the same for every packet with this key that it admits, given `acl_verdict`
+                      // in its exact table and the route in its LPM table
+    uint8_t table_id; // enum sluice_table of `key`
+    int32_t route;    // index of the route, or -1
+    int64_t acl;      // number of the access rule that decided, or -1
     // 5-tuple as the exact table takes it (`five_tuple4_t` or `five_tuple6_t`, little-endian, 0 behind its end); where
     // routed
     uint8_t key[SLUICE_FIVE_TUPLE6_BYTES];

@@ -612,7 +612,7 @@ void sim_model_step(struct sim_model *model, uint32_t cycles) {
         model->cycle();
 }
 
-int sim_model_idle(const struct sim_model *model) {
+bool sim_model_idle(const struct sim_model *model) {
     return model->idle();
 }
 

@@ -4,6 +4,7 @@
 #ifndef SLUICE_SIM_MODEL_H
 #define SLUICE_SIM_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -50,7 +51,7 @@ uint64_t sim_model_cycles(const struct sim_model *model);
 void sim_model_step(struct sim_model *model, uint32_t cycles);
 
 // 1 where nothing is in the device, on its lanes, or waiting in the from-host ring.
-int sim_model_idle(const struct sim_model *model);
+bool sim_model_idle(const struct sim_model *model);
 
 // 0; -EFAULT: the device answered with an error; -ETIMEDOUT: it did not answer.
 int sim_model_reg_read(struct sim_model *model, uint32_t address, uint32_t *value);

@@ -65,6 +65,7 @@ class Model:
 def model(power_up: int) -> Iterator[Model]:
     library = c.CDLL(str(build(SMALL)))
     library.sim_model_new.restype = c.c_void_p
+    library.sim_model_idle.restype = c.c_bool
     library.sim_model_ring_sent.restype = library.sim_model_ring_invalid.restype = c.c_uint64
     made = Model(library)
     yield made

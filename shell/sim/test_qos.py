@@ -118,6 +118,7 @@ def frame(queue: int, payload: int) -> bytes:
 def device(power_up: int) -> Iterator[Device]:
     library = c.CDLL(str(build(SMALL)))
     library.sim_model_new.restype = c.c_void_p
+    library.sim_model_idle.restype = c.c_bool
     made = Device(library)
     yield made
     library.sim_model_free(made.handle)

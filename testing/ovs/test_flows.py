@@ -216,7 +216,7 @@ def test_why_says_what_it_wants_instead_of_nonsense(tmp_path: Path) -> None:
         status, text = why(tmp_path, given)
         assert status == 2
         assert told in text
-    done = CliRunner().invoke(app, ["why", "--log", str(tmp_path / "none"), SOFTWARE])
+    done = CliRunner(env={"COLUMNS": "300"}).invoke(app, ["why", "--log", str(tmp_path / "none"), SOFTWARE])
     assert done.exit_code == 2
     assert "no such file" in done.output
 

@@ -7,6 +7,7 @@
 #ifndef SLUICE_H
 #define SLUICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sluice_layouts.h"
@@ -29,7 +30,7 @@ struct sluice_edit {
 };
 
 // What software asks of a rule table (AccelSDP Figure 14).
-struct ofu_rule {
+struct sluice_rule {
     uint32_t id;                     // logical rule id, or SLUICE_RULE_CHOOSE; after a populate: the id it got
     uint16_t rule_priority;          // the higher wins; LPM tables: the prefix length
     uint8_t value[SLUICE_KEY_BYTES]; // little-endian, the table's key in the low bits
@@ -39,10 +40,11 @@ struct ofu_rule {
     struct sluice_edit edits[SLUICE_ACTION_SLOTS];
 };
 
-struct ofu_istr {
+// What is to be done with a rule.
+struct sluice_rule_op {
     uint8_t kind;     // enum sluice_instruction_kind
     uint8_t table_id; // enum sluice_table
-    struct ofu_rule rule;
+    struct sluice_rule rule;
 };
 
 // A packet the device gave to the host. `bytes` is valid until sluice_packet_release.
@@ -94,7 +96,7 @@ int sluice_fail(int error, const char *format, ...) __attribute__((format(printf
 // A program that was compiled with another version of this header is refused, -EPROTO with the reason: each passes the
 // version and the sizes of the structures that both sides read and write. A new field at the end of one, or another
 // meaning, is another version.
-#define SLUICE_ABI_VERSION 2
+#define SLUICE_ABI_VERSION 3
 struct sluice_abi {
     uint32_t size; // of this structure
     uint32_t version;
@@ -103,8 +105,8 @@ struct sluice_abi {
 };
 #define SLUICE_ABI                                                                                                     \
     (&(const struct sluice_abi){sizeof(struct sluice_abi), SLUICE_ABI_VERSION, SLUICE_LAYOUT_HASH,                     \
-                                sizeof(struct ofu_istr), sizeof(struct sluice_packet), sizeof(struct sluice_outgoing), \
-                                sizeof(struct sluice_lane_info)})
+                                sizeof(struct sluice_rule_op), sizeof(struct sluice_packet),                           \
+                                sizeof(struct sluice_outgoing), sizeof(struct sluice_lane_info)})
 int sluice_device_open_abi(const char *uri, struct sluice_device **device, const struct sluice_abi *abi);
 int sluice_device_open(const char *uri, struct sluice_device **device);
 #define sluice_device_open(uri, device) sluice_device_open_abi(uri, device, SLUICE_ABI)
@@ -118,12 +120,12 @@ uint64_t sluice_device_cycles(struct sluice_device *device);
 // Simulated devices: let cycles pass. Others pass time by themselves: nothing happens.
 void sluice_device_advance(struct sluice_device *device, uint32_t cycles);
 // Whether nothing is in flight in the device.
-int sluice_device_idle(struct sluice_device *device);
+bool sluice_device_idle(struct sluice_device *device);
 // Cycles after which what packets counted is in host memory, where the device writes it there; 0: at once, or never.
 uint32_t sluice_device_push_cycles(const struct sluice_device *device);
 
 // Lossless: full FIFOs press back instead of dropping (runs over captures).
-int sluice_device_set_lossless(struct sluice_device *device, int on);
+int sluice_device_set_lossless(struct sluice_device *device, bool on);
 // The fence: after pause no packet enters the graph; drained is 1 once all that was in it has left, to lanes or into
 // the host's ring (which the caller must keep reading meanwhile). Resume lifts it.
 int sluice_device_pause(struct sluice_device *device);
@@ -193,7 +195,7 @@ unsigned sluice_queue_buffers(const struct sluice_queue *queue);
 unsigned sluice_queue_receive(struct sluice_queue *queue, struct sluice_packet *packets, unsigned count);
 void sluice_queue_release(struct sluice_queue *queue);
 // Whether a packet is there that was not released; of any thread.
-int sluice_queue_waits(const struct sluice_queue *queue);
+bool sluice_queue_waits(const struct sluice_queue *queue);
 
 // How the packets of a lane are spread: what is hashed (bits of enum sluice_hash_kind; 0 at first: all are for queue
 // 0), with which key (from its first bit on), and which queue the hashes that end in `entry` are for, in `table` 0 of
@@ -208,7 +210,7 @@ int sluice_spread_set_entry(struct sluice_device *device, unsigned lane, unsigne
 // their flow that are still on their way through the host there, for `bound` cycles at most (below 2^31). Whoever polls
 // says how far it is: every packet of a lane up to this timestamp has been sent (sluice_poll_send) or dropped. Any
 // thread, never waits. The device learns of it as time passes. -ENOENT: the device has no flow table.
-int sluice_fence_set(struct sluice_device *device, int on, uint32_t bound);
+int sluice_fence_set(struct sluice_device *device, bool on, uint32_t bound);
 void sluice_poll_done(struct sluice_device *device, unsigned lane, uint64_t timestamp);
 // Packets that it sent to the host, and flows that it let go at the bound; both wrap.
 int sluice_fence_read(struct sluice_device *device, uint32_t *held, uint32_t *forced);
@@ -241,18 +243,13 @@ int sluice_ofu_uninit(struct sluice_device *device, uint16_t ofu_id);
 int sluice_ofu_size(struct sluice_device *device, uint16_t ofu_id, uint8_t table_id, uint32_t *entries, uint32_t *used);
 // One instruction. -ENOENT: no such rule; -ENOSPC: the table or the edit-data table is full; -EEXIST: the key or the id
 // is in the table; -EINVAL: bad mask, table, kind, action; -ENODEV: the device is gone.
-int sluice_rule_ops(struct sluice_device *device, uint16_t ofu_id, struct ofu_istr *istr);
+int sluice_rule_ops(struct sluice_device *device, uint16_t ofu_id, struct sluice_rule_op *op);
 // Several, pipelined; `results` gets what each would have returned. The number that failed, or a negative errno.
-int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct ofu_istr *istr, unsigned count,
+int sluice_rule_ops_many(struct sluice_device *device, uint16_t ofu_id, struct sluice_rule_op *op, unsigned count,
                          int *results);
 // Counters of a rule; -ENOENT where it is not there.
 int sluice_rule_counters_read(struct sluice_device *device, uint16_t ofu_id, uint8_t table_id, uint32_t rule_id,
                               struct sluice_rule_counters *counters);
-
-// The API as the AccelSDP paper names it (Table 2), on the device that was opened first and not yet closed.
-int ofu_init(uint16_t ofu_id);
-int rule_table_ops(uint16_t ofu_id, struct ofu_istr *istr);
-int ofu_uninit(uint16_t ofu_id);
 
 #ifdef __cplusplus
 }

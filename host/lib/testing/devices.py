@@ -27,7 +27,7 @@ READ = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.POINTER(c.c_uint32))
 WRITE = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_uint32, c.c_uint32)
 BATCH = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(Access), c.c_uint, c.POINTER(c.c_uint))
 SENT = c.CFUNCTYPE(c.c_uint64, c.c_void_p)
-IDLE = c.CFUNCTYPE(c.c_int, c.c_void_p)
+IDLE = c.CFUNCTYPE(c.c_bool, c.c_void_p)
 
 
 class Transport(c.Structure):

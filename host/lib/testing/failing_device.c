@@ -68,7 +68,7 @@ void sim_model_step(struct sim_model *model, uint32_t cycles) {
     recorded("step", cycles, 0, 0, 0);
 }
 
-int sim_model_idle(const struct sim_model *model) {
+bool sim_model_idle(const struct sim_model *model) {
     return model->cycles > UINT32_MAX;
 }
 

@@ -23,7 +23,7 @@ static int held_size;
 static uint8_t held[65536];
 
 // Whether the fault is due for packet `number` of its kind.
-static int is_due(const char *kind, unsigned number) {
+static bool is_due(const char *kind, unsigned number) {
     char wanted[16] = "";
     unsigned at = 0;
     const char *fault = getenv("SLUICE_FAULT");
