@@ -8,7 +8,8 @@
 
 #include "functional.h"
 
-enum { INSTRUCTIONS = 16, RESPONSES = 32, EDITS = 256, TABLES = 2, FIRST_ETHERTYPE = 0x600 };
+enum { INSTRUCTIONS = 16, RESPONSES = 32, EDITS = 256, TABLES = 2 };
+enum { LLC_SNAP = 0xaaaa, LLC_UNNUMBERED = 0x0300 }; // both access points; control, and the first byte behind it
 
 struct functional_flow {
     struct functional_size size;
@@ -337,16 +338,12 @@ static uint16_t be16(const uint8_t *packet, uint32_t size, uint32_t at) {
     return (uint16_t)(high << 8 | low);
 }
 
-static bool is_tag(uint16_t type) {
-    return type == SLUICE_ETHERTYPE_VLAN || type == SLUICE_ETHERTYPE_QINQ || type == SLUICE_ETHERTYPE_VLAN_OLD;
-}
-
 // 802.2 SNAP with an EtherType inside, behind one tag at most.
 static bool is_snap(const uint8_t *packet, uint32_t size) {
-    uint32_t at = is_tag(be16(packet, size, 12)) ? 18 : 14;
-    return be16(packet, size, at - 2) < FIRST_ETHERTYPE && be16(packet, size, at) == 0xaaaa &&
-           be16(packet, size, at + 2) == 0x0300 && be16(packet, size, at + 4) == 0 &&
-           be16(packet, size, at + 6) >= FIRST_ETHERTYPE;
+    uint32_t at = sluice_is_tag(be16(packet, size, 12)) ? 18 : 14;
+    return be16(packet, size, at - 2) < SLUICE_ETHERTYPE_LEAST && be16(packet, size, at) == LLC_SNAP &&
+           be16(packet, size, at + 2) == LLC_UNNUMBERED && be16(packet, size, at + 4) == 0 &&
+           be16(packet, size, at + 6) >= SLUICE_ETHERTYPE_LEAST;
 }
 
 static uint8_t fragment_of(uint16_t fragment) {

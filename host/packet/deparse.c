@@ -40,7 +40,7 @@ static void write_ethernet(const struct edited *to, const struct sluice_phv_reco
     if (moved || is_dirty(record, SLUICE_FIELD_ETH_SRC))
         put(to, 6, 6, phv->eth_src);
     for (unsigned n = 0; n < edits->pushed; n++) {
-        put(to, 12 + 4 * n, 2, edits->service_tag >> n & 1 ? 0x88a8 : 0x8100);
+        put(to, 12 + 4 * n, 2, edits->service_tag >> n & 1 ? SLUICE_ETHERTYPE_QINQ : SLUICE_ETHERTYPE_VLAN);
         put(to, 14 + 4 * n, 2, tci[n]);
     }
     for (unsigned n = 0; n < edits->tags && n < SLUICE_MAX_TAGS; n++)

@@ -18,6 +18,11 @@ extern "C" {
 #define SLUICE_PACKET_MAX 65535U                                            // bytes that sluice_deparse takes
 #define SLUICE_PACKET_GROWTH (4U * SLUICE_MAX_TAGS + SLUICE_TEMPLATE_BYTES) // bytes by which a packet can grow
 
+#define SLUICE_ETHERTYPE_LEAST 0x0600U // a smaller type is the length of an 802.3 frame
+
+// Whether a VLAN tag follows an EtherType.
+bool sluice_is_tag(uint32_t type);
+
 // The router's own addresses on a lane: tunnels to them are opened. Addresses have their lowest byte first.
 struct sluice_own {
     uint64_t mac; // 0: none, nothing is opened

@@ -26,10 +26,6 @@ static void put(uint8_t *out, uint32_t end, uint32_t place, unsigned size, uint3
             out[2 * place + n] = (uint8_t)(value >> 8 * (size - 1 - n));
 }
 
-static bool is_tag(uint32_t type) {
-    return type == SLUICE_ETHERTYPE_VLAN || type == SLUICE_ETHERTYPE_QINQ || type == SLUICE_ETHERTYPE_VLAN_OLD;
-}
-
 static void find_udp(struct sluice_template *template, uint32_t at) {
     struct sluice_template_info *info = &template->info;
     if (info->size < at + SLUICE_UDP_BYTES)
@@ -95,8 +91,8 @@ int sluice_template_make(const uint8_t *bytes, uint32_t size, struct sluice_temp
     memcpy(template->bytes, bytes, size);
     template->info.size = (uint8_t)size;
     uint32_t at = SLUICE_ETHERNET_BYTES;
-    while (at + 4 <= size && is_tag(get16(bytes, at - 2)))
-        at += 4;
+    while (at + SLUICE_VLAN_BYTES <= size && sluice_is_tag(get16(bytes, at - 2)))
+        at += SLUICE_VLAN_BYTES;
     uint32_t type = at <= size ? get16(bytes, at - 2) : 0;
     if (type == SLUICE_ETHERTYPE_IPV4)
         find_ipv4(template, at);

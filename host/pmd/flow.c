@@ -106,7 +106,7 @@ static void put_actions(struct line *line, const struct flow_rule *rule) {
 void flow_text(const struct flow_rule *rule, char text[FLOW_TEXT]) {
     struct line line = {text, FLOW_TEXT, 0};
     const struct sluice_flow_key *value = &rule->value, *mask = &rule->mask;
-    bool is_ipv6 = value->eth_type == 0x86dd;
+    bool is_ipv6 = value->eth_type == SLUICE_ETHERTYPE_IPV6;
     put(&line, "lane=%u priority=%u", value->ingress_port, rule->rule_priority);
     put_field(&line, "eth_dst", value->eth_dst, mask->eth_dst, 48);
     put_field(&line, "eth_src", value->eth_src, mask->eth_src, 48);

@@ -319,7 +319,7 @@ static int append_item(struct header *it, const struct rte_flow_item *item) {
         say_next(it, start + 2, 2);
         return result;
     case RTE_FLOW_ITEM_TYPE_VXLAN:
-        if ((result = append(it, item->spec, sizeof(struct rte_vxlan_hdr), 4789)))
+        if ((result = append(it, item->spec, sizeof(struct rte_vxlan_hdr), SLUICE_VXLAN_PORT)))
             return result;
         it->bytes[start] |= 0x08; // a network identifier is there
         say_next(it, 0, 0);
@@ -438,7 +438,7 @@ static int finish(struct actions *it) {
 
 // Of a packet with two tags, the key has the second TPID for a type.
 static unsigned most_tags(const struct flow_rule *rule) {
-    static const uint16_t tpids[] = {RTE_ETHER_TYPE_VLAN, RTE_ETHER_TYPE_QINQ, 0x9100};
+    static const uint16_t tpids[] = {SLUICE_ETHERTYPE_VLAN, SLUICE_ETHERTYPE_QINQ, SLUICE_ETHERTYPE_VLAN_OLD};
     unsigned most = 1;
     if (rule->mask.has_vlan && !rule->value.has_vlan)
         return 0;

@@ -10,7 +10,7 @@
 #include "flow.h"
 
 enum { LENGTH_TYPE = 0x05ff, FIRST_TYPE = 0x0600, RANGE_FROM = 8, FRAGMENT_OFFSET = 0x1fff, MORE_FRAGMENTS = 0x2000 };
-enum { UNKNOWN_TPID = 0x1000, UNKNOWN_TPID_TYPE = 0x9100 }; // the bit is in neither TPID that Open vSwitch knows
+enum { UNKNOWN_TPID = 0x1000 }; // the bit is in neither TPID that Open vSwitch knows
 
 // An item with its mask applied.
 struct view {
@@ -89,8 +89,8 @@ static void match_address(uint8_t value[16], uint8_t mask[16], const struct view
 
 // Whether a tag's TPID is among the types that a mask lets through.
 static bool may_be_tpid(uint16_t type, uint16_t mask) {
-    return !((RTE_ETHER_TYPE_VLAN ^ type) & mask) || !((RTE_ETHER_TYPE_QINQ ^ type) & mask) ||
-           !((UNKNOWN_TPID_TYPE ^ type) & mask);
+    return !((SLUICE_ETHERTYPE_VLAN ^ type) & mask) || !((SLUICE_ETHERTYPE_QINQ ^ type) & mask) ||
+           !((SLUICE_ETHERTYPE_VLAN_OLD ^ type) & mask);
 }
 
 // The EtherType behind the first tag, under a mask. 0, or an error where it is another already.

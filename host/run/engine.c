@@ -39,7 +39,8 @@ static int out_of_memory(void) {
 static int add_route(struct engine *engine, const struct sluice_route *route) {
     uint32_t edit_count;
     const uint8_t(*edits)[SLUICE_EDIT_DATA_BYTES] = sluice_rules_edit_data(engine->rules, &edit_count);
-    struct sluice_rule_op op = {.kind = SLUICE_INSTRUCTION_POPULATE, .table_id = route->version == 4 ? 0 : 1};
+    struct sluice_rule_op op = {.kind = SLUICE_INSTRUCTION_POPULATE,
+                                .table_id = route->version == 4 ? SLUICE_TABLE_IPV4 : SLUICE_TABLE_IPV6};
     op.rule.id = SLUICE_RULE_CHOOSE;
     op.rule.rule_priority = route->length;
     memcpy(op.rule.value, route->value, sizeof route->value);

@@ -142,7 +142,12 @@ static int read_protocol(struct reader *reader, uint16_t *protocol) {
     static const struct {
         const char *name;
         uint16_t number;
-    } names[] = {{"any", ANY_PROTOCOL}, {"tcp", 6}, {"udp", 17}, {"icmp", 1}, {"icmpv6", 58}, {"sctp", 132}};
+    } names[] = {{"any", ANY_PROTOCOL},
+                 {"tcp", SLUICE_IP_PROTOCOL_TCP},
+                 {"udp", SLUICE_IP_PROTOCOL_UDP},
+                 {"icmp", SLUICE_IP_PROTOCOL_ICMP},
+                 {"icmpv6", SLUICE_IP_PROTOCOL_ICMPV6},
+                 {"sctp", SLUICE_IP_PROTOCOL_SCTP}};
     struct text *text = &reader->text;
     char buffer[48];
     uint32_t number;
@@ -174,7 +179,7 @@ static int read_side(struct reader *reader, uint16_t protocol, struct acl_side *
     column = sluice_text_column(text);
     if (!sluice_text_take(text, "port"))
         return 0;
-    if (protocol != 6 && protocol != 17 && protocol != 132)
+    if (protocol != SLUICE_IP_PROTOCOL_TCP && protocol != SLUICE_IP_PROTOCOL_UDP && protocol != SLUICE_IP_PROTOCOL_SCTP)
         return sluice_text_error_at(text, text->line, column,
                                     "this protocol has no ports; hint: only tcp, udp and sctp have ports");
     side->has_ports = true;
