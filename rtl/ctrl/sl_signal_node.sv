@@ -29,9 +29,9 @@ module sl_signal_node #(
   localparam int unsigned CountBits     = $clog2((ArgumentWords > ResultWords ? ArgumentWords : ResultWords) + 2);
   localparam logic [6:0]  Invalid       = 7'd22;  // STATUS_EINVAL
 
-  typedef enum logic [2:0] {Idle, Pass, Take, Pending, Wait, Reply} state_t;
+  typedef enum logic [2:0] {StIdle, StPass, StTake, StPending, StWait, StReply} state_e;
 
-  state_t                          state_q;
+  state_e                          state_q;
   logic [CountBits-1:0]            count_q;      // argument words taken; result words left
   logic [ArgumentWords-1:0][31:0]  arguments_q;
   logic [ResultWords-1:0][31:0]    result_q;
@@ -39,19 +39,19 @@ module sl_signal_node #(
   logic                            mine, pass, refuse, answer, skid_ready, skid_valid;
   logic [32:0]                     skid_data;
 
-  assign refuse      = in_valid_i && in_data_i[32] && ((state_q == Idle && mine) ||
-    (state_q == Take && (count_q != CountBits'(ArgumentWords - 1) || 32'(kind_o) >= Signals || status_q != '0)));
-  assign answer      = result_valid_i && (state_q == Wait || (state_q == Pending && take_i));
+  assign refuse      = in_valid_i && in_data_i[32] && ((state_q == StIdle && mine) ||
+    (state_q == StTake && (count_q != CountBits'(ArgumentWords - 1) || 32'(kind_o) >= Signals || status_q != '0)));
+  assign answer      = result_valid_i && (state_q == StWait || (state_q == StPending && take_i));
   assign mine        = in_data_i[31:16] == instance_i && !in_data_i[15];
-  assign pass        = state_q == Pass || (state_q == Idle && !mine);
-  assign in_ready_o  = pass ? skid_ready : state_q == Idle || state_q == Take;
-  assign pending_o   = state_q == Pending;
+  assign pass        = state_q == StPass || (state_q == StIdle && !mine);
+  assign in_ready_o  = pass ? skid_ready : state_q == StIdle || state_q == StTake;
+  assign pending_o   = state_q == StPending;
   assign arguments_o = ArgumentBits'(arguments_q);
-  assign skid_valid  = pass ? in_valid_i : state_q == Reply;
+  assign skid_valid  = pass ? in_valid_i : state_q == StReply;
 
   always_comb begin
     skid_data = in_data_i;
-    if (state_q == Reply) begin
+    if (state_q == StReply) begin
       skid_data = count_q == CountBits'(ResultWords + 1)
         ? {status_q != '0, instance_i, 1'b1, status_q, kind_o} : {count_q == CountBits'(1), result_q[0]};
     end
@@ -59,41 +59,41 @@ module sl_signal_node #(
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
-      Idle: if (in_valid_i && mine) begin
+      StIdle: if (in_valid_i && mine) begin
         kind_o   <= in_data_i[7:0];
         count_q  <= '0;
         status_q <= '0;
-        state_q  <= Take;
+        state_q  <= StTake;
       end else if (in_valid_i && skid_ready && !in_data_i[32]) begin
-        state_q <= Pass;
+        state_q <= StPass;
       end
-      Pass: if (in_valid_i && skid_ready && in_data_i[32]) state_q <= Idle;
-      Take: if (in_valid_i) begin
+      StPass: if (in_valid_i && skid_ready && in_data_i[32]) state_q <= StIdle;
+      StTake: if (in_valid_i) begin
         if (count_q != CountBits'(ArgumentWords)) begin
           arguments_q[count_q] <= in_data_i[31:0];
           count_q              <= count_q + 1'b1;
         end else begin
           status_q <= Invalid;
         end
-        if (in_data_i[32]) state_q <= Pending;
+        if (in_data_i[32]) state_q <= StPending;
       end
-      Pending: if (take_i) state_q <= Wait;
-      Reply: if (skid_ready) begin
+      StPending: if (take_i) state_q <= StWait;
+      StReply: if (skid_ready) begin
         if (count_q != CountBits'(ResultWords + 1)) begin
           for (int unsigned i = 0; i + 1 < ResultWords; i++) result_q[i] <= result_q[i+1];
         end
         count_q <= count_q - 1'b1;
-        if (skid_data[32]) state_q <= Idle;
+        if (skid_data[32]) state_q <= StIdle;
       end
-      default: ;  // Wait
+      default: ;  // StWait
     endcase
     if (refuse) status_q <= Invalid;
     if (answer) result_q <= (32 * ResultWords)'(result_i);
     if (refuse || answer) begin
       count_q <= CountBits'(ResultWords + 1);
-      state_q <= Reply;
+      state_q <= StReply;
     end
-    if (rst_i) state_q <= Idle;
+    if (rst_i) state_q <= StIdle;
   end
 
   logic unused;

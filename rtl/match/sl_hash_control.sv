@@ -63,10 +63,11 @@ module sl_hash_control #(
     logic [IndexBits-1:0] index;
   } slot_t;
   typedef enum logic [3:0] {
-    SETTLE, SWEEP, IDLE, MAP, SLOT, CHECK, PROBE, CHOOSE, ENQUEUE, NEXT, EXPAND, MOVE, BACK, COMMIT, WRITE, DONE
-  } state_t;
+    StSettle, StSweep, StIdle, StMap, StSlot, StCheck, StProbe, StChoose, StEnqueue, StNext, StExpand,
+    StMove, StBack, StCommit, StWrite, StDone
+  } state_e;
 
-  state_t                         state_q;
+  state_e                         state_q;
   logic [3:0]                     wait_q;      // cycles until the state acts
   instruction_kind_t              kind_q;
   logic                           valid_op_q;  // rule id and operation are legal
@@ -93,7 +94,7 @@ module sl_hash_control #(
   status_t                        status_q;
 
   assign op_status_o = status_q;
-  assign op_ready_o  = state_q == IDLE;
+  assign op_ready_o  = state_q == StIdle;
   assign id          = payload_q[IdBits-1:0];
 
   function automatic logic [Groups-1:0] one_hot(logic [GroupBits-1:0] group);
@@ -104,7 +105,7 @@ module sl_hash_control #(
   logic [NodeBits-1:0] node_parent;
   slot_t               node_slot;
   logic                enqueue;
-  assign enqueue = state_q == ENQUEUE && !tail_q[NodeBits] && !(expanding_q && way_q == source_q.way);
+  assign enqueue = state_q == StEnqueue && !tail_q[NodeBits] && !(expanding_q && way_q == source_q.way);
   sl_ram_block #(.Width(NodeBits + WayBits + IndexBits), .Depth(MaxNodes)) u_nodes (
     .clk_i, .write_valid_i(enqueue), .write_address_i(tail_q[NodeBits-1:0]),
     .write_data_i({node_q[NodeBits-1:0], way_q, hash_index[way_q]}),
@@ -117,11 +118,11 @@ module sl_hash_control #(
   logic                 map_write;
   logic [IdBits-1:0]    map_id;
   logic [MapBits-1:0]   map_word;
-  assign map_write = (state_q == MOVE || (state_q == WRITE && kind_q == INSTRUCTION_POPULATE)) && wait_q == 0;
-  assign map_id    = state_q == MOVE ? word_q[KeyBits+:IdBits] : id;
+  assign map_write = (state_q == StMove || (state_q == StWrite && kind_q == INSTRUCTION_POPULATE)) && wait_q == 0;
+  assign map_id    = state_q == StMove ? word_q[KeyBits+:IdBits] : id;
   sl_ram_block #(.Width(MapBits), .Depth(Rules)) u_map (
     .clk_i, .write_valid_i(map_write), .write_address_i(map_id), .write_data_i(MapBits'({group_q, target_q})),
-    .read_valid_i(state_q == MAP), .read_address_i(id), .read_data_o(map_word)
+    .read_valid_i(state_q == StMap), .read_address_i(id), .read_data_o(map_word)
   );
   assign {map_group, map_slot} = (GroupBits + WayBits + IndexBits)'(map_word);
 
@@ -182,13 +183,13 @@ module sl_hash_control #(
     if (wait_q != 0) wait_q <= wait_q - 1'b1;
     else begin
       unique case (state_q)
-        SETTLE: begin  // every key that entered while the table was live has passed the RAM
+        StSettle: begin  // every key that entered while the table was live has passed the RAM
           seed_o  <= Seed ^ new_seed_q;
           sweep_q <= '0;
           word_o  <= '0;
-          state_q <= SWEEP;
+          state_q <= StSweep;
         end
-        SWEEP: begin
+        StSweep: begin
           write_o <= '1;
           index_o <= {Ways{sweep_q}};
           sweep_q <= sweep_q + 1'b1;
@@ -196,10 +197,10 @@ module sl_hash_control #(
             used_o       <= '0;
             group_used_o <= '0;
             status_q     <= STATUS_OK;
-            state_q      <= DONE;
+            state_q      <= StDone;
           end
         end
-        IDLE: begin
+        StIdle: begin
           if (op_valid_i) begin
             kind_q       <= op_i.kind;
             payload_q    <= PayloadBits'({op_i.rule_priority, op_i.rule_id[IdBits-1:0]});
@@ -214,110 +215,110 @@ module sl_hash_control #(
             answer_q     <= 1'b1;
             tail_q       <= '0;
             node_q       <= '0;
-            state_q      <= MAP;
+            state_q      <= StMap;
           end
         end
-        MAP: begin
-          state_q <= SLOT;
+        StMap: begin
+          state_q <= StSlot;
           if (kind_q == INSTRUCTION_INITIALIZE) begin
             op_commit_o <= 1'b1;
             ready_o     <= 1'b0;
             wait_q      <= 4'(EnterCycles + HashLatency + 2);
-            state_q     <= SETTLE;
+            state_q     <= StSettle;
           end else if (!valid_op_q || !(kind_q inside {INSTRUCTION_POPULATE, INSTRUCTION_DELETE, INSTRUCTION_UPDATE}))
           begin
             status_q <= STATUS_EINVAL;
-            state_q  <= DONE;
+            state_q  <= StDone;
           end
         end
-        SLOT: begin
+        StSlot: begin
           group_q  <= map_group;
           select_o <= one_hot(map_group);
           source_q <= map_slot;
           target_q <= map_slot;
           index_o  <= {Ways{map_slot.index}};
           wait_q   <= 4'(MatchWait);
-          state_q  <= CHECK;
+          state_q  <= StCheck;
         end
-        CHECK: begin
+        StCheck: begin
           if (kind_q == INSTRUCTION_POPULATE) begin
             status_q <= present_q ? STATUS_EEXIST : STATUS_EINVAL;
-            state_q  <= present_q || !(first_q || op_same_mask_i) ? DONE : PROBE;
+            state_q  <= present_q || !(first_q || op_same_mask_i) ? StDone : StProbe;
             group_q  <= op_group_q;
             select_o <= one_hot(op_group_q);
           end else if (!present_q) begin
             status_q <= STATUS_ENOENT;
-            state_q  <= DONE;
+            state_q  <= StDone;
           end else begin
             status_q <= STATUS_EINVAL;
             state_q  <= kind_q == INSTRUCTION_UPDATE && !(match_q[source_q.way] && op_same_mask_i && group_q == op_group_q)
-                        ? DONE : COMMIT;
+                        ? StDone : StCommit;
           end
         end
-        PROBE: begin  // read the slots of hash_key_q, whose hash is ready
+        StProbe: begin  // read the slots of hash_key_q, whose hash is ready
           index_o <= hash_index;
           wait_q  <= 4'(MatchWait);
-          state_q <= CHOOSE;
+          state_q <= StChoose;
         end
-        CHOOSE: begin
+        StChoose: begin
           way_q    <= '0;
           target_q <= '{way: usable_way, index: hash_index[usable_way]};
           if (!expanding_q && |match_q) begin
             status_q <= STATUS_EEXIST;
-            state_q  <= DONE;
+            state_q  <= StDone;
           end else if (usable == '0) begin
-            state_q <= ENQUEUE;
+            state_q <= StEnqueue;
           end else begin
-            state_q <= expanding_q ? MOVE : COMMIT;
+            state_q <= expanding_q ? StMove : StCommit;
           end
         end
-        ENQUEUE: begin
+        StEnqueue: begin
           if (enqueue) tail_q <= tail_q + 1'b1;
           way_q <= way_q + 1'b1;
           if (32'(way_q) == Ways - 1) begin
             expanding_q <= 1'b1;
             if (expanding_q) node_q <= node_q + 1'b1;
             wait_q  <= 4'd1;  // the node is being read
-            state_q <= NEXT;
+            state_q <= StNext;
           end
         end
-        NEXT: begin
+        StNext: begin
           source_q <= node_slot;
           index_o  <= {Ways{node_slot.index}};
           wait_q   <= 4'(WordWait);
-          state_q  <= EXPAND;
+          state_q  <= StExpand;
           if (node_q == tail_q) begin
             status_q <= STATUS_ENOSPC;
             wait_q   <= '0;
-            state_q  <= DONE;
+            state_q  <= StDone;
           end
         end
-        EXPAND: begin
+        StExpand: begin
           hash_key_q   <= word_q[KeyBits-1:0];
           hash_valid_q <= 1'b1;
           wait_q       <= 4'(HashLatency);
-          state_q      <= PROBE;
+          state_q      <= StProbe;
         end
-        MOVE: begin
+        StMove: begin
           write_o[group_q][target_q.way] <= 1'b1;
           index_o[target_q.way]          <= target_q.index;
           word_o                         <= word_q;
           target_q                       <= source_q;
           node_q                         <= {1'b0, node_parent};
           wait_q                         <= 4'd1;
-          state_q                        <= 32'(node_q) < Ways ? COMMIT : BACK;  // the first nodes are the slots of the new key
+          state_q                        <= 32'(node_q) < Ways ? StCommit : StBack;  // the first nodes are the slots of the new key
         end
-        BACK: begin
+        StBack: begin
           source_q <= node_slot;
           index_o  <= {Ways{node_slot.index}};
           wait_q   <= 4'(WordWait);
-          state_q  <= MOVE;
+          state_q  <= StMove;
         end
-        COMMIT: begin  // a key that enters with the pulse reads the RAM with the write, or after it
+        StCommit: begin  // a key that enters with the pulse reads the RAM with the write, or after it
           op_commit_o <= 1'b1;
           status_q    <= STATUS_OK;
           wait_q      <= 4'(EnterCycles + HashLatency - 1);
-          state_q     <= WRITE;
+          state_q     <= StWrite;
           if (kind_q == INSTRUCTION_POPULATE) begin
             used_o                <= used_o + 1'b1;
             group_used_o[group_q] <= group_used_o[group_q] + 1'b1;
@@ -329,25 +330,25 @@ module sl_hash_control #(
           end
           if (kind_q == INSTRUCTION_UPDATE && PriorityBits == 0) begin
             wait_q  <= '0;
-            state_q <= DONE;
+            state_q <= StDone;
           end
         end
-        WRITE: begin
+        StWrite: begin
           write_o[group_q][target_q.way] <= 1'b1;
           index_o[target_q.way]          <= target_q.index;
           word_o                         <= {kind_q != INSTRUCTION_DELETE, payload_q, key_q};
-          state_q                        <= DONE;
+          state_q                        <= StDone;
         end
-        DONE: begin
+        StDone: begin
           op_done_o <= answer_q;
           ready_o   <= 1'b1;
-          state_q   <= IDLE;
+          state_q   <= StIdle;
         end
-        default: state_q <= IDLE;
+        default: state_q <= StIdle;
       endcase
     end
     if (rst_i) begin
-      state_q     <= SETTLE;
+      state_q     <= StSettle;
       wait_q      <= '0;
       answer_q    <= 1'b0;
       ready_o     <= 1'b0;

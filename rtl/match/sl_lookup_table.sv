@@ -50,9 +50,9 @@ module sl_lookup_table #(
     $error("sl_lookup_table: Latency is not sl_lookup_pkg::lookup_latency(Kind, KeyBits, Entries)");
   end
 
-  typedef enum logic [3:0] {CLEAR, IDLE, MASK, SCAN, DECIDE, WANT, APPLY, REFUSE, SETTLE} state_t;
+  typedef enum logic [3:0] {StClear, StIdle, StMask, StScan, StDecide, StWant, StApply, StRefuse, StSettle} state_e;
 
-  state_t               state_q;
+  state_e               state_q;
   logic                 insert_q, found_q, free_q, bad_q, done_q;
   logic [KeyBits-1:0]   key_q, mask_q;
   logic [15:0]          number_q;
@@ -78,7 +78,7 @@ module sl_lookup_table #(
     op.value         = KEY_BITS'(key_q);
     op.mask          = Kind == EXACT ? '1 : KEY_BITS'(mask_q);
   end
-  assign op_valid = state_q == APPLY && !op_sent_q;
+  assign op_valid = state_q == StApply && !op_sent_q;
 
   if (Kind == EXACT) begin : gen_exact
     logic [31:0] unused_used;
@@ -119,7 +119,7 @@ module sl_lookup_table #(
     .write_valid_i(value_write), .write_address_i(id_q), .write_data_i(value_q),
     .read_valid_i(match_valid && match_hit), .read_address_i(match_id[IndexBits-1:0]), .read_data_o(value)
   );
-  assign value_write = state_q == SETTLE && wait_q == '0 && insert_q && !done_q;
+  assign value_write = state_q == StSettle && wait_q == '0 && insert_q && !done_q;
   always_ff @(posedge clk_i) begin
     result_valid_q <= {result_valid_q[0], match_valid};
     result_hit_q   <= {result_hit_q[0], match_hit};
@@ -144,13 +144,13 @@ module sl_lookup_table #(
   end
   sl_ram_block #(.Width(1 + NameBits), .Depth(Depth), .Latency(2)) u_rules (
     .clk_i,
-    .write_valid_i(rule_write || state_q == CLEAR),
-    .write_address_i(state_q == CLEAR ? asked_q[IndexBits-1:0] : id_q),
-    .write_data_i(state_q == CLEAR ? '0 : {insert_q, name}),
+    .write_valid_i(rule_write || state_q == StClear),
+    .write_address_i(state_q == StClear ? asked_q[IndexBits-1:0] : id_q),
+    .write_data_i(state_q == StClear ? '0 : {insert_q, name}),
     .read_valid_i(scanning), .read_address_i(asked_q[IndexBits-1:0]), .read_data_o(rule)
   );
-  assign scanning   = state_q == SCAN && asked_q != (IndexBits + 1)'(Entries);
-  assign rule_write = state_q == APPLY && op_commit;
+  assign scanning   = state_q == StScan && asked_q != (IndexBits + 1)'(Entries);
+  assign rule_write = state_q == StApply && op_commit;
 
   function automatic logic [Slices-1:0] same_slices(logic [NameBits-1:0] a, logic [NameBits-1:0] b);
     logic [Slices*SliceBits-1:0] difference;
@@ -168,17 +168,17 @@ module sl_lookup_table #(
   end
 
   // Updates
-  assign want_o   = state_q == WANT;
-  assign take_o   = (state_q == APPLY && (op_commit || (op_done && op_status != STATUS_OK))) || state_q == REFUSE;
-  assign status_o = state_q == REFUSE ? refusal_q : op_commit ? 8'(STATUS_OK) : 8'(op_status);
+  assign want_o   = state_q == StWant;
+  assign take_o   = (state_q == StApply && (op_commit || (op_done && op_status != STATUS_OK))) || state_q == StRefuse;
+  assign status_o = state_q == StRefuse ? refusal_q : op_commit ? 8'(STATUS_OK) : 8'(op_status);
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
-      CLEAR: begin
+      StClear: begin
         asked_q <= asked_q + 1'b1;
-        if (asked_q == (IndexBits + 1)'(Depth - 1)) state_q <= IDLE;
+        if (asked_q == (IndexBits + 1)'(Depth - 1)) state_q <= StIdle;
       end
-      IDLE: begin
+      StIdle: begin
         insert_q <= update_insert_i;
         key_q    <= update_key_i;
         mask_q   <= Kind == TERNARY ? update_mask_i : Kind == LPM ? ~({KeyBits{1'b1}} >> update_number_i) : '1;
@@ -189,13 +189,13 @@ module sl_lookup_table #(
         seen_q   <= '0;
         found_q  <= 1'b0;
         free_q   <= 1'b0;
-        if (update_valid_i && ready_o) state_q <= MASK;
+        if (update_valid_i && ready_o) state_q <= StMask;
       end
-      MASK: begin
+      StMask: begin
         key_q   <= key_q & mask_q;
-        state_q <= SCAN;
+        state_q <= StScan;
       end
-      SCAN: begin
+      StScan: begin
         if (scanning) asked_q <= asked_q + 1'b1;
         if (scan_q[3]) begin
           seen_q <= seen_q + 1'b1;
@@ -208,51 +208,51 @@ module sl_lookup_table #(
             free_index_q <= seen_q[IndexBits-1:0];
           end
         end
-        if (seen_q == (IndexBits + 1)'(Entries)) state_q <= DECIDE;
+        if (seen_q == (IndexBits + 1)'(Entries)) state_q <= StDecide;
       end
-      DECIDE: begin
+      StDecide: begin
         id_q      <= found_q ? found_index_q : free_index_q;
         refusal_q <= 8'(STATUS_OK);
         if (bad_q) refusal_q <= 8'(STATUS_EINVAL);
         else if (!found_q && !insert_q) refusal_q <= 8'(STATUS_ENOENT);
         else if (!found_q && !free_q) refusal_q <= 8'(STATUS_ENOSPC);
-        state_q <= WANT;
+        state_q <= StWant;
       end
-      WANT: begin
+      StWant: begin
         op_sent_q <= 1'b0;
         done_q    <= 1'b0;
-        if (go_i) state_q <= refusal_q == 8'(STATUS_OK) ? APPLY : REFUSE;
+        if (go_i) state_q <= refusal_q == 8'(STATUS_OK) ? StApply : StRefuse;
       end
-      APPLY: begin
+      StApply: begin
         if (op_ready) op_sent_q <= 1'b1;
         wait_q <= WaitBits'(MatchCycles - 1);
         if (take_o) begin
           done_q  <= !op_commit;
-          state_q <= SETTLE;
+          state_q <= StSettle;
         end
       end
-      REFUSE: begin
+      StRefuse: begin
         wait_q  <= '0;
         done_q  <= 1'b1;
-        state_q <= SETTLE;
+        state_q <= StSettle;
       end
-      SETTLE: begin  // at least one cycle, in which update_valid_i falls
+      StSettle: begin  // at least one cycle, in which update_valid_i falls
         if (wait_q != '0) wait_q <= wait_q - 1'b1;
         else begin
           done_q <= 1'b1;
-          if (op_quiet) state_q <= IDLE;
+          if (op_quiet) state_q <= StIdle;
         end
       end
-      default: state_q <= IDLE;
+      default: state_q <= StIdle;
     endcase
     if (rst_i) begin
-      state_q <= CLEAR;
+      state_q <= StClear;
       asked_q <= '0;
     end
   end
 
   logic swept_q;
-  always_ff @(posedge clk_i) swept_q <= !rst_i && state_q != CLEAR;
+  always_ff @(posedge clk_i) swept_q <= !rst_i && state_q != StClear;
   assign ready_o = swept_q && part_ready;
 
   logic unused_bits;

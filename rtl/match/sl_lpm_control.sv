@@ -41,7 +41,7 @@ module sl_lpm_control #(
 );
   import sluice_pkg::*;
 
-  typedef enum logic [2:0] {STATE_CLEAR, STATE_PAUSE, STATE_IDLE, STATE_READ, STATE_CHECK, STATE_DECIDE, STATE_WRITE} state_e;
+  typedef enum logic [2:0] {StClear, StPause, StIdle, StRead, StCheck, StDecide, StWrite} state_e;
 
   state_e               state_q;
   logic [RuleBits-1:0]  sweep_rule_q;    // rule map clearing
@@ -58,7 +58,7 @@ module sl_lpm_control #(
 
   // The decision comes from registers: the checks take one cycle, their consequences the next.
   logic    populate_q, remove_q, update_q, initialize_kind_q;
-  logic    fail_q, write_q, start_q, drop_q, init_q;  // valid in STATE_DECIDE
+  logic    fail_q, write_q, start_q, drop_q, init_q;  // valid in StDecide
   status_t failure, failure_q;
 
   always_comb begin
@@ -69,17 +69,17 @@ module sl_lpm_control #(
     else if ((remove_q || update_q) && !found_q) failure = STATUS_ENOENT;
   end
   always_ff @(posedge clk_i) begin
-    if (state_q == STATE_READ) begin
+    if (state_q == StRead) begin
       populate_q        <= populate;
       remove_q          <= remove;
       update_q          <= update;
       initialize_kind_q <= op_i.kind == INSTRUCTION_INITIALIZE;
     end
-    if (state_q == STATE_CHECK) failure_q <= failure;
-    fail_q  <= state_q == STATE_CHECK && failure != STATUS_OK;
-    drop_q  <= state_q == STATE_CHECK && failure == STATUS_OK && remove_q;
-    init_q  <= state_q == STATE_CHECK && failure == STATUS_OK && initialize_kind_q;
-    write_q <= (state_q == STATE_CHECK && failure == STATUS_OK && (populate_q || update_q)) || (write_q && !write_ready_i);
+    if (state_q == StCheck) failure_q <= failure;
+    fail_q  <= state_q == StCheck && failure != STATUS_OK;
+    drop_q  <= state_q == StCheck && failure == STATUS_OK && remove_q;
+    init_q  <= state_q == StCheck && failure == STATUS_OK && initialize_kind_q;
+    write_q <= (state_q == StCheck && failure == STATUS_OK && (populate_q || update_q)) || (write_q && !write_ready_i);
     start_q <= write_q && write_ready_i;
     if (rst_i) begin
       write_q <= 1'b0;
@@ -102,7 +102,7 @@ module sl_lpm_control #(
   sl_ram_block #(.Width(IndexBits + 1), .Depth(Entries)) u_rule_map (
     .clk_i,
     .write_valid_i(map_write_q), .write_address_i(map_rule_q), .write_data_i({map_present_q, map_index_q}),
-    .read_valid_i(state_q == STATE_IDLE && op_valid_i), .read_address_i(op_i.rule_id[RuleBits-1:0]), .read_data_o(map)
+    .read_valid_i(state_q == StIdle && op_valid_i), .read_address_i(op_i.rule_id[RuleBits-1:0]), .read_data_o(map)
   );
 
   // Free entries: a FIFO of freed ones after the counter of never used ones; the head is in a register.
@@ -149,7 +149,7 @@ module sl_lpm_control #(
   logic             rule_bad_q, priority_bad_q;
 
   always_ff @(posedge clk_i) begin
-    if (state_q == STATE_IDLE && op_valid_i) begin
+    if (state_q == StIdle && op_valid_i) begin
       rule_bad_q     <= op_i.rule_id >= 32'(Entries);
       priority_bad_q <= 32'(op_i.rule_priority) >= 2 ** PriorityBits;
       for (int b = 0; b < Bytes; b++) begin
@@ -157,7 +157,7 @@ module sl_lpm_control #(
         for (int i = 8 * b; i < 8 * b + 8 && i + 1 < KeyBits; i++) if (op_i.mask[i] && !op_i.mask[i+1]) step_q[b] <= 1'b1;
       end
     end
-    if (state_q == STATE_READ) begin
+    if (state_q == StRead) begin
       full_q  <= used_o == 32'(Entries);
       found_q <= map[IndexBits];
       old_q   <= map[IndexBits-1:0];
@@ -174,7 +174,7 @@ module sl_lpm_control #(
     map_present_q <= 1'b0;
     if (op_commit_o) clear_all_o <= 1'b0;
     unique case (state_q)
-      STATE_CLEAR: begin
+      StClear: begin
         map_write_q  <= 1'b1;
         map_rule_q   <= sweep_rule_q;
         sweep_rule_q <= sweep_rule_q + 1'b1;
@@ -183,14 +183,14 @@ module sl_lpm_control #(
           ready_o      <= 1'b1;
           op_done_o    <= initialize_q;
           op_status_o  <= STATUS_OK;
-          state_q      <= STATE_PAUSE;
+          state_q      <= StPause;
         end
       end
-      STATE_PAUSE: state_q <= STATE_IDLE;  // the rule map is being written
-      STATE_IDLE: if (op_valid_i) state_q <= STATE_READ;
-      STATE_READ: state_q <= STATE_CHECK;
-      STATE_CHECK: state_q <= STATE_DECIDE;
-      STATE_DECIDE: begin
+      StPause: state_q <= StIdle;  // the rule map is being written
+      StIdle: if (op_valid_i) state_q <= StRead;
+      StRead: state_q <= StCheck;
+      StCheck: state_q <= StDecide;
+      StDecide: begin
         if (take) begin
           map_rule_q    <= op_i.rule_id[RuleBits-1:0];
           map_index_q   <= target_index_o;
@@ -206,30 +206,30 @@ module sl_lpm_control #(
         if (fail || drop) begin
           op_commit_o <= drop;
           op_done_o   <= 1'b1;
-          state_q     <= STATE_PAUSE;
+          state_q     <= StPause;
         end
-        if (start) state_q <= STATE_WRITE;
+        if (start) state_q <= StWrite;
         if (initialize) begin
           clear_all_o  <= 1'b1;
           op_commit_o  <= 1'b1;
           initialize_q <= 1'b1;
-          state_q      <= STATE_CLEAR;
+          state_q      <= StClear;
         end
         if (drop) used_o <= used_o - 1'b1;
         if (start && populate_q) used_o <= used_o + 1'b1;
         if (initialize) used_o <= '0;
       end
-      STATE_WRITE: begin
+      StWrite: begin
         if (written_i) begin
           op_commit_o <= 1'b1;
           op_done_o   <= 1'b1;
-          state_q     <= STATE_IDLE;
+          state_q     <= StIdle;
         end
       end
-      default: state_q <= STATE_IDLE;
+      default: state_q <= StIdle;
     endcase
     if (rst_i) begin
-      state_q      <= STATE_CLEAR;
+      state_q      <= StClear;
       sweep_rule_q <= '0;
       initialize_q <= 1'b0;
       ready_o      <= 1'b0;

@@ -28,7 +28,7 @@ module sh_register_router #(
   localparam int unsigned IndexBits = Windows > 1 ? $clog2(Windows) : 1;
   localparam int unsigned PatienceBits = $clog2(Patience + 1);
 
-  typedef enum logic [1:0] {Idle, Offer, Wait} state_e;
+  typedef enum logic [1:0] {StIdle, StOffer, StWait} state_e;
 
   state_e                         state_q;
   register_request_t              request_q;
@@ -40,13 +40,13 @@ module sh_register_router #(
   assign window           = request_i.address[REGISTER_ADDRESS_BITS-1 -: WindowBits];
   assign reachable        = 32'(window) < Windows && !dead_q[window[IndexBits-1:0]]
                             && !window_reset_i[window[IndexBits-1:0]] && request_i.address[1:0] == '0;
-  assign request_ready_o  = state_q == Idle && !response_valid_o && !rst_i;
+  assign request_ready_o  = state_q == StIdle && !response_valid_o && !rst_i;
   assign window_request_o = request_q;
 
   always_comb begin
     window_request_valid_o = '0;
     for (int unsigned i = 0; i < Windows; i++) begin
-      window_request_valid_o[i] = state_q == Offer && 32'(window_q) == i && !window_reset_i[i];
+      window_request_valid_o[i] = state_q == StOffer && 32'(window_q) == i && !window_reset_i[i];
     end
   end
 
@@ -54,13 +54,13 @@ module sh_register_router #(
     response_valid_o <= 1'b0;
     patience_q <= patience_q - 1'b1;
     unique case (state_q)
-      Idle: begin
+      StIdle: begin
         patience_q <= PatienceBits'(Patience);
         if (request_valid_i && request_ready_o) begin
           request_q <= request_i;
           window_q  <= window;
           if (reachable) begin
-            state_q <= Offer;
+            state_q <= StOffer;
           end else begin
             response_o       <= '{error: 1'b1, data: '0};
             response_valid_o <= 1'b1;
@@ -70,16 +70,16 @@ module sh_register_router #(
       default: begin
         for (int unsigned i = 0; i < Windows; i++) begin
           if (32'(window_q) == i) begin
-            if (window_request_ready_i[i] && state_q == Offer) state_q <= Wait;
+            if (window_request_ready_i[i] && state_q == StOffer) state_q <= StWait;
             if (window_response_valid_i[i]) begin
               response_o       <= window_response_i[i];
               response_valid_o <= 1'b1;
-              state_q          <= Idle;
+              state_q          <= StIdle;
             end else if (patience_q == '0 || window_reset_i[i]) begin
               dead_q[i]        <= 1'b1;
               response_o       <= '{error: 1'b1, data: '0};
               response_valid_o <= 1'b1;
-              state_q          <= Idle;
+              state_q          <= StIdle;
             end
           end
         end
@@ -89,9 +89,9 @@ module sh_register_router #(
       if (window_reset_i[i]) dead_q[i] <= 1'b0;
     end
     if (rst_i) begin
-      state_q          <= Idle;
+      state_q          <= StIdle;
       response_o       <= '{error: 1'b1, data: '0};
-      response_valid_o <= state_q != Idle;
+      response_valid_o <= state_q != StIdle;
       dead_q           <= '0;
     end
   end

@@ -223,7 +223,7 @@ PROOFS = (
             Broken("sh_register_router", "patience_q == '0 ||", "", "a_answers_in_time"),
             Broken("sh_register_router", "dead_q[i]        <= 1'b1;", "", "a_answer_is_of_this_request"),
             Broken("sh_register_router", "|| window_reset_i[i])", ")", "a_answers_in_a_reset"),
-            Broken("sh_register_router", "response_valid_o <= state_q != Idle;", "", "a_answers_in_a_reset"),
+            Broken("sh_register_router", "response_valid_o <= state_q != StIdle;", "", "a_answers_in_a_reset"),
             Broken("sh_register_router", "!response_valid_o && !rst_i;", "!response_valid_o;", "a_takes_the_next_after_the_answer"),
         ),
     ),
