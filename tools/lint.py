@@ -16,7 +16,8 @@ from pathlib import Path
 
 from toolchain import ROOT
 from toolchain.simulate import SOURCE_FOLDERS, closure, module_folders, packages
-from tools.layers import PAGE, wrong
+from tools import layers as layer_rules
+from tools import names as name_rules
 
 ENV = ROOT / "build" / "env" / "bin"
 CACHE = ROOT / "build" / "lint"
@@ -90,8 +91,14 @@ def verilog(fix: bool) -> str:
 def layers(fix: bool) -> str:
     """Which folder uses which, against the tables of ARCHITECTURE.md."""
     del fix
-    page = (ROOT / PAGE).read_text()
-    return "\n".join(wrong(ROOT, tracked("*.py", "*.sv", "*.c", "*.h", "*.cc"), page))
+    page = (ROOT / layer_rules.PAGE).read_text()
+    return "\n".join(layer_rules.wrong(ROOT, tracked("*.py", "*.sv", "*.c", "*.h", "*.cc"), page))
+
+
+def names(fix: bool) -> str:
+    """States of SystemVerilog, predicates and shared names of C."""
+    del fix
+    return "\n".join(name_rules.wrong(ROOT, tracked("*.sv", "*.c", "*.h", "*.cc")))
 
 
 CHECKS: dict[str, Callable[[bool], str]] = {
@@ -100,6 +107,7 @@ CHECKS: dict[str, Callable[[bool], str]] = {
     "clang-format": c_style,
     "verilator --lint-only": verilog,
     "layers": layers,
+    "names": names,
 }
 
 
