@@ -92,10 +92,14 @@ module sl_hash_control #(
   logic [63:0]                    new_seed_q;
   logic                           answer_q;    // an operation is in progress, not the clearing after reset
   status_t                        status_q;
+  logic [CountBits-1:0]           group_used_q [Groups];
 
   assign op_status_o = status_q;
   assign op_ready_o  = state_q == StIdle;
   assign id          = payload_q[IdBits-1:0];
+  for (genvar g = 0; g < Groups; g++) begin : gen_used
+    assign group_used_o[g] = group_used_q[g];
+  end
 
   function automatic logic [Groups-1:0] one_hot(logic [GroupBits-1:0] group);
     for (int unsigned g = 0; g < Groups; g++) one_hot[g] = 32'(group) == g;
@@ -194,10 +198,10 @@ module sl_hash_control #(
           index_o <= {Ways{sweep_q}};
           sweep_q <= sweep_q + 1'b1;
           if (32'(sweep_q) == Slots - 1) begin
-            used_o       <= '0;
-            group_used_o <= '0;
-            status_q     <= STATUS_OK;
-            state_q      <= StDone;
+            used_o   <= '0;
+            status_q <= STATUS_OK;
+            state_q  <= StDone;
+            for (int unsigned g = 0; g < Groups; g++) group_used_q[g] <= '0;
           end
         end
         StIdle: begin
@@ -208,7 +212,7 @@ module sl_hash_control #(
             key_q        <= op_key_i;
             new_seed_q   <= op_seed_i;
             valid_op_q   <= op_i.rule_id < Rules && (op_i.kind == INSTRUCTION_DELETE || op_legal_i);
-            first_q      <= group_used_o[op_group_i] == '0;
+            first_q      <= group_used_q[op_group_i] == '0;
             hash_key_q   <= op_key_i;
             hash_valid_q <= op_i.kind == INSTRUCTION_POPULATE;
             expanding_q  <= 1'b0;
@@ -321,12 +325,12 @@ module sl_hash_control #(
           state_q     <= StWrite;
           if (kind_q == INSTRUCTION_POPULATE) begin
             used_o                <= used_o + 1'b1;
-            group_used_o[group_q] <= group_used_o[group_q] + 1'b1;
+            group_used_q[group_q] <= group_used_q[group_q] + 1'b1;
             if (first_q) first_o <= select_o;  // keys that entered before have passed the RAM before the write
           end
           if (kind_q == INSTRUCTION_DELETE) begin
             used_o                <= used_o - 1'b1;
-            group_used_o[group_q] <= group_used_o[group_q] - 1'b1;
+            group_used_q[group_q] <= group_used_q[group_q] - 1'b1;
           end
           if (kind_q == INSTRUCTION_UPDATE && PriorityBits == 0) begin
             wait_q  <= '0;
