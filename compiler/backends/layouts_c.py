@@ -70,6 +70,14 @@ SLUICE_LAYOUT void sluice_store(uint8_t *bytes, unsigned count, int big, uint64_
         bytes[done] = (uint8_t)(value >> (big ? 0 : 8 * done));
 }
 
+// A register of a window, or `count` in a row from `offset` on. `reset`: its value after a reset, 0 where the device
+// gives it. A kept register holds what the host writes, the bits of `mask`.
+struct sluice_register {
+    uint16_t offset, count;
+    uint32_t mask, reset;
+    uint8_t is_readable, is_writable, is_kept;
+};
+
 // `size` bytes hold one integer, little-endian, or big-endian where `big`; these read and write `width` (1 to 64) of its
 // bits from bit `at` on, and touch no byte that has none of them.
 SLUICE_LAYOUT uint64_t sluice_bits_get(const uint8_t *bytes, unsigned size, int big, unsigned at, unsigned width) {
@@ -235,7 +243,12 @@ def _item(item: Item, kinds: dict[str, Item]) -> list[str]:
                 lines.append(f"#define {label} {r.offset:#05x}U")
                 if r.is_array:
                     lines.append(f"#define {label}_COUNT {r.count}U")
-            return lines
+            rows = [
+                f"    {{{r.offset:#05x}, {r.count}, {(1 << r.width) - 1:#x}U, {r.reset or 0:#x}U, "
+                f"{int(r.access != 'wo')}, {int(r.access != 'ro')}, {int(r.is_kept)}}}, // {r.name}"
+                for r in registers
+            ]
+            return [*lines, f"static const struct sluice_register sluice_{name}[] = {{", *rows, "};"]
 
 
 def generate(layouts: Layouts, layout_hash: int) -> str:

@@ -32,8 +32,10 @@ def _item(item: Item) -> list[str]:
             rows = []
             for r in registers:
                 span = f"{r.offset:#05x}" + (f" to {r.offset + 4 * r.count - 4:#05x}" if r.is_array else "")
-                rows.append(f"| {span} | {r.access} | `{r.name}` | {_cell(r.doc)} |")
-            return [*head, "| offset | access | register | meaning |", "| --- | --- | --- | --- |", *rows]
+                reset = "" if r.reset is None else r.reset if r.reset < 10000 else hex(r.reset)
+                rows.append(f"| {span} | {r.access} | {r.width} | {reset} | `{r.name}` | {_cell(r.doc)} |")
+            titles = ["| offset | access | bits | reset | register | meaning |", "| --- | --- | --- | --- | --- | --- |"]
+            return [*head, *titles, *rows]
 
 
 def generate(layouts: Layouts, layout_hash: int) -> str:

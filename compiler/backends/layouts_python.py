@@ -58,6 +58,29 @@ class Layout:
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed."""
         return type(self)(**({f.name: getattr(self, f.name) for f in fields(self)} | changes))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """A register of `width` bits in a window, or `count` of them in a row from `offset` on. `reset`: what it reads after a reset;
+    None where the device gives the value, or a write is an order."""
+
+    name: str
+    offset: int
+    access: str
+    width: int
+    count: int
+    reset: int | None
+
+    @property
+    def offsets(self) -> range:
+        """Of each of its words."""
+        return range(self.offset, self.offset + 4 * self.count, 4)
+
+    @property
+    def is_kept(self) -> bool:
+        """What the host writes stays there."""
+        return self.access != "ro" and self.reset is not None
 '''
 
 
@@ -112,7 +135,12 @@ def _item(item: Item, kinds: dict[str, Item]) -> list[str]:
                 lines.append(f"{upper(name)}_{r.name.upper()} = {r.offset:#05x}")
                 if r.is_array:
                     lines.append(f"{upper(name)}_{r.name.upper()}_COUNT = {r.count}")
-            return lines
+            rows = [
+                f"    Register({r.name!r}, {r.offset:#05x}, {r.access!r}, {r.width}, {r.count}, "
+                f"{None if r.reset is None else hex(r.reset)}),"
+                for r in registers
+            ]
+            return [*lines, f"{upper(name)} = (", *rows, ")"]
 
 
 def generate(layouts: Layouts, layout_hash: int) -> str:

@@ -207,6 +207,7 @@ class Register:
     name: Name
     count: Expression | None
     offset: Expression
+    reset: Expression | None
     doc: str
     span: Span
 

@@ -75,14 +75,22 @@ class AggregateType:
 
 @dataclass(frozen=True)
 class RegisterType:
-    """A register, or `count` of them in a row from `offset` (bytes)."""
+    """A register of `width` bits, or `count` of them in a row from `offset` (bytes). `reset`: None where the element gives the
+    value."""
 
     access: str
     name: str
+    width: int
     offset: int
     count: int
     is_array: bool
+    reset: int | None
     doc: str
+
+    @property
+    def is_kept(self) -> bool:
+        """What the host writes stays there until it writes again, or a reset."""
+        return self.access != "ro" and self.reset is not None
 
 
 @dataclass(frozen=True)
@@ -282,10 +290,12 @@ class Checker(ConstantEvaluator):
             width, _ = self._type(register.type)
             offset = self.value(register.offset)
             count = 1 if register.count is None else self.positive(register.count, "an array size")
-            if width != 32:
-                self.diagnostics.error(
-                    "E0311", f"'{register.name.text}' has {width} bits", register.type.span, "registers must have 32 bits"
-                )
+            if width > 32:
+                hint = "a register must not have more than 32 bits"
+                self.diagnostics.error("E0311", f"'{register.name.text}' has {width} bits", register.type.span, hint)
+            reset = None if register.reset is None else self._reset_value(register, register.reset, width)
+            if register.access != "wo" or reset is not None:
+                self._usable(register.name)  # as a field
             if offset % 4 or not 0 <= offset <= 4096 - 4 * count:
                 hint = "offsets must be multiples of 4 in a window of 4096 bytes"
                 self.diagnostics.error(
@@ -298,8 +308,15 @@ class Checker(ConstantEvaluator):
                     break
                 taken[place] = register
             is_array = register.count is not None
-            registers.append(RegisterType(register.access, register.name.text, offset, count, is_array, register.doc))
+            registers.append(RegisterType(register.access, register.name.text, width, offset, count, is_array, reset, register.doc))
         return RegistersType(declaration.name.text, tuple(registers), declaration.doc)
+
+    def _reset_value(self, register: ast.Register, node: ast.Expression, width: int) -> int:
+        value = self.value(node)
+        if not 0 <= value < 1 << width:
+            hint = f"largest is {(1 << width) - 1}; make the register wider"
+            self.diagnostics.error("E0305", f"'{register.name.text}' = {value} does not fit in {width} bits", node.span, hint)
+        return value
 
     def _static_assert(self, declaration: ast.StaticAssert) -> None:
         try:

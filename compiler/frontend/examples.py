@@ -53,7 +53,7 @@ EXAMPLES = {
     "E0307": "struct pair_t { uint<8> a; uint<8> «a»«b»; }\n",
     "E0308": "header half_t { uint<«12»«16»> field; }\n",
     "E0309": _handler("uint t[«1 << 20»«16»];\nt[0] = x.meta.mark;"),
-    "E0311": "registers window {\n    ro uint<«16»«32»> status @ 0x000;\n}\n",
+    "E0311": "registers window {\n    ro uint<«64»«32»> status @ 0x000;\n}\n",
     "E0312": "registers window {\n    ro uint<32> status @ 0x00«6»«4»;\n}\n",
     "E0313": "registers window {\n    ro uint<32> status @ 0x000;\n    ro uint<32> events @ 0x00«0»«4»;\n}\n",
     "E0314": "struct pair_t { uint<8> a; uint<8> b; }\nstatic_assert bits(pair_t) == «17»«16»;\n",

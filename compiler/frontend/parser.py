@@ -171,8 +171,9 @@ class Parser(ExpressionParser):
         count = self._count()
         self.expect("@", "give the register an offset: rw uint<32> name @ 0x10;")
         offset = self.expression()
+        reset = self.expression() if self.accept("=") else None
         end = self.expect(";")
-        return ast.Register(access.text, kind, name, count, offset, self._doc(doc, end), access.span.to(end.span))
+        return ast.Register(access.text, kind, name, count, offset, reset, self._doc(doc, end), access.span.to(end.span))
 
 
 def parse(source: Source, diagnostics: Diagnostics) -> ast.File:

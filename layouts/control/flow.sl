@@ -72,19 +72,19 @@ constexpr uint TABLE_TERNARY = 1;       /// TCAM: any mask
 registers flow_registers {
     ro uint<32> groups         @ 0x100; /// mask groups
     ro uint<32> group_entries  @ 0x104; /// slots per group; accepts about 90 % of that, then refuses with ENOSPC
-    ro uint<32> operands       @ 0x108; /// FLOW_OPERANDS
-    rw uint<32> operand_index  @ 0x10c; /// operand that the words at `operand` belong to
-    rw uint<32> group_index    @ 0x110; /// group that `group_used` reports; error if out of range
+    ro uint<32> operands       @ 0x108 = FLOW_OPERANDS;
+    rw uint<4>  operand_index  @ 0x10c = 0; /// operand that the words at `operand` belong to
+    rw uint<8>  group_index    @ 0x110 = 0; /// group that `group_used` reports; error if out of range
     ro uint<32> group_used     @ 0x114; /// rules in that group
-    rw uint<32> fence_control  @ 0x118; /// bit 0: the order fence is on; 0 after reset (docs/design/fence.md)
-    rw uint<32> fence_bound    @ 0x11c; /// maximum cycles that the fence holds a flow; below 2^31
+    rw uint<1>  fence_control  @ 0x118 = 0; /// bit 0: the order fence is on (docs/design/fence.md)
+    rw uint<31> fence_bound    @ 0x11c = 0; /// maximum cycles that the fence holds a flow; below 2^31
     ro uint<32> fence_held     @ 0x120; /// packets that matched a rule but that the fence sent to the host; wraps
     ro uint<32> fence_forced   @ 0x124; /// flows released at the bound, possibly out of order; wraps
     ro uint<32> push_records   @ 0x128; /// counter records in host memory, each a rule_mirror_t; 0: the device pushes none
     ro uint<32> push_ternary   @ 0x12c; /// record index of rule 0 of TABLE_TERNARY; rule n of TABLE_HASHED has record n
     ro uint<32> push_cycles    @ 0x130; /// with push_period 0, counts reach host memory within this many cycles, plus 16 per rule populated meanwhile and the cycles in which the DMA takes nothing
-    rw uint<32> push_control   @ 0x134; /// bit 0: counters are pushed; 0 after reset
-    rw uint<32> push_period    @ 0x138; /// minimum cycles between the starts of sweeps over all rules; 0 after reset
+    rw uint<1>  push_control   @ 0x134 = 0; /// bit 0: counters are pushed
+    rw uint<32> push_period    @ 0x138 = 0; /// minimum cycles between the starts of sweeps over all rules
     ro uint<32> push_sweeps    @ 0x13c; /// completed sweeps; wraps
     rw uint<32> fence_done[16] @ 0x140; /// lane n: timestamp up to which its packets are through the host, low word at 2n, high word at 2n+1; writing the high word stores both, with the low word last written to any lane
     wo uint<32> operand[32]    @ 0x180; /// see flow_operand_t

@@ -39,19 +39,19 @@ enum element_kind_t : uint<16> {
 
 /// Page 0.
 registers shell_registers {
-    ro uint<32> magic          @ 0x000; /// DEVICE_MAGIC
-    ro uint<32> version        @ 0x004; /// DEVICE_VERSION
+    ro uint<32> magic          @ 0x000 = DEVICE_MAGIC;
+    ro uint<32> version        @ 0x004 = DEVICE_VERSION;
     ro uint<32> layout_hash    @ 0x008; /// hash of the layouts; on a mismatch the device must not be opened
     ro uint<32> lanes          @ 0x00c;
     ro uint<32> clock_khz      @ 0x010; /// core clock; simulation: the clock that figures assume
     ro uint<32> windows        @ 0x014; /// number of windows, page 0 included
-    rw uint<32> control        @ 0x018; /// bit 0: reset the graph once it has drained, reads 1 until done; bit 1: pause, no packet enters the graph; bit 2: lossless, full FIFOs apply back-pressure instead of dropping (runs over captures)
+    rw uint<3>  control        @ 0x018 = 0; /// bit 0: reset the graph once it has drained, reads 1 until done; bit 1: pause, no packet enters the graph; bit 2: lossless, full FIFOs apply back-pressure instead of dropping (runs over captures)
     ro uint<32> status         @ 0x01c; /// bit 0: ready; bit 1: nothing in flight from the lanes' receive stores to the host's ring, nor from the host to the lanes
     ro uint<32> time_low       @ 0x020; /// core cycles; reading the low word latches the high word
     ro uint<32> time_high      @ 0x024;
-    rw uint<32> tick           @ 0x028; /// microseconds; wraps. Counted by the clock or set by the host, see tick_source; a write sets it
-    rw uint<32> host_share     @ 0x02c; /// the host's share of the merge, out of 256; 32 by default
-    rw uint<32> tick_source    @ 0x030; /// bit 0: the clock counts the tick, as after reset; 0: only host writes change it (runs over captures)
+    rw uint<32> tick           @ 0x028 = 0; /// microseconds; wraps. Counted by the clock or set by the host, see tick_source; a write sets it
+    rw uint<8>  host_share     @ 0x02c = 32; /// the host's share of the merge, out of 256
+    rw uint<1>  tick_source    @ 0x030 = 1; /// bit 0: the clock counts the tick, as after reset; 0: only host writes change it (runs over captures)
     ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 its size: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element; of a compiled configuration its channels to the host (bits 23:16) and from it (31:24)
     ro uint<32> lane_counters[128] @ 0x200; /// lane n at n * 16 words, see lane_counters_t
     ro uint<32> host_counters[16]  @ 0x400; /// see host_counters_t
@@ -110,12 +110,12 @@ record graph_counters_t {
 
 /// Window of the admission element: selects the packets that the rule tables may handle.
 registers admit_registers {
-    ro uint<32> kind           @ 0x000;
-    rw uint<32> control        @ 0x004; /// bits 3:0 required tables; bit 8: send packets with IP options or extension headers to the host; bit 9: send fragments to the host; bit 10: admit only untagged packets; bit 11: any destination MAC
-    rw uint<32> tunnel_control @ 0x008; /// bit 0: open tunnels to tunnel_ipv4; bit 1: open tunnels to tunnel_ipv6
-    rw uint<32> tunnel_ipv4    @ 0x00c; /// the device's own address
-    rw uint<32> tunnel_ipv6[4] @ 0x010; /// the device's own address, low word first
-    rw uint<32> lane_mac[16]   @ 0x040; /// lane n: low 32 bits at 2n, high 16 bits at 2n+1; packets to another address go to the host
+    ro uint<32> kind           @ 0x000 = ELEMENT_ADMIT;
+    rw uint<12> control        @ 0x004 = 0; /// bits 3:0 required tables; bit 8: send packets with IP options or extension headers to the host; bit 9: send fragments to the host; bit 10: admit only untagged packets; bit 11: any destination MAC
+    rw uint<2>  tunnel_control @ 0x008 = 0; /// bit 0: open tunnels to tunnel_ipv4; bit 1: open tunnels to tunnel_ipv6
+    rw uint<32> tunnel_ipv4    @ 0x00c = 0; /// the device's own address
+    rw uint<32> tunnel_ipv6[4] @ 0x010 = 0; /// the device's own address, low word first
+    rw uint<32> lane_mac[16]   @ 0x040 = 0; /// lane n: low 32 bits at 2n, high 16 bits at 2n+1; packets to another address go to the host
 }
 
 constexpr uint TEMPLATES = 256;         /// header templates of the deparser
@@ -139,26 +139,26 @@ static_assert bits(template_info_t) == 48;
 
 /// Window of the deparser: the header templates that actions prepend to packets.
 registers deparse_registers {
-    ro uint<32> kind           @ 0x000;
-    ro uint<32> templates      @ 0x004; /// number of templates
+    ro uint<32> kind           @ 0x000 = ELEMENT_DEPARSE;
+    ro uint<32> templates      @ 0x004 = TEMPLATES; /// number of templates
     wo uint<32> template_index @ 0x008; /// a write stores info and bytes as this template, atomically; error if out of range
-    rw uint<32> template_info[2] @ 0x010; /// see template_info_t, low word first
-    rw uint<32> template_bytes[32] @ 0x080; /// byte 0 in bits 7:0 of the first
+    rw uint<32> template_info[2] @ 0x010 = 0; /// see template_info_t, low word first
+    rw uint<32> template_bytes[32] @ 0x080 = 0; /// byte 0 in bits 7:0 of the first
 }
 
 /// Window of a lane's QoS element.
 registers qos_registers {
-    ro uint<32> kind           @ 0x000;
-    rw uint<32> control        @ 0x004; /// bit 0: enabled; disabled: packets pass in order, once the queues have drained
-    rw uint<32> strict_from    @ 0x008; /// 0 to 8: queues from this one up are strict, the highest first; 8: none
-    rw uint<32> quantum[8]     @ 0x040; /// bytes per turn of each other queue, 0 to 65535; at least its largest packet, or the shares are off
+    ro uint<32> kind           @ 0x000 = ELEMENT_QOS;
+    rw uint<1>  control        @ 0x004 = 0; /// bit 0: enabled; disabled: packets pass in order, once the queues have drained
+    rw uint<4>  strict_from    @ 0x008 = 8; /// 0 to 8: queues from this one up are strict, the highest first; 8: none
+    rw uint<16> quantum[8]     @ 0x040 = MTU_BYTES; /// bytes per turn of each other queue, 0 to 65535; at least its largest packet, or the shares are off
     ro uint<32> drops[8]       @ 0x080; /// packets dropped per queue, for lack of room; they wrap
 }
 
 /// Window of a compiled configuration: its signals, its channels from the host, and its drop counters. A message on the signal
 /// chain consists of the words described in rtl/ctrl/sl_signal_node.sv. Counters wrap; the graph's reset clears them.
 registers graph_registers {
-    ro uint<32> kind           @ 0x000;
+    ro uint<32> kind           @ 0x000 = ELEMENT_GRAPH;
     ro uint<32> status         @ 0x004; /// bit 0: the chain accepts a word; bit 1: reply has a word; bit 2: it is the last of its message
     wo uint<32> signal         @ 0x008; /// a word of a message, not the last; error while the chain accepts none
     wo uint<32> signal_last    @ 0x00c; /// the last word of a message
@@ -179,11 +179,11 @@ constexpr uint GRAPH_CHANNELS = 16;             /// maximum channels from the ho
 /// until written. A lane hashes nothing until its kinds are written; its packets go to queue 0, or to the queue in entry 0 of a
 /// table that a rule chose.
 registers host_registers {
-    ro uint<32> kind           @ 0x000;
+    ro uint<32> kind           @ 0x000 = ELEMENT_HOST;
     ro uint<32> queues         @ 0x004; /// per lane
-    rw uint<32> lane           @ 0x008; /// lane of the kinds, key and tables below; error if out of range
+    rw uint<3>  lane           @ 0x008 = 0; /// lane of the kinds, key and tables below; error if out of range
     rw uint<32> hash_kinds     @ 0x00c; /// bits of hash_kind_t
-    rw uint<32> table_index    @ 0x010; /// table of the lane that `table` accesses: 0 its own, others for rules; error from RSS_TABLES on
+    rw uint<3>  table_index    @ 0x010 = 0; /// table of the lane that `table` accesses: 0 its own, others for rules; error from RSS_TABLES on
     wo uint<32> key[10]        @ 0x040; /// word 0 has bits 31:0: the end of the key
     wo uint<32> table[128]     @ 0x200; /// entry n: the queue of hashes whose low 7 bits are n; error if the queue is out of range
 }
@@ -191,7 +191,7 @@ registers host_registers {
 /// Window of an OFU (a rule table element).
 registers ofu_registers {
     ro uint<32> kind           @ 0x000;
-    rw uint<32> control        @ 0x004; /// bit 0: enabled; disabled: records pass unchanged
+    rw uint<1>  control        @ 0x004 = 0; /// bit 0: enabled; disabled: records pass unchanged
     ro uint<32> status         @ 0x008; /// bit 0: ready (memories cleared); bits 15:8 free slots of the instruction FIFO; bits 23:16 responses waiting
     ro uint<32> entries[2]     @ 0x010; /// capacity of each table
     ro uint<32> used[2]        @ 0x018; /// rules in each table
@@ -200,9 +200,9 @@ registers ofu_registers {
     wo uint<32> remove         @ 0x02c; /// bits 31:30 table, bits 29:0 rule id: deletes that rule, and answers when it is gone; error if there is no such rule, or while instructions or responses are waiting
     wo uint<32> push           @ 0x040; /// any value: submits the instruction words as an instruction; error if the FIFO is full
     ro uint<32> response[2]    @ 0x044; /// reading word 0 latches both, reading word 1 removes the response; see response_t
-    rw uint<32> edit_index     @ 0x04c; /// entry of the edit-data table; written with word 3 of edit_data
-    rw uint<32> edit_data[4]   @ 0x050;
-    rw uint<32> counter_index  @ 0x060; /// bits 31:30 table, bits 29:0 rule id; a write reads its counters into counter_data, atomically
+    rw uint<16> edit_index     @ 0x04c = 0; /// entry of the edit-data table; written with word 3 of edit_data
+    rw uint<32> edit_data[4]   @ 0x050 = 0;
+    rw uint<32> counter_index  @ 0x060 = 0; /// bits 31:30 table, bits 29:0 rule id; a write reads its counters into counter_data, atomically
     ro uint<32> counter_data[4] @ 0x064; /// see rule_counters_t; a read waits until the counters are available
-    rw uint<32> instruction[30] @ 0x080; /// see instruction_t, low word first
+    rw uint<32> instruction[30] @ 0x080 = 0; /// see instruction_t, low word first
 }

@@ -15,7 +15,8 @@ registers windows {
     ro uint<32> first    @ 0x000;
     ro uint<32> same     @ 0x000;
     ro uint<32> odd      @ 0x006;
-    ro uint<16> narrow   @ 0x010;
+    ro uint<64> wide     @ 0x010;
+    rw uint<4>  full     @ 0x014 = 16;
     ro uint<32> last[2]  @ 0xffc;
 }
 static_assert bits(small_t) == 3;
