@@ -163,9 +163,13 @@ def test_a_table_is_believed_after_its_facts_and_switched_on_when_it_is_ready() 
     [
         ({L.OFU_REGISTERS_KIND: 3}, errno.ENODEV, "the window is of an element of kind 3, not of a flow table"),
         ({L.FLOW_REGISTERS_GROUPS: 256}, 0, ""),
-        ({L.FLOW_REGISTERS_GROUPS: 257}, errno.EPROTO, "register 0x100 reads 257; the most is 256"),
+        ({L.FLOW_REGISTERS_GROUPS: 257}, errno.EPROTO, f"register {L.FLOW_REGISTERS_GROUPS:#x} reads 257; the most is 256"),
         ({L.FLOW_REGISTERS_GROUP_ENTRIES: 1 << 22, L.FLOW_REGISTERS_GROUPS: 1}, 0, ""),
-        ({L.FLOW_REGISTERS_GROUP_ENTRIES: (1 << 22) + 1}, errno.EPROTO, "register 0x104 reads 4194305; the most is 4194304"),
+        (
+            {L.FLOW_REGISTERS_GROUP_ENTRIES: (1 << 22) + 1},
+            errno.EPROTO,
+            f"register {L.FLOW_REGISTERS_GROUP_ENTRIES:#x} reads 4194305; the most is 4194304",
+        ),
         (
             {L.FLOW_REGISTERS_GROUP_ENTRIES: 1 << 22, L.FLOW_REGISTERS_GROUPS: 2},
             errno.EPROTO,

@@ -41,6 +41,31 @@ static inline void functional_put_word(uint8_t *bytes, uint32_t word) {
     memcpy(bytes, &word, sizeof word);
 }
 
+// functional_window.c: the registers of a window. Words are little-endian, so that a record may lie over them. Offsets
+// are in bytes, multiples of 4 inside the window.
+struct functional_window {
+    const struct sluice_register *registers[SLUICE_WINDOW_SIZE / 4]; // of each word; NULL: unused
+    uint8_t bytes[SLUICE_WINDOW_SIZE];                               // what the host reads
+};
+
+static inline uint32_t functional_window_get(const struct functional_window *window, uint32_t offset) {
+    return functional_word(window->bytes + offset);
+}
+
+static inline void functional_window_set(struct functional_window *window, uint32_t offset, uint32_t value) {
+    functional_put_word(window->bytes + offset, value);
+}
+
+// Adds a block of the layouts, with its values after a reset.
+void functional_window_add(struct functional_window *window, const struct sluice_register *registers, size_t count);
+#define FUNCTIONAL_WINDOW_ADD(window, registers)                                                                       \
+    functional_window_add(window, registers, sizeof(registers) / sizeof *(registers))
+void functional_window_reset(struct functional_window *window); // what the host wrote
+// An access of the host. 0, or -EFAULT: the register is not there, or not for that. A write of a register that keeps
+// nothing changes nothing here.
+int functional_window_read(const struct functional_window *window, uint32_t offset, uint32_t *value);
+int functional_window_write(struct functional_window *window, uint32_t offset, uint32_t value);
+
 // functional_store.c: a queue of packets in memory of a fixed size, each in one piece.
 struct functional_packet {
     uint32_t size, place; // bytes; bytes of the store that it takes
@@ -62,7 +87,7 @@ struct functional_packet *functional_store_first(const struct functional_store *
 void functional_store_drop(struct functional_store *store);
 bool functional_store_has_room(const struct functional_store *store, uint32_t size);
 
-// functional_fence.c: its order fence, and its registers. Addresses are offsets in the window of the flow table.
+// functional_fence.c: its order fence, with registers in the window of the flow table.
 struct functional_fence_word { // of a flow, as in rtl/match/sl_flow_fence.sv
     bool is_pending, is_held;
     uint32_t since; // low bits of a timestamp, as `last` is one
@@ -72,19 +97,19 @@ struct functional_fence_word { // of a flow, as in rtl/match/sl_flow_fence.sv
 enum { FUNCTIONAL_FENCE_WORDS = 4096 };
 
 struct functional_fence {
-    uint32_t control, bound, held, forced, done_low;
-    uint64_t done[8]; // by lane
+    struct functional_window *window;
+    uint32_t done_low;
     struct functional_fence_word words[FUNCTIONAL_FENCE_WORDS];
     uint64_t common[SLUICE_FLOW_WORDS]; // mask: what all packets of a flow have in common
 };
 
-void functional_fence_reset(struct functional_fence *fence);
+void functional_fence_reset(struct functional_fence *fence, struct functional_window *window);
 
 // Whether what a packet matched holds for it. `hit`: it matched a rule; `to_host`: one that sends it to the host.
 bool functional_fence_passes(struct functional_fence *fence, const uint8_t *key, uint8_t lane, uint64_t now, bool hit,
                              bool to_host);
-int functional_fence_read(struct functional_fence *fence, uint32_t address, uint32_t *value);
-int functional_fence_write(struct functional_fence *fence, uint32_t address, uint32_t value);
+// A word of `fence_done`: twice the lane, and 1 for the high word.
+void functional_fence_done(struct functional_fence *fence, uint32_t place, uint32_t value);
 
 // functional_flow.c: the element flow_table, its window and what it does to a record.
 struct functional_flow;
@@ -95,9 +120,9 @@ void functional_flow_free(struct functional_flow *flow);
 uint32_t functional_flow_records(const struct functional_flow *flow);
 void functional_flow_mirror(struct functional_flow *flow, uint64_t *memory);
 void functional_flow_reset(struct functional_flow *flow);
-// Addresses are offsets in the window. 0, or -EFAULT where the element answers an error.
-int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_t *value);
-int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32_t value);
+// 0, or -EFAULT where the element answers an error.
+int functional_flow_read(struct functional_flow *flow, uint32_t offset, uint32_t *value);
+int functional_flow_write(struct functional_flow *flow, uint32_t offset, uint32_t value);
 void functional_flow_run(struct functional_flow *flow, const struct functional_packet *packet, uint32_t tick,
                          struct sluice_phv_record *record);
 // The flow_key_t of a packet with this record; false: it has none, and nothing was written.
@@ -105,7 +130,7 @@ bool functional_flow_key(const uint8_t *packet, uint32_t size, const struct slui
 
 // functional_deparse.c: the element deparse, its window and its verdict.
 struct functional_deparse {
-    uint8_t info[8], bytes[SLUICE_TEMPLATE_BYTES]; // of the template that is being written
+    struct functional_window window;
     struct sluice_template templates[SLUICE_TEMPLATES];
 };
 
@@ -116,8 +141,7 @@ struct functional_job {
 };
 
 void functional_deparse_reset(struct functional_deparse *deparse);
-int functional_deparse_read(struct functional_deparse *deparse, uint32_t address, uint32_t *value);
-int functional_deparse_write(struct functional_deparse *deparse, uint32_t address, uint32_t value);
+int functional_deparse_write(struct functional_deparse *deparse, uint32_t offset, uint32_t value);
 struct functional_job functional_deparse_decide(const struct sluice_phv_record *record,
                                                 struct sluice_graph_counters *counters);
 
@@ -133,12 +157,12 @@ struct functional;
 // `record` is what the parser reads of the packet; `meta` has its ingress port. `key` is zeros, for its flow key.
 void functional_host_describe(const struct functional *it, const uint8_t *packet, uint32_t size,
                               const struct sluice_phv_record *record, struct sluice_buffer_meta *meta, uint8_t *key);
-// Addresses are offsets in the window. 0, or -EFAULT where it answers an error.
 // Checksums of a packet from the host, as its `mark` asks for (transmit_checksum_t). 0, or -EINVAL: nothing was filled
 // in.
 int functional_host_fill(uint8_t *packet, uint32_t size, uint32_t mark);
-int functional_host_read(const struct functional *it, uint32_t address, uint32_t *value);
-int functional_host_write(struct functional *it, uint32_t address, uint32_t value);
+// 0, or -EFAULT where the window answers an error.
+int functional_host_read(const struct functional *it, uint32_t offset, uint32_t *value);
+int functional_host_write(struct functional *it, uint32_t offset, uint32_t value);
 
 // functional_device.c: the shell around them.
 struct functional_lane {
@@ -162,11 +186,9 @@ struct functional {
     uint32_t waiting;                              // packets before all lanes
     struct functional_ring ring[FUNCTIONAL_RINGS]; // by enum sluice_ring
     uint32_t queue_rings;                          // those of queues that are there
-    uint32_t spread_lane, spread_table;            // of the window
-    uint64_t cycles;
-    uint32_t control, host_share, time_high, counter_high;
-    uint32_t tick, tick_by_clock; // as it was in this cycle; whether it counts from there
-    uint64_t tick_cycle;
+    struct functional_window shell, spread;        // page 0; the window of the queues
+    uint64_t cycles, tick_cycle;                   // now; the cycle from which the clock adds to `tick` of page 0
+    uint32_t counter_high;
     struct sluice_host_counters host;
     struct sluice_graph_counters graph;
     struct functional_flow *flow;
@@ -182,6 +204,10 @@ void functional_advance(struct functional *it, uint32_t cycles);
 int functional_lane_send(struct functional *it, unsigned lane, const uint8_t *bytes, uint32_t size, bool is_bad);
 
 // functional_registers.c: the register bus. 0, or -EFAULT where nothing answers.
+void functional_registers_start(struct functional *it);
+static inline uint32_t functional_control(const struct functional *it) { // of page 0
+    return functional_window_get(&it->shell, SLUICE_SHELL_REGISTERS_CONTROL);
+}
 uint32_t functional_tick(const struct functional *it); // microseconds
 int functional_register_read(struct functional *it, uint32_t address, uint32_t *value);
 int functional_register_write(struct functional *it, uint32_t address, uint32_t value);

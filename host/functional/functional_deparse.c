@@ -8,46 +8,23 @@
 enum { TO_HOST = 1 << SLUICE_HOST_PORT };
 
 void functional_deparse_reset(struct functional_deparse *deparse) {
-    memset(deparse->info, 0, sizeof deparse->info);
+    functional_window_reset(&deparse->window);
     for (unsigned i = 0; i < SLUICE_TEMPLATES; i++)
         deparse->templates[i].info.size = 0;
 }
 
-// The bytes of what is being written that are at an address; NULL: none.
-static uint8_t *bytes_at(struct functional_deparse *deparse, uint32_t address) {
-    uint32_t info = address - SLUICE_DEPARSE_REGISTERS_TEMPLATE_INFO;
-    uint32_t bytes = address - SLUICE_DEPARSE_REGISTERS_TEMPLATE_BYTES;
-    if (info < sizeof deparse->info)
-        return deparse->info + info;
-    return bytes < sizeof deparse->bytes ? deparse->bytes + bytes : NULL;
-}
-
-int functional_deparse_read(struct functional_deparse *deparse, uint32_t address, uint32_t *value) {
-    const uint8_t *bytes = bytes_at(deparse, address);
-    if (bytes)
-        *value = functional_word(bytes);
-    else if (address == SLUICE_DEPARSE_REGISTERS_KIND)
-        *value = SLUICE_ELEMENT_DEPARSE;
-    else if (address == SLUICE_DEPARSE_REGISTERS_TEMPLATES)
-        *value = SLUICE_TEMPLATES;
-    else
-        return -EFAULT;
-    return 0;
-}
-
-int functional_deparse_write(struct functional_deparse *deparse, uint32_t address, uint32_t value) {
-    uint8_t *bytes = bytes_at(deparse, address);
+int functional_deparse_write(struct functional_deparse *deparse, uint32_t offset, uint32_t value) {
+    const uint8_t *bytes = deparse->window.bytes;
     struct sluice_template_info info;
-    if (bytes) {
-        functional_put_word(bytes, value);
+    if (functional_window_write(&deparse->window, offset, value))
+        return -EFAULT;
+    if (offset != SLUICE_DEPARSE_REGISTERS_TEMPLATE_INDEX)
         return 0;
-    }
-    sluice_template_info_unpack(&info, deparse->info);
-    if (address != SLUICE_DEPARSE_REGISTERS_TEMPLATE_INDEX || value >= SLUICE_TEMPLATES || info.size % 2 ||
-        info.size > SLUICE_TEMPLATE_BYTES)
+    sluice_template_info_unpack(&info, bytes + SLUICE_DEPARSE_REGISTERS_TEMPLATE_INFO);
+    if (value >= SLUICE_TEMPLATES || info.size % 2 || info.size > SLUICE_TEMPLATE_BYTES)
         return -EFAULT;
     deparse->templates[value].info = info;
-    memcpy(deparse->templates[value].bytes, deparse->bytes, sizeof deparse->bytes);
+    memcpy(deparse->templates[value].bytes, bytes + SLUICE_DEPARSE_REGISTERS_TEMPLATE_BYTES, SLUICE_TEMPLATE_BYTES);
     return 0;
 }
 

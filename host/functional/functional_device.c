@@ -173,7 +173,8 @@ static void process(struct functional *it, unsigned lane, const struct functiona
 static bool take_lane(struct functional *it, unsigned lane) {
     struct functional_store *waiting = &it->lane[lane].waiting;
     const struct functional_packet *packet = waiting->count ? functional_store_first(waiting) : NULL;
-    if (!packet || (it->control & FUNCTIONAL_PAUSE) || ((it->control & FUNCTIONAL_LOSSLESS) && !has_room(it, false)))
+    if (!packet || (functional_control(it) & FUNCTIONAL_PAUSE) ||
+        ((functional_control(it) & FUNCTIONAL_LOSSLESS) && !has_room(it, false)))
         return false;
     process(it, lane, packet);
     functional_store_drop(waiting);
@@ -238,7 +239,7 @@ static uint32_t read_ring(struct functional *it, struct sluice_buffer_meta *meta
 static bool take_host(struct functional *it) {
     struct functional_ring *ring = &it->ring[SLUICE_RING_FROM_HOST];
     struct sluice_buffer_meta meta;
-    if (ring->freed == ring->filled || ((it->control & FUNCTIONAL_LOSSLESS) && !has_room(it, true)))
+    if (ring->freed == ring->filled || ((functional_control(it) & FUNCTIONAL_LOSSLESS) && !has_room(it, true)))
         return false;
     uint32_t count = read_ring(it, &meta);
     unsigned mask = meta.egress_mask & ((1U << it->size.lanes) - 1);

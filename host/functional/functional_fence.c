@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order fence of the flow table as software (rtl/match/sl_flow_fence.sv, docs/design/fence.md): a packet that a
 // rule matches goes to the host all the same while an earlier packet of its flow is still on its way through the host.
-#include <errno.h>
-
 #include "flow_words.h"
 #include "functional.h"
 
 enum { LANES = 8, HASH_BITS = 9, TURN = 11, WORD = 64 };
 
-void functional_fence_reset(struct functional_fence *fence) {
+static uint32_t get(const struct functional_fence *fence, uint32_t offset) {
+    return functional_window_get(fence->window, offset);
+}
+
+// The timestamp up to which packets of a lane are through the host.
+static uint64_t done_of(const struct functional_fence *fence, uint32_t lane) {
+    uint32_t offset = SLUICE_FLOW_REGISTERS_FENCE_DONE + 8 * lane;
+    return (uint64_t)get(fence, offset + 4) << 32 | get(fence, offset);
+}
+
+static void count(struct functional_fence *fence, uint32_t offset) {
+    functional_window_set(fence->window, offset, get(fence, offset) + 1);
+}
+
+void functional_fence_reset(struct functional_fence *fence, struct functional_window *window) {
     static const struct sluice_flow_key common = {.eth_dst = 0xffffffffffff,
                                                   .eth_src = 0xffffffffffff,
                                                   .eth_type = 0xffff,
@@ -20,6 +32,10 @@ void functional_fence_reset(struct functional_fence *fence) {
                                                   .l4_dst = 0xffff};
     uint8_t mask[SLUICE_FLOW_KEY_BYTES];
     memset(fence, 0, sizeof *fence);
+    fence->window = window;
+    memset(window->bytes + SLUICE_FLOW_REGISTERS_FENCE_DONE, 0, 4 * SLUICE_FLOW_REGISTERS_FENCE_DONE_COUNT);
+    functional_window_set(window, SLUICE_FLOW_REGISTERS_FENCE_HELD, 0);
+    functional_window_set(window, SLUICE_FLOW_REGISTERS_FENCE_FORCED, 0);
     sluice_flow_key_pack(&common, mask);
     sluice_flow_words(fence->common, mask);
 }
@@ -41,18 +57,20 @@ static struct functional_fence_word *word_of(struct functional_fence *fence, con
 
 bool functional_fence_passes(struct functional_fence *fence, const uint8_t *key, uint8_t lane, uint64_t now, bool hit,
                              bool to_host) {
-    if (!fence->control)
+    if (!get(fence, SLUICE_FLOW_REGISTERS_FENCE_CONTROL))
         return hit;
     struct functional_fence_word *word = word_of(fence, key, lane);
-    bool pending = word->is_pending && fence->done[lane % LANES] < word->last;
-    bool over = word->is_held && (uint32_t)now - word->since >= fence->bound;
+    bool pending = word->is_pending && done_of(fence, lane % LANES) < word->last;
+    bool over = word->is_held && (uint32_t)now - word->since >= get(fence, SLUICE_FLOW_REGISTERS_FENCE_BOUND);
     if (hit && !to_host && (!pending || over)) {
-        fence->forced += pending;
+        if (pending)
+            count(fence, SLUICE_FLOW_REGISTERS_FENCE_FORCED);
         *word = (struct functional_fence_word){0};
         return true;
     }
     bool was_held = pending && word->is_held, is_held = hit && !to_host;
-    fence->held += is_held;
+    if (is_held)
+        count(fence, SLUICE_FLOW_REGISTERS_FENCE_HELD);
     *word = (struct functional_fence_word){.is_pending = true,
                                            .is_held = is_held || was_held,
                                            .last = now,
@@ -60,48 +78,12 @@ bool functional_fence_passes(struct functional_fence *fence, const uint8_t *key,
     return hit && to_host;
 }
 
-// The register at an offset in the window; NULL: it is another's.
-static uint32_t *register_at(struct functional_fence *fence, uint32_t address) {
-    switch (address) {
-    case SLUICE_FLOW_REGISTERS_FENCE_CONTROL:
-        return &fence->control;
-    case SLUICE_FLOW_REGISTERS_FENCE_BOUND:
-        return &fence->bound;
-    case SLUICE_FLOW_REGISTERS_FENCE_HELD:
-        return &fence->held;
-    case SLUICE_FLOW_REGISTERS_FENCE_FORCED:
-        return &fence->forced;
-    default:
-        return NULL;
-    }
-}
-
-// Twice the lane, and 1 for the high word; -1: another register.
-static int done_place(uint32_t address) {
-    uint32_t place = address - SLUICE_FLOW_REGISTERS_FENCE_DONE;
-    return place % 4 == 0 && place / 4 < SLUICE_FLOW_REGISTERS_FENCE_DONE_COUNT ? (int)(place / 4) : -1;
-}
-
-int functional_fence_read(struct functional_fence *fence, uint32_t address, uint32_t *value) {
-    const uint32_t *at = register_at(fence, address);
-    int place = done_place(address);
-    if (!at && place < 0)
-        return -EFAULT;
-    *value = at ? *at : (uint32_t)(fence->done[place / 2] >> 32 * (place % 2));
-    return 0;
-}
-
-int functional_fence_write(struct functional_fence *fence, uint32_t address, uint32_t value) {
-    uint32_t *at = register_at(fence, address);
-    int place = done_place(address);
-    if ((!at && place < 0) || (at && (at == &fence->held || at == &fence->forced)) ||
-        (at == &fence->bound && value > INT32_MAX))
-        return -EFAULT;
-    if (at)
-        *at = at == &fence->control ? value & 1 : value;
-    else if (place % 2 == 0)
+void functional_fence_done(struct functional_fence *fence, uint32_t place, uint32_t value) {
+    uint32_t offset = SLUICE_FLOW_REGISTERS_FENCE_DONE + 4 * place;
+    if (place % 2 == 0) {
         fence->done_low = value;
-    else
-        fence->done[place / 2] = (uint64_t)value << 32 | fence->done_low;
-    return 0;
+    } else {
+        functional_window_set(fence->window, offset - 4, fence->done_low);
+        functional_window_set(fence->window, offset, value);
+    }
 }

@@ -8,30 +8,36 @@
 
 #include "functional.h"
 
-enum { INSTRUCTIONS = 16, RESPONSES = 32, EDITS = 256, TABLES = 2 };
+enum { INSTRUCTIONS = 16, RESPONSES = 32, EDITS = 256, TABLES = 2, RULE_ID = 0x3fffffff };
 enum { LLC_SNAP = 0xaaaa, LLC_UNNUMBERED = 0x0300 }; // both access points; control, and the first byte behind it
 
 struct functional_flow {
     struct functional_size size;
     struct sluice_flow_model *model;
     struct sluice_flow_table table; // the model's
-    bool enabled;
-    uint32_t used[TABLES];
+    struct functional_window window;
     uint8_t operands[SLUICE_FLOW_OPERANDS][SLUICE_FLOW_OPERAND_BYTES];
-    uint32_t operand_index, group_index;
-    uint8_t instruction[SLUICE_INSTRUCTION_BYTES];
     uint8_t queue[INSTRUCTIONS][SLUICE_INSTRUCTION_BYTES];
     uint32_t queue_first, queue_count;
     uint8_t responses[RESPONSES][SLUICE_RESPONSE_BYTES];
     uint32_t response_first, response_count, response_high;
     bool is_response_latched;
-    uint32_t edit_index, counter_index;
-    uint8_t edit_word[SLUICE_EDIT_DATA_BYTES], edits[EDITS][SLUICE_EDIT_DATA_BYTES];
-    uint8_t counters[SLUICE_RULE_COUNTERS_BYTES];
+    uint8_t edits[EDITS][SLUICE_EDIT_DATA_BYTES];
     struct functional_fence fence;
     uint64_t *mirror; // in host memory; NULL: none
-    uint32_t push_on, push_period, ternary_record;
+    uint32_t ternary_record;
 };
+
+// The word of a table.
+#define USED(table_id) (SLUICE_OFU_REGISTERS_USED + 4U * (table_id))
+
+static uint32_t get(const struct functional_flow *flow, uint32_t offset) {
+    return functional_window_get(&flow->window, offset);
+}
+
+static void set(struct functional_flow *flow, uint32_t offset, uint32_t value) {
+    functional_window_set(&flow->window, offset, value);
+}
 
 // ---- Instructions
 
@@ -76,7 +82,7 @@ void functional_flow_mirror(struct functional_flow *flow, uint64_t *memory) {
 // What a rule has counted, at once.
 static void push_counters(struct functional_flow *flow, uint8_t table_id, uint32_t rule_id) {
     struct sluice_rule_counters counters;
-    if (!flow->push_on || !flow->mirror)
+    if (!get(flow, SLUICE_FLOW_REGISTERS_PUSH_CONTROL) || !flow->mirror)
         return;
     flow->table.counters(flow->table.context, table_id, rule_id, &counters);
     sluice_mirror_write(flow->mirror, (table_id == SLUICE_TABLE_TERNARY ? flow->ternary_record : 0) + rule_id,
@@ -101,11 +107,13 @@ static int execute(struct functional_flow *flow, const struct sluice_instruction
     if (status)
         return status;
     if (from->kind == SLUICE_INSTRUCTION_INITIALIZE)
-        flow->used[table_id] = 0;
-    if (from->kind == SLUICE_INSTRUCTION_POPULATE)
+        set(flow, USED(table_id), 0);
+    if (from->kind == SLUICE_INSTRUCTION_POPULATE) {
         push_counters(flow, from->table_id, from->rule_id);
-    flow->used[table_id] += from->kind == SLUICE_INSTRUCTION_POPULATE;
-    flow->used[table_id] -= from->kind == SLUICE_INSTRUCTION_DELETE;
+        set(flow, USED(table_id), get(flow, USED(table_id)) + 1);
+    }
+    if (from->kind == SLUICE_INSTRUCTION_DELETE)
+        set(flow, USED(table_id), get(flow, USED(table_id)) - 1);
     return 0;
 }
 
@@ -128,14 +136,15 @@ static void run_instructions(struct functional_flow *flow) {
 }
 
 static int push(struct functional_flow *flow) {
+    const uint8_t *instruction = flow->window.bytes + SLUICE_OFU_REGISTERS_INSTRUCTION;
     if (flow->queue_count == INSTRUCTIONS)
         return -EFAULT;
     if (flow->response_count < RESPONSES) { // then none waits
-        run_instruction(flow, flow->instruction);
+        run_instruction(flow, instruction);
         return 0;
     }
-    memcpy(flow->queue[(flow->queue_first + flow->queue_count++) % INSTRUCTIONS], flow->instruction,
-           sizeof flow->instruction);
+    memcpy(flow->queue[(flow->queue_first + flow->queue_count++) % INSTRUCTIONS], instruction,
+           SLUICE_INSTRUCTION_BYTES);
     return 0;
 }
 
@@ -156,127 +165,46 @@ static uint32_t read_response(struct functional_flow *flow, unsigned word) {
     return flow->response_high;
 }
 
-static int read_counters(struct functional_flow *flow, uint32_t index) {
-    struct sluice_rule_counters counters;
-    uint8_t table_id = (uint8_t)(index >> 30);
-    uint32_t rule_id = index & 0x3fffffff;
-    if (table_id >= TABLES || rule_id >= entries_of(flow, table_id))
-        return -EFAULT;
-    flow->counter_index = index;
-    flow->table.counters(flow->table.context, table_id, rule_id, &counters);
-    sluice_rule_counters_pack(&counters, flow->counters);
-    return 0;
-}
-
 // ---- Window
 
-// Words that are plain memory at an address; NULL: none.
-static uint8_t *bytes_at(struct functional_flow *flow, uint32_t address) {
-    uint32_t instruction = address - SLUICE_OFU_REGISTERS_INSTRUCTION;
-    uint32_t edit = address - SLUICE_OFU_REGISTERS_EDIT_DATA;
-    if (instruction < sizeof flow->instruction)
-        return flow->instruction + instruction;
-    return edit < sizeof flow->edit_word ? flow->edit_word + edit : NULL;
-}
-
-// What is only this element's, from 0x100 on.
-static int read_own(struct functional_flow *flow, uint32_t address, uint32_t *value) {
-    switch (address) {
-    case SLUICE_FLOW_REGISTERS_GROUPS:
-        *value = flow->size.groups;
-        return 0;
-    case SLUICE_FLOW_REGISTERS_GROUP_ENTRIES:
-        *value = flow->size.group_entries;
-        return 0;
-    case SLUICE_FLOW_REGISTERS_OPERANDS:
-        *value = SLUICE_FLOW_OPERANDS;
-        return 0;
-    case SLUICE_FLOW_REGISTERS_OPERAND_INDEX:
-        *value = flow->operand_index;
-        return 0;
-    case SLUICE_FLOW_REGISTERS_GROUP_INDEX:
-        *value = flow->group_index;
-        return 0;
-    case SLUICE_FLOW_REGISTERS_GROUP_USED:
-        *value = sluice_flow_model_group_used(flow->model, flow->group_index);
-        return 0;
-    case SLUICE_FLOW_REGISTERS_PUSH_RECORDS:
-        *value = functional_flow_records(flow);
-        return 0;
-    case SLUICE_FLOW_REGISTERS_PUSH_TERNARY:
-        *value = flow->ternary_record;
-        return 0;
-    case SLUICE_FLOW_REGISTERS_PUSH_CYCLES: // at once: there are no sweeps
-    case SLUICE_FLOW_REGISTERS_PUSH_SWEEPS:
-        *value = 0;
-        return 0;
-    case SLUICE_FLOW_REGISTERS_PUSH_CONTROL:
-        *value = flow->push_on;
-        return 0;
-    case SLUICE_FLOW_REGISTERS_PUSH_PERIOD:
-        *value = flow->push_period;
-        return 0;
-    default:
-        return functional_fence_read(&flow->fence, address, value);
-    }
-}
-
-int functional_flow_read(struct functional_flow *flow, uint32_t address, uint32_t *value) {
-    uint32_t response = address - SLUICE_OFU_REGISTERS_RESPONSE;
+int functional_flow_read(struct functional_flow *flow, uint32_t offset, uint32_t *value) {
+    uint32_t response = offset - SLUICE_OFU_REGISTERS_RESPONSE;
     if (response < SLUICE_RESPONSE_BYTES) { // first: most reads are of these
         *value = read_response(flow, response / 4);
         return 0;
     }
-    const uint8_t *bytes = bytes_at(flow, address);
-    uint32_t counter = address - SLUICE_OFU_REGISTERS_COUNTER_DATA;
-    unsigned table_id = address / 4 % 2; // where there is a word for each table
-    if (counter < sizeof flow->counters)
-        bytes = flow->counters + counter;
-    if (bytes) {
-        *value = functional_word(bytes);
-        return 0;
-    }
-    switch (address) {
-    case SLUICE_OFU_REGISTERS_KIND:
-        *value = SLUICE_ELEMENT_FLOW_TABLE;
-        return 0;
-    case SLUICE_OFU_REGISTERS_CONTROL:
-        *value = flow->enabled;
-        return 0;
-    case SLUICE_OFU_REGISTERS_STATUS: // ready
-        *value = 1U | (INSTRUCTIONS - flow->queue_count) << 8 | flow->response_count << 16;
-        return 0;
-    case SLUICE_OFU_REGISTERS_ENTRIES:
-    case SLUICE_OFU_REGISTERS_ENTRIES + 4:
-        *value = entries_of(flow, table_id);
-        return 0;
-    case SLUICE_OFU_REGISTERS_USED:
-    case SLUICE_OFU_REGISTERS_USED + 4:
-        *value = flow->used[table_id];
-        return 0;
-    case SLUICE_OFU_REGISTERS_KEY_BITS:
-    case SLUICE_OFU_REGISTERS_KEY_BITS + 4:
-        *value = SLUICE_FLOW_KEY_BITS;
-        return 0;
-    case SLUICE_OFU_REGISTERS_LATENCY: // no packet is ever on its way
-        *value = 0;
-        return 0;
+    if (offset == SLUICE_OFU_REGISTERS_STATUS) // ready
+        set(flow, offset, 1U | (INSTRUCTIONS - flow->queue_count) << 8 | flow->response_count << 16);
+    if (offset == SLUICE_FLOW_REGISTERS_GROUP_USED)
+        set(flow, offset, sluice_flow_model_group_used(flow->model, get(flow, SLUICE_FLOW_REGISTERS_GROUP_INDEX)));
+    return functional_window_read(&flow->window, offset, value);
+}
+
+// Whether a register cannot hold a value.
+static bool is_refused(const struct functional_flow *flow, uint32_t offset, uint32_t value) {
+    switch (offset) {
     case SLUICE_OFU_REGISTERS_EDIT_INDEX:
-        *value = flow->edit_index;
-        return 0;
+        return value >= EDITS;
     case SLUICE_OFU_REGISTERS_COUNTER_INDEX:
-        *value = flow->counter_index;
-        return 0;
+        return value >> 30 >= TABLES || (value & RULE_ID) >= entries_of(flow, value >> 30);
+    case SLUICE_FLOW_REGISTERS_OPERAND_INDEX:
+        return value >= SLUICE_FLOW_OPERANDS;
+    case SLUICE_FLOW_REGISTERS_GROUP_INDEX:
+        return value >= flow->size.groups;
+    case SLUICE_FLOW_REGISTERS_FENCE_BOUND:
+        return value > INT32_MAX;
+    case SLUICE_FLOW_REGISTERS_PUSH_CONTROL:
+    case SLUICE_FLOW_REGISTERS_PUSH_PERIOD:
+        return !flow->size.push;
     default:
-        return read_own(flow, address, value);
+        return false;
     }
 }
 
-static int write_index(uint32_t *index, uint32_t value, uint32_t limit) {
-    if (value >= limit)
-        return -EFAULT;
-    *index = value;
-    return 0;
+static void read_counters(struct functional_flow *flow, uint32_t index) {
+    struct sluice_rule_counters counters;
+    flow->table.counters(flow->table.context, (uint8_t)(index >> 30), index & RULE_ID, &counters);
+    sluice_rule_counters_pack(&counters, flow->window.bytes + SLUICE_OFU_REGISTERS_COUNTER_DATA);
 }
 
 // A deletion that is answered at once, by the access itself.
@@ -284,49 +212,35 @@ static int remove_rule(struct functional_flow *flow, uint32_t index) {
     struct sluice_flow_operation op; // a deletion reads no more of it, and all of it is large
     op.kind = SLUICE_INSTRUCTION_DELETE;
     op.table_id = (uint8_t)(index >> 30);
-    op.rule_id = index & 0x3fffffff;
+    op.rule_id = index & RULE_ID;
     if (flow->queue_count || flow->response_count || flow->table.execute(flow->table.context, &op))
         return -EFAULT;
-    flow->used[op.table_id]--;
+    set(flow, USED(op.table_id), get(flow, USED(op.table_id)) - 1);
     return 0;
 }
 
-int functional_flow_write(struct functional_flow *flow, uint32_t address, uint32_t value) {
-    uint32_t operand = address - SLUICE_FLOW_REGISTERS_OPERAND;
-    if (address == SLUICE_OFU_REGISTERS_REMOVE)
-        return remove_rule(flow, value);
-    uint8_t *bytes = bytes_at(flow, address);
+int functional_flow_write(struct functional_flow *flow, uint32_t offset, uint32_t value) {
+    uint32_t operand = offset - SLUICE_FLOW_REGISTERS_OPERAND, done = offset - SLUICE_FLOW_REGISTERS_FENCE_DONE;
+    if (is_refused(flow, offset, value) || functional_window_write(&flow->window, offset, value))
+        return -EFAULT;
     if (operand < SLUICE_FLOW_OPERAND_BYTES)
-        bytes = flow->operands[flow->operand_index] + operand;
-    if (bytes) {
-        functional_put_word(bytes, value);
-        if (bytes == flow->edit_word + sizeof flow->edit_word - 4)
-            memcpy(flow->edits[flow->edit_index], flow->edit_word, sizeof flow->edit_word);
-        return 0;
-    }
-    switch (address) {
-    case SLUICE_OFU_REGISTERS_CONTROL:
-        flow->enabled = value & 1;
-        return 0;
+        functional_put_word(flow->operands[get(flow, SLUICE_FLOW_REGISTERS_OPERAND_INDEX)] + operand, value);
+    if (done < 4 * SLUICE_FLOW_REGISTERS_FENCE_DONE_COUNT)
+        functional_fence_done(&flow->fence, done / 4, value);
+    switch (offset) {
+    case SLUICE_OFU_REGISTERS_REMOVE:
+        return remove_rule(flow, value);
     case SLUICE_OFU_REGISTERS_PUSH:
         return push(flow);
-    case SLUICE_OFU_REGISTERS_EDIT_INDEX:
-        return write_index(&flow->edit_index, value, EDITS);
+    case SLUICE_OFU_REGISTERS_EDIT_DATA + SLUICE_EDIT_DATA_BYTES - 4:
+        memcpy(flow->edits[get(flow, SLUICE_OFU_REGISTERS_EDIT_INDEX)],
+               flow->window.bytes + SLUICE_OFU_REGISTERS_EDIT_DATA, SLUICE_EDIT_DATA_BYTES);
+        return 0;
     case SLUICE_OFU_REGISTERS_COUNTER_INDEX:
-        return read_counters(flow, value);
-    case SLUICE_FLOW_REGISTERS_OPERAND_INDEX:
-        return write_index(&flow->operand_index, value, SLUICE_FLOW_OPERANDS);
-    case SLUICE_FLOW_REGISTERS_GROUP_INDEX:
-        return write_index(&flow->group_index, value, flow->size.groups);
-    case SLUICE_FLOW_REGISTERS_PUSH_CONTROL:
-        return flow->size.push ? write_index(&flow->push_on, value & 1, 2) : -EFAULT;
-    case SLUICE_FLOW_REGISTERS_PUSH_PERIOD:
-        if (!flow->size.push)
-            return -EFAULT;
-        flow->push_period = value;
+        read_counters(flow, value);
         return 0;
     default:
-        return functional_fence_write(&flow->fence, address, value);
+        return 0;
     }
 }
 
@@ -409,10 +323,11 @@ void functional_flow_run(struct functional_flow *flow, const struct functional_p
     uint8_t key[SLUICE_FLOW_KEY_BYTES];
     struct sluice_flow_found found;
     record->eligible = is_usable(packet->bytes, packet->size, record);
-    if (!flow->fence.control && (!record->eligible || !flow->enabled))
+    bool is_enabled = get(flow, SLUICE_OFU_REGISTERS_CONTROL);
+    if (!get(flow, SLUICE_FLOW_REGISTERS_FENCE_CONTROL) && (!record->eligible || !is_enabled))
         return;
     make_key(packet->bytes, packet->size, record, key);
-    bool hit = record->eligible && flow->enabled && sluice_flow_model_look(flow->model, key, &found);
+    bool hit = record->eligible && is_enabled && sluice_flow_model_look(flow->model, key, &found);
     if (!functional_fence_passes(&flow->fence, key, record->ingress_port, packet->ingress_cycle, hit,
                                  hit && is_to_host(&found.actions)))
         return;
@@ -428,13 +343,27 @@ void functional_flow_reset(struct functional_flow *flow) {
     for (uint8_t table_id = 0; table_id < TABLES; table_id++) {
         struct sluice_flow_operation op = {.kind = SLUICE_INSTRUCTION_INITIALIZE, .table_id = table_id};
         flow->table.execute(flow->table.context, &op);
-        flow->used[table_id] = 0;
+        set(flow, USED(table_id), 0);
     }
-    flow->enabled = flow->is_response_latched = false;
+    flow->is_response_latched = false;
     flow->queue_count = flow->response_count = 0;
-    flow->operand_index = flow->group_index = 0;
-    flow->push_on = flow->push_period = 0;
-    functional_fence_reset(&flow->fence);
+    functional_window_reset(&flow->window);
+    functional_fence_reset(&flow->fence, &flow->window);
+}
+
+// What the host reads of the element's sizes.
+static void describe(struct functional_flow *flow) {
+    FUNCTIONAL_WINDOW_ADD(&flow->window, sluice_ofu_registers);
+    FUNCTIONAL_WINDOW_ADD(&flow->window, sluice_flow_registers);
+    set(flow, SLUICE_OFU_REGISTERS_KIND, SLUICE_ELEMENT_FLOW_TABLE);
+    for (unsigned table_id = 0; table_id < TABLES; table_id++) {
+        set(flow, SLUICE_OFU_REGISTERS_ENTRIES + 4 * table_id, entries_of(flow, table_id));
+        set(flow, SLUICE_OFU_REGISTERS_KEY_BITS + 4 * table_id, SLUICE_FLOW_KEY_BITS);
+    }
+    set(flow, SLUICE_FLOW_REGISTERS_GROUPS, flow->size.groups);
+    set(flow, SLUICE_FLOW_REGISTERS_GROUP_ENTRIES, flow->size.group_entries);
+    set(flow, SLUICE_FLOW_REGISTERS_PUSH_RECORDS, functional_flow_records(flow));
+    set(flow, SLUICE_FLOW_REGISTERS_PUSH_TERNARY, flow->ternary_record);
 }
 
 struct functional_flow *functional_flow_new(const struct functional_size *size) {
@@ -449,7 +378,8 @@ struct functional_flow *functional_flow_new(const struct functional_size *size) 
     }
     sluice_flow_model_table(flow->model, &flow->table);
     flow->ternary_record = first_ternary(flow);
-    functional_fence_reset(&flow->fence);
+    describe(flow);
+    functional_fence_reset(&flow->fence, &flow->window);
     return flow;
 }
 

@@ -152,45 +152,31 @@ int functional_host_fill(uint8_t *packet, uint32_t size, uint32_t mark) {
 
 // ---- Window
 
-int functional_host_read(const struct functional *it, uint32_t address, uint32_t *value) {
-    switch (address) {
-    case SLUICE_HOST_REGISTERS_KIND:
-        *value = SLUICE_ELEMENT_HOST;
-        return 0;
-    case SLUICE_HOST_REGISTERS_QUEUES:
-        *value = it->size.queues;
-        return 0;
-    case SLUICE_HOST_REGISTERS_LANE:
-        *value = it->spread_lane;
-        return 0;
-    case SLUICE_HOST_REGISTERS_HASH_KINDS:
-        *value = it->lane[it->spread_lane].spread.kinds;
-        return 0;
-    case SLUICE_HOST_REGISTERS_TABLE_INDEX:
-        *value = it->spread_table;
-        return 0;
-    default:
-        return -EFAULT;
-    }
+int functional_host_read(const struct functional *it, uint32_t offset, uint32_t *value) {
+    int result = functional_window_read(&it->spread, offset, value);
+    if (result == 0 && offset == SLUICE_HOST_REGISTERS_HASH_KINDS)
+        *value = it->lane[functional_window_get(&it->spread, SLUICE_HOST_REGISTERS_LANE)].spread.kinds;
+    return result;
 }
 
-int functional_host_write(struct functional *it, uint32_t address, uint32_t value) {
-    struct functional_spread *spread = &it->lane[it->spread_lane].spread;
-    uint32_t key = (address - SLUICE_HOST_REGISTERS_KEY) / 4, entry = (address - SLUICE_HOST_REGISTERS_TABLE) / 4;
-    if (address == SLUICE_HOST_REGISTERS_LANE && value < it->size.lanes) {
-        it->spread_lane = value;
-    } else if (address == SLUICE_HOST_REGISTERS_TABLE_INDEX && value < SLUICE_RSS_TABLES) {
-        it->spread_table = value;
-    } else if (address == SLUICE_HOST_REGISTERS_HASH_KINDS) {
+int functional_host_write(struct functional *it, uint32_t offset, uint32_t value) {
+    struct functional_spread *spread = &it->lane[functional_window_get(&it->spread, SLUICE_HOST_REGISTERS_LANE)].spread;
+    uint32_t key = (offset - SLUICE_HOST_REGISTERS_KEY) / 4, entry = (offset - SLUICE_HOST_REGISTERS_TABLE) / 4;
+    bool is_key = offset >= SLUICE_HOST_REGISTERS_KEY && key < SLUICE_HOST_REGISTERS_KEY_COUNT;
+    bool is_entry = offset >= SLUICE_HOST_REGISTERS_TABLE && entry < SLUICE_HOST_REGISTERS_TABLE_COUNT;
+    bool is_refused = (offset == SLUICE_HOST_REGISTERS_LANE && value >= it->size.lanes) ||
+                      (offset == SLUICE_HOST_REGISTERS_TABLE_INDEX && value >= SLUICE_RSS_TABLES) ||
+                      (is_entry && value >= it->size.queues);
+    if (is_refused || functional_window_write(&it->spread, offset, value))
+        return -EFAULT;
+    if (offset == SLUICE_HOST_REGISTERS_HASH_KINDS) {
         spread->kinds = (uint8_t)value;
-    } else if (address >= SLUICE_HOST_REGISTERS_KEY && key < SLUICE_HOST_REGISTERS_KEY_COUNT) {
+    } else if (is_key) {
         uint32_t word = htobe32(value); // word 0 is the end of the key
         memcpy(spread->key + 4 * (SLUICE_HOST_REGISTERS_KEY_COUNT - 1 - key), &word, sizeof word);
         prepare(spread);
-    } else if (address >= SLUICE_HOST_REGISTERS_TABLE && entry < SLUICE_RSS_ENTRIES && value < it->size.queues) {
-        spread->table[it->spread_table][entry] = (uint8_t)value;
-    } else {
-        return -EFAULT;
+    } else if (is_entry) {
+        spread->table[functional_window_get(&it->spread, SLUICE_HOST_REGISTERS_TABLE_INDEX)][entry] = (uint8_t)value;
     }
     return 0;
 }

@@ -5,14 +5,7 @@
 
 #include "functional.h"
 
-enum {
-    STATUS = 3,
-    CLOCK_KHZ = 200000,
-    HIGH_WORD = 4,
-    TICK_BY_CLOCK = 1,
-    LANE_BYTES = SLUICE_LANE_COUNTERS_BYTES,
-    CONTROL_BITS = 6
-};
+enum { STATUS = 3, CLOCK_KHZ = 200000, HIGH_WORD = 4, LANE_BYTES = SLUICE_LANE_COUNTERS_BYTES };
 
 static uint32_t log2_of(uint32_t value) {
     uint32_t bits = 0;
@@ -37,28 +30,45 @@ static uint32_t capability(const struct functional *it, uint32_t window) {
     }
 }
 
-uint32_t functional_tick(const struct functional *it) {
-    uint64_t counted = it->tick_by_clock ? (it->cycles - it->tick_cycle) * 1000 / CLOCK_KHZ : 0;
-    return it->tick + (uint32_t)counted;
+void functional_registers_start(struct functional *it) {
+    struct functional_window *shell = &it->shell;
+    FUNCTIONAL_WINDOW_ADD(shell, sluice_shell_registers);
+    functional_window_set(shell, SLUICE_SHELL_REGISTERS_LAYOUT_HASH, SLUICE_LAYOUT_HASH);
+    functional_window_set(shell, SLUICE_SHELL_REGISTERS_LANES, it->size.lanes);
+    // The clock of the RTL's figures, so that cycles of captures are as long as there.
+    functional_window_set(shell, SLUICE_SHELL_REGISTERS_CLOCK_KHZ, CLOCK_KHZ);
+    functional_window_set(shell, SLUICE_SHELL_REGISTERS_WINDOWS, FUNCTIONAL_HOST_WINDOW + (it->size.queues != 0));
+    functional_window_set(shell, SLUICE_SHELL_REGISTERS_STATUS, STATUS); // ready, and nothing is in flight
+    for (uint32_t window = 0; window < SLUICE_SHELL_REGISTERS_CAPABILITY_COUNT; window++)
+        functional_window_set(shell, SLUICE_SHELL_REGISTERS_CAPABILITY + 4 * window, capability(it, window));
+    FUNCTIONAL_WINDOW_ADD(&it->deparse.window, sluice_deparse_registers);
+    if (it->size.queues)
+        FUNCTIONAL_WINDOW_ADD(&it->spread, sluice_host_registers);
+    functional_window_set(&it->spread, SLUICE_HOST_REGISTERS_QUEUES, it->size.queues);
 }
 
-static void set_tick(struct functional *it, uint32_t tick, uint32_t by_clock) {
-    it->tick = tick;
-    it->tick_by_clock = by_clock;
+uint32_t functional_tick(const struct functional *it) {
+    bool is_counted = functional_window_get(&it->shell, SLUICE_SHELL_REGISTERS_TICK_SOURCE);
+    uint64_t counted = is_counted ? (it->cycles - it->tick_cycle) * 1000 / CLOCK_KHZ : 0;
+    return functional_window_get(&it->shell, SLUICE_SHELL_REGISTERS_TICK) + (uint32_t)counted;
+}
+
+static void set_tick(struct functional *it, uint32_t tick) {
+    functional_window_set(&it->shell, SLUICE_SHELL_REGISTERS_TICK, tick);
     it->tick_cycle = it->cycles;
 }
 
 // The read of a 64-bit counter's low word latches its high word.
-static int read_counters(struct functional *it, uint32_t address, uint32_t *value) {
+static int read_counters(struct functional *it, uint32_t offset, uint32_t *value) {
     uint8_t bytes[LANE_BYTES]; // all three kinds are of this size
-    uint32_t lane = (address - SLUICE_SHELL_REGISTERS_LANE_COUNTERS) / LANE_BYTES;
-    uint32_t place = address % LANE_BYTES, wide_words = SLUICE_LANE_COUNTERS_WIDE_WORDS;
+    uint32_t lane = (offset - SLUICE_SHELL_REGISTERS_LANE_COUNTERS) / LANE_BYTES;
+    uint32_t place = offset % LANE_BYTES, wide_words = SLUICE_LANE_COUNTERS_WIDE_WORDS;
     if (lane < it->size.lanes) {
         sluice_lane_counters_pack(&it->lane[lane].counters, bytes);
-    } else if (address - SLUICE_SHELL_REGISTERS_HOST_COUNTERS < sizeof bytes) {
+    } else if (offset - SLUICE_SHELL_REGISTERS_HOST_COUNTERS < sizeof bytes) {
         sluice_host_counters_pack(&it->host, bytes);
         wide_words = SLUICE_HOST_COUNTERS_WIDE_WORDS;
-    } else if (address - SLUICE_SHELL_REGISTERS_GRAPH_COUNTERS < sizeof bytes) {
+    } else if (offset - SLUICE_SHELL_REGISTERS_GRAPH_COUNTERS < sizeof bytes) {
         sluice_graph_counters_pack(&it->graph, bytes);
         wide_words = SLUICE_GRAPH_COUNTERS_WIDE_WORDS;
     } else {
@@ -71,78 +81,35 @@ static int read_counters(struct functional *it, uint32_t address, uint32_t *valu
     return 0;
 }
 
-static int read_shell(struct functional *it, uint32_t address, uint32_t *value) {
-    uint32_t window = (address - SLUICE_SHELL_REGISTERS_CAPABILITY) / 4;
-    switch (address) {
-    case SLUICE_SHELL_REGISTERS_MAGIC:
-        *value = SLUICE_DEVICE_MAGIC;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_VERSION:
-        *value = SLUICE_DEVICE_VERSION;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_LAYOUT_HASH:
-        *value = SLUICE_LAYOUT_HASH;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_LANES:
-        *value = it->size.lanes;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_CLOCK_KHZ: // that of the RTL's figures, so that cycles of captures are as long as there
-        *value = CLOCK_KHZ;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_WINDOWS:
-        *value = FUNCTIONAL_HOST_WINDOW + (it->size.queues != 0);
-        return 0;
-    case SLUICE_SHELL_REGISTERS_CONTROL:
-        *value = it->control;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_STATUS: // ready, and nothing is in flight
-        *value = STATUS;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_TIME_LOW:
-        it->time_high = (uint32_t)(it->cycles >> 32);
-        *value = (uint32_t)it->cycles;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_TIME_HIGH:
-        *value = it->time_high;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_TICK:
+static int read_shell(struct functional *it, uint32_t offset, uint32_t *value) {
+    if (offset >= SLUICE_SHELL_REGISTERS_LANE_COUNTERS)
+        return read_counters(it, offset, value);
+    if (offset == SLUICE_SHELL_REGISTERS_TICK) {
         *value = functional_tick(it);
         return 0;
-    case SLUICE_SHELL_REGISTERS_TICK_SOURCE:
-        *value = it->tick_by_clock;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_HOST_SHARE:
-        *value = it->host_share;
-        return 0;
-    default:
-        if (window >= SLUICE_SHELL_REGISTERS_CAPABILITY_COUNT)
-            return read_counters(it, address, value);
-        *value = capability(it, window);
-        return 0;
     }
+    if (offset == SLUICE_SHELL_REGISTERS_TIME_LOW) {
+        functional_window_set(&it->shell, SLUICE_SHELL_REGISTERS_TIME_LOW, (uint32_t)it->cycles);
+        functional_window_set(&it->shell, SLUICE_SHELL_REGISTERS_TIME_HIGH, (uint32_t)(it->cycles >> 32));
+    }
+    return functional_window_read(&it->shell, offset, value);
 }
 
-static int write_shell(struct functional *it, uint32_t address, uint32_t value) {
-    switch (address) {
-    case SLUICE_SHELL_REGISTERS_CONTROL: // nothing is in flight: the graph is reset at once
-        if (value & FUNCTIONAL_RESET) {
-            functional_flow_reset(it->flow);
-            functional_deparse_reset(&it->deparse);
-        }
-        it->control = value & CONTROL_BITS;
-        return 0;
-    case SLUICE_SHELL_REGISTERS_TICK:
-        set_tick(it, value, it->tick_by_clock);
-        return 0;
-    case SLUICE_SHELL_REGISTERS_TICK_SOURCE:
-        set_tick(it, functional_tick(it), value & TICK_BY_CLOCK);
-        return 0;
-    case SLUICE_SHELL_REGISTERS_HOST_SHARE: // kept; there is nothing to share
-        it->host_share = value & 0xff;
-        return 0;
-    default:
+static int write_shell(struct functional *it, uint32_t offset, uint32_t value) {
+    uint32_t tick = functional_tick(it);
+    if (functional_window_write(&it->shell, offset, value))
         return -EFAULT;
+    if (offset == SLUICE_SHELL_REGISTERS_TICK)
+        set_tick(it, value);
+    if (offset == SLUICE_SHELL_REGISTERS_TICK_SOURCE)
+        set_tick(it, tick);
+    if (functional_control(it) & FUNCTIONAL_RESET) { // nothing is in flight: the graph is reset at once
+        functional_flow_reset(it->flow);
+        functional_deparse_reset(&it->deparse);
+        functional_window_set(&it->shell, SLUICE_SHELL_REGISTERS_CONTROL,
+                              functional_control(it) & ~(uint32_t)FUNCTIONAL_RESET);
     }
+    return 0;
 }
 
 static int read_register(struct functional *it, uint32_t address, uint32_t *value) {
@@ -155,7 +122,7 @@ static int read_register(struct functional *it, uint32_t address, uint32_t *valu
     case FUNCTIONAL_FLOW_WINDOW:
         return functional_flow_read(it->flow, offset, value);
     case FUNCTIONAL_DEPARSE_WINDOW:
-        return functional_deparse_read(&it->deparse, offset, value);
+        return functional_window_read(&it->deparse.window, offset, value);
     case FUNCTIONAL_HOST_WINDOW:
         return it->size.queues ? functional_host_read(it, offset, value) : -EFAULT;
     default:

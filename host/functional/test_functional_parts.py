@@ -158,12 +158,24 @@ class Word(c.Structure):
     _fields_ = (("is_pending", c.c_bool), ("is_held", c.c_bool), ("since", c.c_uint32), ("last", c.c_uint64))
 
 
+class Window(c.Structure):
+    """struct functional_window."""
+
+    _fields_ = (("registers", c.c_void_p * (L.WINDOW_SIZE // 4)), ("bytes", c.c_uint8 * L.WINDOW_SIZE))
+
+    def __getitem__(self, offset: int) -> int:
+        return c.c_uint32.from_buffer(self, Window.bytes.offset + offset).value
+
+    def __setitem__(self, offset: int, value: int) -> None:
+        c.c_uint32.from_buffer(self, Window.bytes.offset + offset).value = value
+
+
 class Fence(c.Structure):
     """struct functional_fence."""
 
     _fields_ = (
-        *((name, c.c_uint32) for name in ("control", "bound", "held", "forced", "done_low")),
-        ("done", c.c_uint64 * 8),
+        ("window", c.POINTER(Window)),
+        ("done_low", c.c_uint32),
         ("words", Word * 4096),
         ("common", c.c_uint64 * 8),
     )
@@ -205,22 +217,23 @@ class Flow:
 
 
 def test_the_fence_holds_and_lets_go_as_a_model_of_single_flows_does() -> None:
-    library, draw, fence = load(), random.Random(7), Fence()
+    library, draw, fence, window = load(), random.Random(7), Fence(), Window()
     library.functional_fence_passes.restype = c.c_bool
-    library.functional_fence_reset(c.byref(fence))
-    assert bytes(fence)[: Fence.common.offset] == bytes(Fence.common.offset)
+    library.functional_fence_reset(c.byref(fence), c.byref(window))
+    assert bytes(fence)[Fence.done_low.offset : Fence.common.offset] == bytes(Fence.common.offset - Fence.done_low.offset)
     keys = [draw.getrandbits(L.FlowKey.BITS) for _ in range(6)]
     keys += [keys[0] ^ (1 << draw.randrange(L.FlowKey.BITS)) for _ in range(20)]
     keys += [1 << bit for bit in range(0, L.FlowKey.BITS)]
     flows: dict[int, Flow] = {}
     time, held, forced = (1 << 32) - 300, 0, 0
     for key in keys:  # one packet of each into an empty fence shows its word
-        fence.control = 1
+        window[L.FLOW_REGISTERS_FENCE_CONTROL] = 1
         lane = draw.randrange(8)
         assert not library.functional_fence_passes(c.byref(fence), key_bytes(key), c.c_uint8(lane), c.c_uint64(9), False, False)
         assert fence.words[flow_of(key, lane)].is_pending and bytes(fence.words)[:: c.sizeof(Word)].count(1) == 1
-        library.functional_fence_reset(c.byref(fence))
-    fence.control, fence.bound = 1, 50
+        library.functional_fence_reset(c.byref(fence), c.byref(window))
+    window[L.FLOW_REGISTERS_FENCE_BOUND] = 50
+    done = [0] * 8
     for _ in range(6000):
         key, lane = draw.choice(keys[:8]), draw.choice([0, 3, 11])
         time += draw.choice([1, 1, 2, 20, 49, 50, 51])
@@ -228,8 +241,10 @@ def test_the_fence_holds_and_lets_go_as_a_model_of_single_flows_does() -> None:
         to_host = hit and draw.random() < 0.3
         flow = flows.setdefault(flow_of(key, lane), Flow())
         if draw.random() < 0.15:
-            fence.done[lane % 8] = draw.choice([time, max(0, flow.last - 1), max(0, flow.last), flow.last + 1])
-        pending = fence.done[lane % 8] < flow.last
+            done[lane % 8] = draw.choice([time, max(0, flow.last - 1), max(0, flow.last), flow.last + 1])
+            for place, word in ((2 * (lane % 8), done[lane % 8] & 0xFFFFFFFF), (2 * (lane % 8) + 1, done[lane % 8] >> 32)):
+                library.functional_fence_done(c.byref(fence), place, c.c_uint32(word))
+        pending = done[lane % 8] < flow.last
         over = flow.since >= 0 and time - flow.since >= 50
         arguments = (key_bytes(key), c.c_uint8(lane), c.c_uint64(time), hit, to_host)
         passes = library.functional_fence_passes(c.byref(fence), *arguments)
@@ -247,13 +262,13 @@ def test_the_fence_holds_and_lets_go_as_a_model_of_single_flows_does() -> None:
         assert (word.is_pending, word.is_held) == (flow.last >= 0, flow.since >= 0)
         assert not word.is_pending or word.last == time
         assert not word.is_held or word.since == flow.since & 0xFFFFFFFF
-        assert (fence.held, fence.forced) == (held, forced)
+        assert (window[L.FLOW_REGISTERS_FENCE_HELD], window[L.FLOW_REGISTERS_FENCE_FORCED]) == (held, forced)
     assert held > 500 and forced > 50
-    fence.control = 0
+    window[L.FLOW_REGISTERS_FENCE_CONTROL] = 0
     for hit in (False, True):
-        before = bytes(fence)
+        before = bytes(fence) + bytes(window)
         arguments = (key_bytes(keys[0]), c.c_uint8(0), c.c_uint64(time), hit, False)
-        assert library.functional_fence_passes(c.byref(fence), *arguments) == hit and bytes(fence) == before
+        assert library.functional_fence_passes(c.byref(fence), *arguments) == hit and bytes(fence) + bytes(window) == before
 
 
 # ---- Checksums

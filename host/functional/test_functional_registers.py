@@ -26,13 +26,14 @@ U32 = 0xFFFFFFFF
 
 
 class Model:
-    """The registers by address: how each is read, and written; a write returns whether it is taken."""
+    """The registers by address: how each is read, and written; a write returns whether it is taken. A register is as its layout
+    says, unless something is said of it here."""
 
     def __init__(self, queues: int = QUEUES, push: bool = True) -> None:
         self.cycles, self.time_high, self.tick, self.tick_from, self.by_clock = 0, 0, 0, 0, 1
         self.queues, self.push = queues, push
-        self.words: dict[int, int] = {}  # of plain registers; 0 where nothing was written
-        self.words[L.SHELL_REGISTERS_HOST_SHARE] = 32
+        self.words: dict[int, int] = {}  # of kept registers
+        self.resets: dict[int, int] = {}
         self.kinds, self.done, self.done_low = [0] * LANES, [0] * 8, 0
         self.reads: dict[int, Callable[[], int]] = {}
         self.writes: dict[int, Callable[[int], bool]] = {}
@@ -41,6 +42,15 @@ class Model:
         self._deparse()
         if queues:
             self._host()
+
+    def _window(self, base: int, *registers: L.Register) -> None:
+        """A kept register holds what is written; others read as a constant, or 0. An order is refused."""
+        for at, register in ((base + offset, one) for one in registers for offset in one.offsets):
+            if register.is_kept:
+                self.words[at] = self.resets[at] = register.reset or 0
+                self._plain(at, (1 << register.width) - 1, readable=register.access == "rw")
+            elif register.access != "wo":
+                self._constants({at: register.reset or 0})
 
     def _constants(self, values: dict[int, int]) -> None:
         self.reads |= {at: lambda value=value: value for at, value in values.items()}
@@ -68,17 +78,16 @@ class Model:
         return self.cycles & U32
 
     def _shell(self) -> None:
+        self._window(0, *L.SHELL_REGISTERS)
         capability = {
             0: LANES << 16 | L.ELEMENT_SHELL,
             1: 4 << 16 | L.ELEMENT_FLOW_TABLE,  # 16 rules
             4: 8 << 16 | L.ELEMENT_DEPARSE,  # 256 templates
             5: self.queues << 16 | L.ELEMENT_HOST if self.queues else 0,
         }
-        self._constants({L.SHELL_REGISTERS_CAPABILITY + 4 * window: capability.get(window, 0) for window in range(16)})
+        self._constants({L.SHELL_REGISTERS_CAPABILITY + 4 * window: value for window, value in capability.items()})
         self._constants(
             {
-                L.SHELL_REGISTERS_MAGIC: L.DEVICE_MAGIC,
-                L.SHELL_REGISTERS_VERSION: L.DEVICE_VERSION,
                 L.SHELL_REGISTERS_LAYOUT_HASH: L.LAYOUT_HASH,
                 L.SHELL_REGISTERS_LANES: LANES,
                 L.SHELL_REGISTERS_CLOCK_KHZ: CLOCK,
@@ -86,27 +95,22 @@ class Model:
                 L.SHELL_REGISTERS_STATUS: 3,
             }
         )
-        counters = [L.SHELL_REGISTERS_LANE_COUNTERS + 64 * lane for lane in range(LANES)]
-        counters += [L.SHELL_REGISTERS_HOST_COUNTERS, L.SHELL_REGISTERS_GRAPH_COUNTERS]
-        self._constants({base + at: 0 for base in counters for at in range(0, 64, 4)})
-        self._plain(L.SHELL_REGISTERS_HOST_SHARE, 0xFF)
-        self._plain(L.SHELL_REGISTERS_CONTROL, 6)
+        for n in range(16 * LANES, L.SHELL_REGISTERS_LANE_COUNTERS_COUNT):  # of lanes that are not there
+            del self.reads[L.SHELL_REGISTERS_LANE_COUNTERS + 4 * n]
         self.reads[L.SHELL_REGISTERS_TIME_LOW] = self._time
         self.reads[L.SHELL_REGISTERS_TIME_HIGH] = lambda: self.time_high
         self.reads[L.SHELL_REGISTERS_TICK] = self.now
         self.reads[L.SHELL_REGISTERS_TICK_SOURCE] = lambda: self.by_clock
         self.writes[L.SHELL_REGISTERS_TICK] = lambda value: self._set_tick(value, self.by_clock)
         self.writes[L.SHELL_REGISTERS_TICK_SOURCE] = lambda value: self._set_tick(self.now(), value & 1)
+        self._plain(L.SHELL_REGISTERS_CONTROL, 6)
         control = self.writes[L.SHELL_REGISTERS_CONTROL]
         self.writes[L.SHELL_REGISTERS_CONTROL] = lambda value: control(value) and (not value & 1 or self._reset())
 
     def _reset(self) -> bool:
-        own = ("CONTROL", "PUSH_PERIOD", "PUSH_CONTROL", "OPERAND_INDEX", "GROUP_INDEX", "FENCE_CONTROL", "FENCE_BOUND")
-        for name in own:
-            self.words[FLOW + (L.OFU_REGISTERS_CONTROL if name == "CONTROL" else getattr(L, f"FLOW_REGISTERS_{name}"))] = 0
+        """Of the graph: windows 1 to 4."""
+        self.words |= {at: value for at, value in self.resets.items() if FLOW <= at < HOST}
         self.done, self.done_low = [0] * 8, 0
-        for at in (0, 4):
-            self.words[DEPARSE + L.DEPARSE_REGISTERS_TEMPLATE_INFO + at] = 0
         return True
 
     def _set_done(self, place: int, value: int) -> bool:
@@ -117,40 +121,23 @@ class Model:
         return True
 
     def _flow(self) -> None:
+        self._window(FLOW, *L.OFU_REGISTERS, *L.FLOW_REGISTERS)
         constants = {
             L.OFU_REGISTERS_KIND: L.ELEMENT_FLOW_TABLE,
             L.OFU_REGISTERS_STATUS: 1 | 16 << 8,
             L.OFU_REGISTERS_ENTRIES: GROUPS * ENTRIES,
             L.OFU_REGISTERS_ENTRIES + 4: TERNARY,
-            L.OFU_REGISTERS_USED: 0,
-            L.OFU_REGISTERS_USED + 4: 0,
             L.OFU_REGISTERS_KEY_BITS: L.FlowKey.BITS,
             L.OFU_REGISTERS_KEY_BITS + 4: L.FlowKey.BITS,
-            L.OFU_REGISTERS_LATENCY: 0,
-            L.OFU_REGISTERS_RESPONSE: 0,
-            L.OFU_REGISTERS_RESPONSE + 4: 0,
-            **{L.OFU_REGISTERS_COUNTER_DATA + 4 * n: 0 for n in range(4)},
             L.FLOW_REGISTERS_GROUPS: GROUPS,
             L.FLOW_REGISTERS_GROUP_ENTRIES: ENTRIES,
-            L.FLOW_REGISTERS_OPERANDS: L.FLOW_OPERANDS,
-            L.FLOW_REGISTERS_GROUP_USED: 0,
-            L.FLOW_REGISTERS_FENCE_HELD: 0,
-            L.FLOW_REGISTERS_FENCE_FORCED: 0,
             L.FLOW_REGISTERS_PUSH_RECORDS: 20 if self.push else 0,
             L.FLOW_REGISTERS_PUSH_TERNARY: 16,
-            L.FLOW_REGISTERS_PUSH_CYCLES: 0,
-            L.FLOW_REGISTERS_PUSH_SWEEPS: 0,
         }
         self._constants({FLOW + at: value for at, value in constants.items()})
-        self._plain(FLOW + L.OFU_REGISTERS_CONTROL, 1)
         self._plain(FLOW + L.OFU_REGISTERS_EDIT_INDEX, limit=256)
-        for n in range(4):
-            self._plain(FLOW + L.OFU_REGISTERS_EDIT_DATA + 4 * n)
-        for n in range(L.Instruction.BITS // 32):
-            self._plain(FLOW + L.OFU_REGISTERS_INSTRUCTION + 4 * n)
         self._plain(FLOW + L.FLOW_REGISTERS_OPERAND_INDEX, limit=L.FLOW_OPERANDS)
         self._plain(FLOW + L.FLOW_REGISTERS_GROUP_INDEX, limit=GROUPS)
-        self._plain(FLOW + L.FLOW_REGISTERS_FENCE_CONTROL, 1)
         self._plain(FLOW + L.FLOW_REGISTERS_FENCE_BOUND, limit=1 << 31)
         for at in range(0, L.FlowOperand.BITS // 8, 4):
             self._plain(FLOW + L.FLOW_REGISTERS_OPERAND + at, readable=False)
@@ -172,12 +159,7 @@ class Model:
         return value < L.TEMPLATES and info.size % 2 == 0 and info.size <= L.TEMPLATE_BYTES
 
     def _deparse(self) -> None:
-        self._constants(
-            {DEPARSE + L.DEPARSE_REGISTERS_KIND: L.ELEMENT_DEPARSE, DEPARSE + L.DEPARSE_REGISTERS_TEMPLATES: L.TEMPLATES}
-        )
-        for base, size in ((L.DEPARSE_REGISTERS_TEMPLATE_INFO, 8), (L.DEPARSE_REGISTERS_TEMPLATE_BYTES, L.TEMPLATE_BYTES)):
-            for at in range(0, size, 4):
-                self._plain(DEPARSE + base + at)
+        self._window(DEPARSE, *L.DEPARSE_REGISTERS)
         self.writes[DEPARSE + L.DEPARSE_REGISTERS_TEMPLATE_INDEX] = self._is_template
 
     def _set_kinds(self, value: int) -> bool:
@@ -185,7 +167,8 @@ class Model:
         return True
 
     def _host(self) -> None:
-        self._constants({HOST + L.HOST_REGISTERS_KIND: L.ELEMENT_HOST, HOST + L.HOST_REGISTERS_QUEUES: self.queues})
+        self._window(HOST, *L.HOST_REGISTERS)
+        self._constants({HOST + L.HOST_REGISTERS_QUEUES: self.queues})
         self._plain(HOST + L.HOST_REGISTERS_LANE, limit=LANES)
         self._plain(HOST + L.HOST_REGISTERS_TABLE_INDEX, limit=L.RSS_TABLES)
         self.reads[HOST + L.HOST_REGISTERS_HASH_KINDS] = lambda: self.kinds[self.words.get(HOST + L.HOST_REGISTERS_LANE, 0)]

@@ -191,6 +191,7 @@ static int make(struct functional *it, const char *options) {
         if (result)
             sluice_fail(result, "functional: out of memory");
     }
+    functional_registers_start(it);
     if (result == 0 && !(it->flow = functional_flow_new(&it->size)))
         result = sluice_fail(-ENOMEM, "functional: out of memory");
     return result;
@@ -202,8 +203,6 @@ struct sluice_transport *sluice_transport_functional(const char *options) {
         sluice_fail(-ENOMEM, "functional: out of memory");
         return NULL;
     }
-    it->host_share = 32;
-    it->tick_by_clock = 1;
     it->base = (struct sluice_transport){.reg_read = reg_read,
                                          .reg_write = reg_write,
                                          .ring_attach = ring_attach,
