@@ -6,13 +6,12 @@ import random
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import (
+    ADMIT_REGISTERS,
     ADMIT_REGISTERS_CONTROL,
-    ADMIT_REGISTERS_KIND,
     ADMIT_REGISTERS_LANE_MAC,
     ADMIT_REGISTERS_TUNNEL_CONTROL,
     ADMIT_REGISTERS_TUNNEL_IPV4,
     ADMIT_REGISTERS_TUNNEL_IPV6,
-    ElementKind,
     L3Kind,
     PhvRecord,
     RegisterRequest,
@@ -22,6 +21,7 @@ from sluice_layouts import (
 from models.packet import parse
 from models.traffic import malformed, meta_of, mutated, well_formed
 from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.cocotb.registers import check_window
 from toolchain.simulate import simulate
 
 LANES = 8
@@ -100,7 +100,8 @@ async def admits_what_its_page_says(dut):
 @cocotb.test()
 async def answers_every_register_access(dut):
     await begin(dut)
-    assert await access(dut, ADMIT_REGISTERS_KIND) == RegisterResponse(data=ElementKind.ELEMENT_ADMIT)
+    limits = {"control": [0xF0F & random.getrandbits(12)], "lane_mac": range(1 << 16)}
+    await check_window(lambda address, value: access(dut, address, value), ADMIT_REGISTERS, values=limits)
     values = {ADMIT_REGISTERS_CONTROL: 0xF0F}
     values |= {ADMIT_REGISTERS_LANE_MAC + 4 * n: random.getrandbits(16) for n in range(2 * LANES)}
     ipv6 = [random.getrandbits(32) for _ in range(4)]
@@ -111,14 +112,11 @@ async def answers_every_register_access(dut):
     macs = sum(values[ADMIT_REGISTERS_LANE_MAC + 4 * n] << 48 * (n // 2) + 32 * (n % 2) for n in range(2 * LANES))
     own = macs << 162 | sum(word << 34 + 32 * n for n, word in enumerate(ipv6)) | values[ADMIT_REGISTERS_TUNNEL_IPV4] << 2
     assert int(dut.own_o.value) == own | 2, "IPv6 opens, IPv4 does not"
-    for address in [*range(0, 0x100, 4), 0x42, 0xFFC]:
-        response = await access(dut, address)
-        if address in values:
-            assert response == RegisterResponse(data=values[address])
-        elif address != ADMIT_REGISTERS_KIND:
-            assert response.error
-            assert (await access(dut, address, 1)).error
-    assert (await access(dut, ADMIT_REGISTERS_KIND, 1)).error
+    assert [(await access(dut, address)).data for address in values] == list(values.values())
+    for address, value in ((ADMIT_REGISTERS_CONTROL, 0xFFFFF0FF), (ADMIT_REGISTERS_LANE_MAC + 4, 0xFFFF0001)):
+        assert not (await access(dut, address, value)).error
+    assert (await access(dut, ADMIT_REGISTERS_CONTROL)).data == 0x00F
+    assert (await access(dut, ADMIT_REGISTERS_LANE_MAC + 4)).data == 1
 
 
 @cocotb.test()

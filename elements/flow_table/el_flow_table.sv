@@ -56,12 +56,13 @@ module el_flow_table
   logic                   write_valid;
   logic [AddressBits-1:0] write_address;
   logic [31:0]            write_data, group_used;
-  logic [7:0]             group_index;
-  logic                   fence_on, fence_ready, flow_valid, set_valid, set_to_host, fenced_hit, fenced_table, held, forced;
-  logic                   unused_valid, hold, push_on;
-  logic [31:0]            push_period, push_sweeps;
+  flow_registers_t        registers;
+  flow_registers_values_t values;
+  logic                   fence_ready, flow_valid, set_valid, set_to_host, fenced_hit, fenced_table, held, forced;
+  logic                   unused_valid, hold;
+  logic [31:0]            push_sweeps;
   sl_counter_pkg::counter_event_t counters;
-  logic [31:0]            fence_bound, fenced_id;
+  logic [31:0]            fenced_id;
   logic [63:0]            flow_time;
   logic [7:0][63:0]       fence_done;
   logic [FlowBits-1:0]    flow;
@@ -99,25 +100,31 @@ module el_flow_table
     .write_valid_i(write_valid), .write_address_i(write_address), .write_data_i(write_data),
     .op_i(op), .op_valid_i(op_valid), .op_ready_o(op_ready), .op_commit_o(op_commit), .op_done_o(op_done),
     .op_status_o(op_status), .ready_o(table_ready), .used_o(table_used),
-    .group_index_i(group_index), .group_used_o(group_used)
+    .group_index_i(registers.group_index), .group_used_o(group_used)
   );
 
-  sl_flow_registers #(
-    .Groups(Groups), .GroupEntries(GroupEntries),
-    .PushRecords(Push ? Rules : 0), .PushTernary(First1), .PushCycles(Rules + PushLatency)
-  ) u_registers (
+  always_comb begin
+    values               = '0;
+    values.groups        = Groups;
+    values.group_entries = GroupEntries;
+    values.group_used    = group_used;
+    values.push_records  = Push ? Rules : 0;
+    values.push_ternary  = First1;
+    values.push_cycles   = Rules + PushLatency;
+    values.push_sweeps   = push_sweeps;
+  end
+
+  sl_flow_registers #(.Groups(Groups), .Push(Push)) u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
     .ofu_request_valid_o(ofu_request_valid), .ofu_request_ready_i(ofu_request_ready),
     .ofu_response_i(ofu_response), .ofu_response_valid_i(ofu_response_valid),
     .write_valid_o(write_valid), .write_address_o(write_address), .write_data_o(write_data),
-    .group_index_o(group_index), .group_used_i(group_used),
-    .fence_on_o(fence_on), .fence_bound_o(fence_bound), .fence_done_o(fence_done),
-    .push_on_o(push_on), .push_period_o(push_period), .push_sweeps_i(push_sweeps), .fence_held_i(held), .fence_forced_i(forced)
+    .values_i(values), .registers_o(registers), .fence_done_o(fence_done), .fence_held_i(held), .fence_forced_i(forced)
   );
 
   if (Push) begin : gen_push
     sl_counter_push #(.Entries(Rules)) u_push (
-      .clk_i, .rst_i, .on_i(push_on), .period_i(push_period), .event_i(counters), .hold_o(hold), .sweeps_o(push_sweeps),
+      .clk_i, .rst_i, .on_i(registers.push_control[0]), .period_i(registers.push_period), .event_i(counters), .hold_o(hold), .sweeps_o(push_sweeps),
       .push_data_o, .push_valid_o, .push_ready_i
     );
   end else begin : gen_no_push
@@ -126,7 +133,7 @@ module el_flow_table
     assign push_sweeps  = '0;
     assign push_data_o  = '0;
     assign push_valid_o = 1'b0;
-    assign unused_push  = &{1'b0, push_on, push_period, push_ready_i, counters};
+    assign unused_push  = &{1'b0, push_ready_i, counters};
   end
 
   // The order fence: every record passes it with its result, even without a key.
@@ -152,7 +159,7 @@ module el_flow_table
     .valid_o(set_valid), .data_o({set_rule, set_to_host})
   );
   sl_flow_fence #(.Rules(Rules)) u_fence (
-    .clk_i, .rst_i, .ready_o(fence_ready), .on_i(fence_on), .bound_i(fence_bound), .done_i(fence_done),
+    .clk_i, .rst_i, .ready_o(fence_ready), .on_i(registers.fence_control[0]), .bound_i(32'(registers.fence_bound)), .done_i(fence_done),
     .set_valid_i(set_valid), .set_rule_i(set_rule), .set_to_host_i(set_to_host),
     .valid_i(flow_valid), .hit_i(result_valid && result_hit), .rule_i(rule_index(result_table, result_id[RuleBits-1:0])),
     .flow_i(flow), .time_i(flow_time), .hit_o(fenced_hit), .held_o(held), .forced_o(forced)
@@ -163,5 +170,5 @@ module el_flow_table
   );
 
   logic unused;
-  assign unused = &{1'b0, record, unused_valid};
+  assign unused = &{1'b0, record, registers, unused_valid};
 endmodule

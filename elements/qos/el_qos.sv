@@ -31,9 +31,8 @@ module el_qos
 );
   localparam int unsigned QueueBits = $clog2(Queues);
 
-  logic                    enabled_q, chosen_q, active_q;
-  logic [QueueBits:0]      strict_from_q;
-  logic [Queues-1:0][15:0] quantum_q;
+  logic                    chosen_q, active_q;
+  qos_registers_t          registers_q;
   logic [Queues-1:0][31:0] drops_q;
   logic [Queues-1:0]       drop;
   flit_t                   queued_data;
@@ -41,7 +40,7 @@ module el_qos
 
   // A packet keeps the path that it was first offered. After switching off, packets use the queues until they are empty: none
   // overtakes.
-  assign active_o    = chosen_q ? active_q : enabled_q || !empty_o;
+  assign active_o    = chosen_q ? active_q : registers_q.control[0] || !empty_o;
   assign in_ready_o  = active_o ? queues_ready : out_ready_i;
   assign out_data_o  = active_o ? queued_data : in_data_i;
   assign out_valid_o = active_o ? queued_valid : in_valid_i;
@@ -56,24 +55,27 @@ module el_qos
   end
 
   sl_queues #(.Queues(Queues), .Flits(Flits)) u_queues (
-    .clk_i, .rst_i, .lossless_i, .strict_from_i(strict_from_q), .quantum_i(quantum_q),
+    .clk_i, .rst_i, .lossless_i, .strict_from_i(registers_q.strict_from), .quantum_i(registers_q.quantum),
     .in_data_i, .in_valid_i(in_valid_i && active_o), .in_ready_o(queues_ready),
     .out_data_o(queued_data), .out_valid_o(queued_valid), .out_ready_i(out_ready_i && active_o),
     .empty_o, .drop_o(drop)
   );
 
-  logic [11:0]          address;
-  logic [QueueBits-1:0] index;
-  logic [31:0]          data;
-  logic                 write;
+  logic [11:0] address;
+  logic        write, refused, failed;
 
   assign address = reg_request_i.address[11:0];
-  assign index   = address[2 +: QueueBits];
-  assign data    = reg_request_i.data;
   assign write   = reg_request_i.write[0];
+  assign refused = address == QOS_REGISTERS_STRICT_FROM ? reg_request_i.data > Queues :
+                   in_registers(address, QOS_REGISTERS_QUANTUM, Queues) && reg_request_i.data[31:16] != '0;
+  assign failed  = !qos_registers_allows(address, write) || (write && refused);
 
-  function automatic logic in_array(logic [11:0] at, logic [11:0] base);
-    return at >= base && at < base + 12'(4 * Queues) && at[1:0] == '0;
+  // What the host reads, computed only when it does.
+  function automatic logic [31:0] read();
+    qos_registers_values_t live;
+    live       = '0;
+    live.drops = drops_q[address[2 +: QueueBits]];
+    return qos_registers_read(qos_registers_values(live, registers_q, address), address);
   endfunction
 
   assign reg_request_ready_o = 1'b1;
@@ -81,32 +83,16 @@ module el_qos
   always_ff @(posedge clk_i) begin
     reg_response_valid_o <= reg_request_valid_i && !rst_i;
     if (reg_request_valid_i) begin
-      reg_response_o <= '0;
-      if (address == QOS_REGISTERS_KIND && !write) begin
-        reg_response_o.data <= 32'(ELEMENT_QOS);
-      end else if (address == QOS_REGISTERS_CONTROL) begin
-        reg_response_o.data <= 32'(enabled_q);
-        if (write) enabled_q <= data[0];
-      end else if (address == QOS_REGISTERS_STRICT_FROM && !(write && data > Queues)) begin
-        reg_response_o.data <= 32'(strict_from_q);
-        if (write) strict_from_q <= data[QueueBits:0];
-      end else if (in_array(address, QOS_REGISTERS_QUANTUM) && !(write && data[31:16] != '0)) begin
-        reg_response_o.data <= 32'(quantum_q[index]);
-        if (write) quantum_q[index] <= data[15:0];
-      end else if (in_array(address, QOS_REGISTERS_DROPS) && !write) begin
-        reg_response_o.data <= drops_q[index];
-      end else begin
-        reg_response_o.error <= 1'b1;
-      end
+      reg_response_o.error <= failed;
+      reg_response_o.data  <= write || failed ? '0 : read();
+      if (write && !failed) registers_q <= qos_registers_write(registers_q, address, reg_request_i.data);
     end
     if (drop_o) begin
       for (int unsigned i = 0; i < Queues; i++) drops_q[i] <= drops_q[i] + 32'(drop[i]);
     end
     if (rst_i) begin
-      enabled_q     <= 1'b0;
-      strict_from_q <= (QueueBits + 1)'(Queues);
-      quantum_q     <= {Queues{16'(MTU_BYTES)}};
-      drops_q       <= '0;
+      registers_q <= QOS_REGISTERS_RESET;
+      drops_q     <= '0;
     end
   end
 

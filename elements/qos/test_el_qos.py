@@ -7,14 +7,12 @@ from collections import Counter, defaultdict
 import cocotb
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import (
-    MTU_BYTES,
+    QOS_REGISTERS,
     QOS_REGISTERS_CONTROL,
     QOS_REGISTERS_DROPS,
-    QOS_REGISTERS_KIND,
     QOS_REGISTERS_QUANTUM,
     QOS_REGISTERS_QUANTUM_COUNT,
     QOS_REGISTERS_STRICT_FROM,
-    ElementKind,
     Flit,
     Meta,
     RegisterRequest,
@@ -23,6 +21,7 @@ from sluice_layouts import (
 
 from models.packet import from_flits, to_flits
 from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.cocotb.registers import check_window
 from toolchain.simulate import simulate
 
 QUEUES = QOS_REGISTERS_QUANTUM_COUNT
@@ -194,20 +193,9 @@ async def switching_under_traffic_mixes_nothing(dut):
 async def answers_every_register_access(dut):
     element = Element(dut)
     await element.begin()
-    values = {QOS_REGISTERS_CONTROL: (0, 1), QOS_REGISTERS_STRICT_FROM: (QUEUES, 5)}
-    values |= {QOS_REGISTERS_QUANTUM + 4 * n: (MTU_BYTES, random.getrandbits(16)) for n in range(QUEUES)}
-    read_only = {QOS_REGISTERS_KIND: ElementKind.ELEMENT_QOS} | {QOS_REGISTERS_DROPS + 4 * n: 0 for n in range(QUEUES)}
-    for address, (after_reset, value) in values.items():
-        assert await element.access(0x7000 + address) == RegisterResponse(data=after_reset)
-        await element.write(0x7000 + address, value)
-    for address in [*range(0, 0x100, 4), 0x42, 0x81, 0xFFC]:
-        response = await element.access(address)
-        if address in values:
-            assert response == RegisterResponse(data=values[address][1])
-            continue
-        known = address in read_only
-        assert response == RegisterResponse(error=int(not known), data=read_only.get(address, 0))
-        assert (await element.access(address, 1)).error
+    await check_window(element.access, QOS_REGISTERS, values={"strict_from": range(QUEUES + 1), "quantum": range(1 << 16)})
+    assert [(await element.access(0x7000 + QOS_REGISTERS_DROPS + 4 * n)).data for n in range(QUEUES)] == [0] * QUEUES
+    before = [(await element.access(address)).data for address in (QOS_REGISTERS_STRICT_FROM, QOS_REGISTERS_QUANTUM)]
     for address, wrong in ((QOS_REGISTERS_STRICT_FROM, QUEUES + 1), (QOS_REGISTERS_QUANTUM, 1 << 16)):
         assert (await element.access(address, wrong)).error
-        assert (await element.access(address)).data == values[address][1]
+    assert before == [(await element.access(address)).data for address in (QOS_REGISTERS_STRICT_FROM, QOS_REGISTERS_QUANTUM)]

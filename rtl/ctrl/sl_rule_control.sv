@@ -12,8 +12,7 @@ module sl_rule_control
   parameter int unsigned   KeyBits1    = 128,          // key bits of table 1
   parameter int unsigned   Latency     = 20,           // cycles from record in to record out
   parameter int unsigned   DrainCycles = 16,           // see sl_rule_fsm
-  parameter int unsigned   EditEntries = 256,          // entries of the edit-data table, a power of two up to 65536
-  localparam int unsigned  EditBits    = $clog2(EditEntries)
+  parameter int unsigned   EditEntries = 256           // entries of the edit-data table, a power of two up to 65536
 ) (
   input  logic                      clk_i,
   input  logic                      rst_i,  // synchronous, active high
@@ -22,7 +21,7 @@ module sl_rule_control
   output logic                      reg_request_ready_o,
   output register_response_t        reg_response_o,
   output logic                      reg_response_valid_o,
-  output logic                      enabled_o,        // the OFU is enabled
+  output ofu_registers_t            registers_o,      // as the host wrote them
   output instruction_t              op_o,             // to both tables
   output logic [1:0]                op_valid_o,       // index: table
   input  logic [1:0]                op_ready_i,
@@ -36,12 +35,8 @@ module sl_rule_control
   input  logic                      hold_i,           // no response is visible, and no populate begins
   output logic                      fresh_o,          // pulse: the rule of op_o is about to be populated
   output logic                      commit_o,         // pulse: the actions of op_o take effect for its rule
-  output logic                      edit_valid_o,     // writes an entry of the edit-data table
-  output logic [EditBits-1:0]       edit_index_o,
-  output logic [EDIT_DATA_BITS-1:0] edit_data_o,
-  output logic                      counter_valid_o,  // reads the counters of a rule; stable until counter_done_i
-  output logic                      counter_table_o,
-  output logic [29:0]               counter_id_o,
+  output logic                      edit_valid_o,     // writes edit_data as entry edit_index of the edit-data table
+  output logic                      counter_valid_o,  // reads the counters of rule counter_index; stable until counter_done_i
   input  logic                      counter_done_i,
   input  rule_counters_t            counter_data_i
 );
@@ -54,19 +49,23 @@ module sl_rule_control
   logic         response_valid, response_ready, response_out_valid, response_out_ready;
   logic [4:0]   queued;
   logic [5:0]   waiting;
+  ofu_registers_values_t values;
+
+  always_comb begin
+    values        = '0;
+    values.status = {10'd0, hold_i ? 6'd0 : waiting, 3'd0, 5'(Instructions) - queued, 7'd0, ready};
+  end
 
   sl_rule_registers #(
     .Kind(Kind), .Entries0(Entries0), .Entries1(Entries1), .KeyBits0(KeyBits0), .KeyBits1(KeyBits1),
     .Latency(Latency), .EditEntries(EditEntries)
   ) u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
-    .enabled_o, .ready_i(ready), .free_i(5'(Instructions) - queued), .waiting_i(hold_i ? 6'd0 : waiting),
-    .idle_i(queued == '0 && waiting == '0),
+    .values_i(values), .registers_o, .idle_i(queued == '0 && waiting == '0),
     .used0_i(table_used0_i), .used1_i(table_used1_i),
     .push_data_o(push_data), .push_valid_o(push_valid), .push_ready_i(push_ready),
     .response_data_i(response_out), .response_valid_i(response_out_valid && !hold_i), .response_ready_o(response_out_ready),
-    .edit_valid_o, .edit_index_o, .edit_data_o,
-    .counter_valid_o, .counter_table_o, .counter_id_o, .counter_done_i, .counter_data_i
+    .edit_valid_o, .counter_valid_o, .counter_done_i, .counter_data_i
   );
 
   sl_fifo #(.Width(INSTRUCTION_BITS), .Depth(Instructions)) u_instructions (

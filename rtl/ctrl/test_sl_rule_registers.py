@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sl_rule_registers reads 0 after a reset, whatever its flip-flops held before."""
+"""sl_rule_registers: the window is as its layout says, and reads 0 after a reset, whatever its flip-flops held before."""
 
 import random
 
@@ -8,37 +8,43 @@ import sluice_layouts as layouts
 from cocotb.triggers import RisingEdge
 
 from testing.cocotb.channel import start
-from testing.cocotb.registers import Registers
+from testing.cocotb.registers import Registers, check_window
 from toolchain.simulate import simulate
 
-INPUTS = ("ready_i", "free_i", "waiting_i", "idle_i", "used0_i", "used1_i", "push_ready_i", "response_data_i", "response_valid_i",
-          "counter_done_i", "counter_data_i")  # fmt: skip
-KEPT = {  # what the host wrote, or what it read of it: register and words
-    layouts.OFU_REGISTERS_CONTROL: 1,
-    layouts.OFU_REGISTERS_RESPONSE: 2,
-    layouts.OFU_REGISTERS_EDIT_INDEX: 1,
-    layouts.OFU_REGISTERS_EDIT_DATA: layouts.OFU_REGISTERS_EDIT_DATA_COUNT,
-    layouts.OFU_REGISTERS_COUNTER_INDEX: 1,
-    layouts.OFU_REGISTERS_INSTRUCTION: layouts.OFU_REGISTERS_INSTRUCTION_COUNT,
-}
+INPUTS = ("values_i", "idle_i", "used0_i", "used1_i", "push_ready_i", "response_data_i", "response_valid_i", "counter_done_i",
+          "counter_data_i")  # fmt: skip
+KEPT = {offset: register for register in layouts.OFU_REGISTERS if register.is_kept for offset in register.offsets}
 RESPONSE = (layouts.OFU_REGISTERS_RESPONSE, layouts.OFU_REGISTERS_RESPONSE + 4)
-ADDRESSES = [first + 4 * word for first, words in KEPT.items() for word in range(words)]
+ADDRESSES = [*KEPT, *RESPONSE]
+EDIT_ENTRIES = 16
 
 
 def test_rule_registers() -> None:
-    simulate("sl_rule_registers", __file__, {"Entries0": 32, "Entries1": 32, "EditEntries": 16})
+    simulate("sl_rule_registers", __file__, {"Entries0": 32, "Entries1": 32, "EditEntries": EDIT_ENTRIES})
 
 
-@cocotb.test()
-async def registers_read_0_after_a_reset(dut):
+async def begin(dut) -> Registers:
     for name in INPUTS:
         getattr(dut, name).value = 0
     dut.counter_done_i.value = 1
     registers = Registers(dut)
     await start(dut)  # what they held at power-up is random
+    return registers
+
+
+@cocotb.test()
+async def the_window_is_as_its_layout_says(dut):
+    registers = await begin(dut)
+    values = {"edit_index": range(EDIT_ENTRIES), "counter_index": [0, 31, 1 << 30, 1 << 30 | 31]}
+    await check_window(registers.access, layouts.OFU_REGISTERS, values=values)
+
+
+@cocotb.test()
+async def registers_read_0_after_a_reset(dut):
+    registers = await begin(dut)
     assert {at: await registers.read(at) for at in ADDRESSES} == dict.fromkeys(ADDRESSES, 0)
 
-    written = {at: random.randrange(1, 16) for at in ADDRESSES if at not in (layouts.OFU_REGISTERS_CONTROL, *RESPONSE)}
+    written = {at: random.randrange(1, min(EDIT_ENTRIES, 1 << register.width)) for at, register in KEPT.items()}
     for at, value in written.items():
         await registers.write(at, value)
     dut.response_data_i.value, dut.response_valid_i.value = 7 << 32, 1

@@ -63,15 +63,13 @@ module sl_ofu
     return RuleBits'(id) | (rule_table ? RuleBits'(First1) : '0);
   endfunction
 
-  logic                      enabled, hold_q, gate_ready;
+  logic                      hold_q, gate_ready;
+  ofu_registers_t            registers;
   logic                      pipe_valid;
   phv_record_t               pipe_record;
-  logic                      fresh, commit, counters_ready, counter_valid, counter_table, counter_done, counter_wait;
-  logic [29:0]               counter_id;
+  logic                      fresh, commit, counters_ready, counter_valid, counter_done, counter_wait;
   rule_counters_t            counter_data;
   logic                      edit_valid;
-  logic [EditBits-1:0]       edit_index;
-  logic [EDIT_DATA_BITS-1:0] edit_data;
 
   assign in_ready_o = gate_ready && !hold_q;
 
@@ -88,7 +86,7 @@ module sl_ofu
   logic        waiting_valid;
   logic [ReadCycles:0] hit_q;
 
-  assign entered_active = lookup_record_o.eligible[0] && enabled;
+  assign entered_active = lookup_record_o.eligible[0] && registers.control[0];
 
   sl_delay #(.Width(17), .Cycles(LookupLatency)) u_lookup (
     .clk_i, .rst_i, .valid_i(lookup_valid_o), .data_i({entered_active, lookup_record_o.length}),
@@ -126,13 +124,13 @@ module sl_ofu
   sl_action_pipe #(.EditEntries(EditEntries)) u_pipe (
     .clk_i, .rst_i, .valid_i(waiting_valid), .record_i(waiting_hit), .actions_i(actions), .execute_i(hit_q[ReadCycles]),
     .valid_o(pipe_valid), .record_o(pipe_record),
-    .edit_valid_i(edit_valid), .edit_index_i(edit_index), .edit_data_i(edit_data)
+    .edit_valid_i(edit_valid), .edit_index_i(registers.edit_index[EditBits-1:0]), .edit_data_i(registers.edit_data)
   );
 
   sl_rule_counters #(.Entries(Rules)) u_counters (
     .clk_i, .rst_i, .ready_o(counters_ready), .tick_i, .hit_valid_i(hit), .hit_index_i(hit_rule), .hit_length_i(looked_up_length),
     .fresh_valid_i(fresh), .fresh_index_i(op_rule),
-    .read_valid_i(counter_valid), .read_index_i(rule_index(counter_table, counter_id[IdBits-1:0])),
+    .read_valid_i(counter_valid), .read_index_i(rule_index(registers.counter_index[30], registers.counter_index[IdBits-1:0])),
     .read_wait_o(counter_wait), .read_done_o(counter_done), .read_data_o(counter_data), .event_o(counters_o)
   );
 
@@ -152,15 +150,13 @@ module sl_ofu
     .Latency(Latency + GateLatency), .DrainCycles(LookupLatency + CountCycles), .EditEntries(EditEntries)
   ) u_control (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
-    .enabled_o(enabled), .op_o, .op_valid_o, .op_ready_i, .op_commit_i, .op_done_i,
+    .registers_o(registers), .op_o, .op_valid_o, .op_ready_i, .op_commit_i, .op_done_i,
     .op_status0_i(op_status_i[0]), .op_status1_i(op_status_i[1]), .table_ready_i(table_ready_i & {2{counters_ready}}),
     .table_used0_i(table_used_i[0]), .table_used1_i(table_used_i[1]), .hold_i, .fresh_o(fresh), .commit_o(commit),
-    .edit_valid_o(edit_valid), .edit_index_o(edit_index), .edit_data_o(edit_data),
-    .counter_valid_o(counter_valid), .counter_table_o(counter_table), .counter_id_o(counter_id),
-    .counter_done_i(counter_done), .counter_data_i(counter_data)
+    .edit_valid_o(edit_valid), .counter_valid_o(counter_valid), .counter_done_i(counter_done), .counter_data_i(counter_data)
   );
 
   // Only the low bits of ids are used: tables return ids below their Entries.
   logic unused;
-  assign unused = &{1'b0, lookup_id_i[31:IdBits], counter_id[29:IdBits]};
+  assign unused = &{1'b0, lookup_id_i[31:IdBits], registers};
 endmodule

@@ -13,11 +13,22 @@ from collections import deque
 import cocotb
 import sluice_layouts as layouts
 from cocotb.triggers import ReadOnly, RisingEdge
+from sluice_layouts import OFU_REGISTERS_CONTROL as CONTROL
+from sluice_layouts import OFU_REGISTERS_COUNTER_DATA as COUNTER_DATA
+from sluice_layouts import OFU_REGISTERS_COUNTER_INDEX as COUNTER_INDEX
+from sluice_layouts import OFU_REGISTERS_EDIT_DATA as EDIT_DATA
+from sluice_layouts import OFU_REGISTERS_EDIT_INDEX as EDIT_INDEX
+from sluice_layouts import OFU_REGISTERS_INSTRUCTION as INSTRUCTION
+from sluice_layouts import OFU_REGISTERS_PUSH as PUSH
+from sluice_layouts import OFU_REGISTERS_REMOVE as REMOVE
+from sluice_layouts import OFU_REGISTERS_RESPONSE as RESPONSE
+from sluice_layouts import OFU_REGISTERS_STATUS as STATUS
+from sluice_layouts import OFU_REGISTERS_USED as USED
 from sluice_layouts import InstructionKind, Opcode, Status, Table, Verdict
 
 from models import actions
 from testing.cocotb.channel import Sink, Source, stalls, start
-from testing.cocotb.registers import Registers
+from testing.cocotb.registers import Registers, check_window
 from testing.coverage import Coverage
 from toolchain.simulate import simulate
 
@@ -25,8 +36,6 @@ LOOKUP = 5
 ENTRIES = (64, 32)
 VISIBLE = ("sl_rule_control", "sl_rule_fsm")  # what is seen of the rule FSM
 LATENCY = LOOKUP + 3 + 16 + 2
-CONTROL, STATUS, PUSH, RESPONSE, EDIT_INDEX, EDIT_DATA = 0x004, 0x008, 0x040, 0x044, 0x04C, 0x050
-COUNTER_INDEX, COUNTER_DATA, INSTRUCTION, REMOVE = 0x060, 0x064, 0x080, 0x02C
 POPULATE, DELETE, UPDATE = (
     InstructionKind.INSTRUCTION_POPULATE,
     InstructionKind.INSTRUCTION_DELETE,
@@ -114,7 +123,7 @@ class Ofu(Registers):
         self.refuses_initialize = False
         self.freed: dict[tuple[int, int], int] = {}  # cycle in which a rule was deleted
 
-    async def begin(self) -> None:
+    async def power_up(self) -> None:
         dut = self.dut
         for name in ("reg_request_i", "tick_i", "lookup_hit_i", "lookup_table_i", "lookup_id_i"):
             getattr(dut, name).value = 0
@@ -125,6 +134,9 @@ class Ofu(Registers):
         cocotb.start_soon(self._tables())
         while not await self.read(STATUS) & 1:
             pass
+
+    async def begin(self) -> None:
+        await self.power_up()
         for n in range(30):
             await self.write(INSTRUCTION + 4 * n, 0)
         await self.write_edit_data(8)
@@ -360,7 +372,7 @@ async def rules_change_under_a_lookup_every_cycle(dut):
     first, last = ofu.entered[0], ofu.entered[-1]
     assert len(ofu.entered) == last - first + 1, "a lookup every cycle, none held up by a change"
     assert {out - into for into, out in zip(ofu.entered, ofu.left, strict=False)} == {LATENCY}
-    assert await ofu.read(0x028) == LATENCY
+    assert await ofu.read(layouts.OFU_REGISTERS_LATENCY) == LATENCY
     await ofu.check_output()
     marks = {layouts.PhvRecord.from_int(got).mark for got in ofu.sink.received}
     assert len(marks) > 20, "the changes were seen"
@@ -450,7 +462,7 @@ async def failed_instructions_answer_their_error_and_change_nothing(dut):
     assert await ofu.execute(DELETE, 0, 5) == Status.STATUS_ENOENT
     assert await ofu.execute(POPULATE, 0, 5, 10, good) == 0
     assert await ofu.execute(UPDATE, 1, 31, 13, good) == 0
-    assert [await ofu.read(0x018), await ofu.read(0x01C)] == [1, 1]
+    assert [await ofu.read(USED), await ofu.read(USED + 4)] == [1, 1]
 
 
 @cocotb.test()
@@ -574,23 +586,17 @@ async def ids_are_reused_under_traffic_only_after_the_lookups_in_flight(dut):
 
 
 @cocotb.test()
-async def the_window_answers_what_it_does_not_know_with_an_error(dut):
+async def the_window_is_as_its_layout_says(dut):
     ofu = Ofu(dut)
-    await ofu.begin()
-    assert await ofu.read(0x000) == layouts.ElementKind.ELEMENT_LPM
-    assert [await ofu.read(0x010), await ofu.read(0x014)] == list(ENTRIES)
-    assert [await ofu.read(0x020), await ofu.read(0x024)] == [32, 128]
-    known = {0, 4, 8, *range(0x10, 0x2C, 4), *range(0x44, 0x4C, 4), *range(0x4C, 0x74, 4), *range(0x80, 0xF8, 4)}
-    for address in [*range(0, 0x120, 4), 0x800, 0xFFC, 0x002]:
-        assert (await ofu.access(address)).error == int(address not in known), hex(address)
-    writable = {4, 0x4C, *range(0x50, 0x64, 4), *range(0x80, 0xF8, 4)} - {0x60}
-    for address in [n for n in range(0, 0x120, 4) if n not in writable | {PUSH, COUNTER_INDEX}]:
-        assert (await ofu.access(address, 1)).error == 1, hex(address)
+    await ofu.power_up()
+    limits = {"edit_index": range(256), "counter_index": [0, ENTRIES[0] - 1, 1 << 30, 1 << 30 | ENTRIES[1] - 1]}
+    await check_window(ofu.access, layouts.OFU_REGISTERS, values=limits)
+    assert await ofu.read(layouts.OFU_REGISTERS_KIND) == layouts.ElementKind.ELEMENT_LPM
+    for register, expected in (("ENTRIES", list(ENTRIES)), ("KEY_BITS", [32, 128])):
+        first = getattr(layouts, f"OFU_REGISTERS_{register}")
+        assert [await ofu.read(first + 4 * n) for n in range(2)] == expected
     for index in (ENTRIES[0], 1 << 30 | ENTRIES[1], 1 << 31):
         assert (await ofu.access(COUNTER_INDEX, index)).error == 1
-    for n in range(30):
-        await ofu.write(INSTRUCTION + 4 * n, 0x1000 + n)
-    assert [await ofu.read(INSTRUCTION + 4 * n) for n in range(30)] == [0x1000 + n for n in range(30)]
 
 
 @cocotb.test()

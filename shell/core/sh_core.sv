@@ -65,14 +65,12 @@ module sh_core #(
   localparam int unsigned HostWindow   = QosWindow + Lanes;
   localparam int unsigned Windows      = HostWindow + 32'(HostQueues != 0);
 
-  logic [2:0]  control;
+  shell_registers_t registers;
   logic [63:0] cycles;
-  logic [31:0] tick;
-  logic [7:0]  host_share;
   logic [2:0]  counter_pair;
   logic        lossless, graph_idle, graph_rst, reset_done;
 
-  assign lossless = control[2];
+  assign lossless = registers.control[2];
 
   // Lanes in, one stream.
   flit_t [Lanes-1:0] rx_data;
@@ -106,7 +104,7 @@ module sh_core #(
     .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups), .FlowGroupEntries(FlowGroupEntries),
     .FlowTernaryEntries(FlowTernaryEntries)
   ) u_graph (
-    .clk_i, .rst_i, .graph_rst_i(graph_rst), .pause_i(control[1] || control[0]), .time_i(cycles), .tick_i(tick),
+    .clk_i, .rst_i, .graph_rst_i(graph_rst), .pause_i(registers.control[1:0] != '0), .time_i(cycles), .tick_i(registers.tick),
     .lane_data_i(rx_data), .lane_valid_i(rx_valid), .lane_ready_o(rx_ready),
     .takes_host_o(takes_host), .host_data_i(host_data), .host_valid_i(host_valid && host_enters && !graph_rst),
     .host_ready_o(graph_host_ready),
@@ -244,7 +242,7 @@ module sh_core #(
   end
 
   sl_merge u_merge (
-    .clk_i, .rst_i, .share_i(host_share),
+    .clk_i, .rst_i, .share_i(registers.host_share),
     .fast_data_i(split_data), .fast_valid_i(split_valid[0]), .fast_ready_o(split_ready[0]),
     .slow_data_i(host_data), .slow_valid_i(host_valid && !host_enters), .slow_ready_o(lanes_host_ready),
     .out_data_o(merged_data), .out_valid_o(merged_valid), .out_ready_i(merged_ready)
@@ -296,7 +294,7 @@ module sh_core #(
     if (reset_q != '0) begin
       reset_q    <= reset_q - 1'b1;
       reset_done <= reset_q == 4'd1;
-    end else if (control[0] && graph_idle && !reset_done) begin
+    end else if (registers.control[0] && graph_idle && !reset_done) begin
       reset_q <= '1;
     end
     if (rst_i) begin
@@ -309,6 +307,12 @@ module sh_core #(
   logic [Ports-1:0][63:0]   lane_pair;
   logic [63:0]              host_pair, graph_pair;
   logic [Windows-1:0][31:0] capability;
+  shell_registers_values_t  values;
+
+  always_comb begin
+    values        = '0;
+    values.status = {30'd0, graph_idle && from_host_idle, !graph_rst};
+  end
 
   always_comb begin
     capability[QosWindow-1:0] = {graph_capability, {8'(HostLanes), 8'(Lanes), 16'(ELEMENT_SHELL)}};
@@ -328,9 +332,8 @@ module sh_core #(
   sh_registers #(.Lanes(Lanes), .HostLanes(HostLanes), .Windows(Windows)) u_registers (
     .clk_i, .rst_i, .request_i(window_request), .request_valid_i(window_request_valid[0]),
     .request_ready_o(window_request_ready[0]), .response_o(window_response[0]),
-    .response_valid_o(window_response_valid[0]), .capability_i(capability), .ready_i(!graph_rst), .idle_i(graph_idle && from_host_idle),
-    .reset_done_i(reset_done), .control_o(control), .time_o(cycles), .tick_o(tick), .host_share_o(host_share),
-    .counter_pair_o(counter_pair), .lane_pair_i(lane_pair), .host_pair_i(host_pair), .graph_pair_i(graph_pair)
+    .response_valid_o(window_response_valid[0]), .values_i(values), .registers_o(registers), .capability_i(capability),
+    .reset_done_i(reset_done), .time_o(cycles), .counter_pair_o(counter_pair), .lane_pair_i(lane_pair), .host_pair_i(host_pair), .graph_pair_i(graph_pair)
   );
 
   for (genvar i = 0; i < int'(Ports); i++) begin : gen_counters
@@ -348,6 +351,9 @@ module sh_core #(
     .from_host_merged_i(host_valid && host_ready && host_data.eop[0]), .graph_i(graph_event), .pair_i(counter_pair),
     .host_pair_o(host_pair), .graph_pair_o(graph_pair)
   );
+
+  logic unused;
+  assign unused = &{1'b0, registers};
 
 `ifndef SYNTHESIS
   initial begin

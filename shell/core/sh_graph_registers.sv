@@ -29,46 +29,35 @@ module sh_graph_registers #(
   localparam int unsigned ChannelBits = Channels > 1 ? $clog2(Channels) : 1;
 
   logic [11:0]      address;
-  logic [31:0]      data;
-  logic             accept, known, pushes, pops;
-  logic [9:0]       index;
+  logic             accept, write, failed, pushes;
+  logic [3:0]       channel;
   logic [2:0][31:0] drop_q;
   logic [31:0]      lost_q, invalid_q;
 
   assign address             = reg_request_i.address[11:0];
+  assign write               = reg_request_i.write[0];
   assign reg_request_ready_o = ~reg_response_valid_o;
   assign accept              = reg_request_valid_i[0] && reg_request_ready_o[0];
-  assign reply_ready_o       = accept && pops && !reg_request_i.write;
+  assign pushes              = address inside {GRAPH_REGISTERS_SIGNAL, GRAPH_REGISTERS_SIGNAL_LAST};
+  assign failed              = !graph_registers_allows(address, write) || (pushes && signal_valid_o) ||
+                               (address == GRAPH_REGISTERS_REPLY && !reply_valid_i);
+  assign reply_ready_o       = accept && address == GRAPH_REGISTERS_REPLY && !failed;
+  assign channel             = 4'((address - GRAPH_REGISTERS_TAKEN) >> 2);
 
-  always_comb begin
-    known  = !reg_request_i.write;
-    pushes = 1'b0;
-    pops   = 1'b0;
-    data   = '0;
-    index  = 10'((address - GRAPH_REGISTERS_TAKEN) >> 2);
-    unique case (address)
-      GRAPH_REGISTERS_KIND:   data = 32'(ELEMENT_GRAPH);
-      GRAPH_REGISTERS_STATUS: data = {29'd0, reply_valid_i && reply_data_i[32], reply_valid_i, !signal_valid_o};
-      GRAPH_REGISTERS_SIGNAL, GRAPH_REGISTERS_SIGNAL_LAST: begin
-        pushes = reg_request_i.write && !signal_valid_o;
-        known  = pushes;
-      end
-      GRAPH_REGISTERS_REPLY: begin
-        data  = reply_data_i[31:0];
-        pops  = reply_valid_i;
-        known = !reg_request_i.write && reply_valid_i;
-      end
-      GRAPH_REGISTERS_LOST:          data = lost_q;
-      GRAPH_REGISTERS_HOST_INVALID:  data = invalid_q;
-      GRAPH_REGISTERS_DROP_ERROR:    data = drop_q[0];
-      GRAPH_REGISTERS_DROP_OVERSIZE: data = drop_q[1];
-      GRAPH_REGISTERS_DROP_RUNT:     data = drop_q[2];
-      default: begin
-        known = !reg_request_i.write && address >= GRAPH_REGISTERS_TAKEN && 32'(index) < GRAPH_REGISTERS_TAKEN_COUNT;
-        data  = 32'(index) < Channels ? taken_i[index[ChannelBits-1:0]] : '0;
-      end
-    endcase
-  end
+  // What the host reads, computed only when it does.
+  function automatic logic [31:0] read();
+    graph_registers_values_t live;
+    live               = '0;
+    live.status        = {29'd0, reply_valid_i && reply_data_i[32], reply_valid_i, !signal_valid_o};
+    live.reply         = reply_data_i[31:0];
+    live.lost          = lost_q;
+    live.host_invalid  = invalid_q;
+    live.drop_error    = drop_q[0];
+    live.drop_oversize = drop_q[1];
+    live.drop_runt     = drop_q[2];
+    live.taken         = 32'(channel) < Channels ? taken_i[ChannelBits'(channel)] : '0;
+    return graph_registers_read(graph_registers_values(live), address);
+  endfunction
 
   logic [2:0][4:0] dropped;  // in this cycle
   always_comb begin
@@ -80,9 +69,10 @@ module sh_graph_registers #(
 
   always_ff @(posedge clk_i) begin
     reg_response_valid_o <= reg_request_valid_i & reg_request_ready_o;
-    reg_response_o       <= {Refused, Refused, Refused, !known, reg_request_i.write || !known ? 32'd0 : data};
+    reg_response_o       <= {Refused, Refused, Refused, failed, 32'd0};
+    if (accept && !write && !failed) reg_response_o[0].data <= read();
     if (signal_ready_i) signal_valid_o <= 1'b0;
-    if (accept && pushes) begin
+    if (accept && pushes && !failed) begin
       signal_valid_o <= 1'b1;
       signal_data_o  <= {address == GRAPH_REGISTERS_SIGNAL_LAST, reg_request_i.data};
     end
@@ -99,5 +89,5 @@ module sh_graph_registers #(
   end
 
   logic unused;
-  assign unused = &{1'b0, reg_request_i.address[REGISTER_ADDRESS_BITS-1:12], index, taken_i};
+  assign unused = &{1'b0, reg_request_i.address[REGISTER_ADDRESS_BITS-1:12]};
 endmodule

@@ -34,54 +34,44 @@ module sh_host_hash
   localparam int unsigned EntryBits = $clog2(RSS_ENTRIES);
 
   // Registers.
-  logic [Lanes:0][7:0]  kinds_q;    // the last: for packets of no lane, always 0
-  logic [LaneBits-1:0]  lane_q;
-  logic [TableBits-1:0] table_q;
-  logic [11:0]          address;
-  logic                 write, is_key, is_table, write_key, write_table;
+  host_registers_t        registers_q;
+  logic [Lanes:0][7:0]    kinds_q;    // the last: for packets of no lane, always 0
+  logic [LaneBits-1:0]    lane_q;
+  logic [11:0]            address;
+  logic                   write, refused, failed, is_table, write_key, write_table;
 
   assign address     = reg_request_i.address[11:0];
-  assign write       = reg_request_valid_i && reg_request_i.write;
-  assign is_key      = address >= HOST_REGISTERS_KEY && address < HOST_REGISTERS_KEY + 12'(4 * KeyWords);
-  assign is_table    = address >= HOST_REGISTERS_TABLE && address < HOST_REGISTERS_TABLE + 12'(4 * RSS_ENTRIES);
-  assign write_key   = write && is_key;
-  assign write_table = write && is_table && reg_request_i.data < Queues;
+  assign write       = reg_request_i.write[0];
+  assign is_table    = in_registers(address, HOST_REGISTERS_TABLE, HOST_REGISTERS_TABLE_COUNT);
+  assign refused     = (address == HOST_REGISTERS_LANE && reg_request_i.data >= Lanes) || (is_table && reg_request_i.data >= Queues) ||
+                       (address == HOST_REGISTERS_TABLE_INDEX && reg_request_i.data >= RSS_TABLES);
+  assign failed      = !host_registers_allows(address, write) || (write && refused);
+  assign write_key   = reg_request_valid_i && write && in_registers(address, HOST_REGISTERS_KEY, KeyWords);
+  assign write_table = reg_request_valid_i && write && is_table && !refused;
+  assign lane_q      = registers_q.lane[LaneBits-1:0];
+
+  // What the host reads, computed only when it does.
+  function automatic logic [31:0] read();
+    host_registers_values_t live;
+    live            = '0;
+    live.queues     = Queues;
+    live.hash_kinds = 32'(kinds_q[lane_q]);
+    return host_registers_read(host_registers_values(live, registers_q, address), address);
+  endfunction
 
   assign reg_request_ready_o = 1'b1;
 
   always_ff @(posedge clk_i) begin
     reg_response_valid_o <= reg_request_valid_i && !rst_i;
-    reg_response_o       <= '0;
-    unique case (address)
-      HOST_REGISTERS_KIND: begin
-        reg_response_o.data  <= 32'(ELEMENT_HOST);
-        reg_response_o.error <= reg_request_i.write;
-      end
-      HOST_REGISTERS_QUEUES: begin
-        reg_response_o.data  <= Queues;
-        reg_response_o.error <= reg_request_i.write;
-      end
-      HOST_REGISTERS_LANE: begin
-        reg_response_o.data  <= 32'(lane_q);
-        reg_response_o.error <= reg_request_i.write && reg_request_i.data >= Lanes;
-        if (write && reg_request_i.data < Lanes) lane_q <= reg_request_i.data[LaneBits-1:0];
-      end
-      HOST_REGISTERS_HASH_KINDS: begin
-        reg_response_o.data <= 32'(kinds_q[lane_q]);
-        if (write) kinds_q[lane_q] <= reg_request_i.data[7:0];
-      end
-      HOST_REGISTERS_TABLE_INDEX: begin
-        reg_response_o.data  <= 32'(table_q);
-        reg_response_o.error <= reg_request_i.write && reg_request_i.data >= RSS_TABLES;
-        if (write && reg_request_i.data < RSS_TABLES) table_q <= reg_request_i.data[TableBits-1:0];
-      end
-      default: reg_response_o.error <= !(write_key || write_table);
-    endcase
-    if (reg_request_i.write) reg_response_o.data <= '0;
+    if (reg_request_valid_i) begin
+      reg_response_o.error <= failed;
+      reg_response_o.data  <= write || failed ? '0 : read();
+      if (write && !failed) registers_q <= host_registers_write(registers_q, address, reg_request_i.data);
+      if (write && address == HOST_REGISTERS_HASH_KINDS) kinds_q[lane_q] <= reg_request_i.data[7:0];
+    end
     if (rst_i) begin
-      kinds_q <= '0;
-      lane_q  <= '0;
-      table_q <= '0;
+      registers_q <= HOST_REGISTERS_RESET;
+      kinds_q     <= '0;
     end
   end
 
@@ -127,7 +117,7 @@ module sh_host_hash
   sl_toeplitz #(.Words(KeyWords - 1)) u_hash (.clk_i, .data_i(input_q), .key_i(key_q), .hash_o(hash));
 
   sl_ram_block #(.Width(3), .Depth((Lanes + 1) * RSS_TABLES * RSS_ENTRIES)) u_table (
-    .clk_i, .write_valid_i(write_table), .write_address_i({lane_q, table_q, address[2 +: EntryBits]}),
+    .clk_i, .write_valid_i(write_table), .write_address_i({lane_q, registers_q.table_index, address[2 +: EntryBits]}),
     .write_data_i(reg_request_i.data[2:0]), .read_valid_i(1'b1), .read_address_i({lane_q3, chosen_q[2], entry}),
     .read_data_o(queue)
   );
@@ -148,5 +138,5 @@ module sh_host_hash
   end
 
   logic unused;
-  assign unused = &{1'b0, lane_i};
+  assign unused = &{1'b0, lane_i, registers_q};
 endmodule

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""sh_registers: a 64-bit counter that carries between the reads of its words is read whole, and the clock counts the microseconds
-exactly, unless the host writes them."""
+"""sh_registers: the page is as its layout says; a 64-bit counter that carries between the reads of its words is read whole, and the
+clock counts the microseconds exactly, unless the host writes them."""
 
 import random
 
@@ -9,7 +9,7 @@ import sluice_layouts as layouts
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 
 from testing.cocotb.channel import start
-from testing.cocotb.registers import Registers
+from testing.cocotb.registers import Registers, check_window, kept_fields
 from toolchain.simulate import simulate
 
 LANES, CLOCK_KHZ = 2, 322_266  # no whole number of cycles a microsecond
@@ -27,10 +27,24 @@ def test_registers() -> None:
 
 async def begin(dut) -> Registers:
     registers = Registers(dut, "")
-    for name in ("request_i", "capability_i", "ready_i", "idle_i", "reset_done_i", "lane_pair_i", "host_pair_i", "graph_pair_i"):
+    for name in ("request_i", "capability_i", "values_i", "reset_done_i", "lane_pair_i", "host_pair_i", "graph_pair_i"):
         getattr(dut, name).value = 0
     await start(dut)
     return registers
+
+
+def tick(dut) -> int:
+    return kept_fields(layouts.SHELL_REGISTERS, int(dut.registers_o.value))["tick"]
+
+
+@cocotb.test()
+async def the_page_is_as_its_layout_says(dut):
+    registers = await begin(dut)
+    await check_window(registers.access, layouts.SHELL_REGISTERS, values={}, live=("tick",))
+    assert await registers.read(layouts.SHELL_REGISTERS_LAYOUT_HASH) == layouts.LAYOUT_HASH
+    for register, value in (("LANES", LANES), ("CLOCK_KHZ", CLOCK_KHZ), ("WINDOWS", 4)):
+        assert await registers.read(getattr(layouts, f"SHELL_REGISTERS_{register}")) == value
+    assert (await registers.access(layouts.SHELL_REGISTERS_LANE_COUNTERS + 64 * LANES)).error, "a lane that is not there"
 
 
 @cocotb.test()
@@ -68,12 +82,12 @@ async def the_clock_counts_microseconds_and_loses_none(dut):
     await ReadOnly()
     seen, cycles = [], 0
     while len(seen) < 60:
-        before = int(dut.tick_o.value)
+        before = tick(dut)
         await RisingEdge(dut.clk_i)
         await ReadOnly()
         cycles += 1
-        if dut.tick_o.value != before:
-            assert int(dut.tick_o.value) == (before + 1) % 2**32
+        if tick(dut) != before:
+            assert tick(dut) == (before + 1) % 2**32
             seen.append(cycles)
     ideal = [CLOCK_KHZ * n / 1000 for n in range(1, 61)]
     offsets = [at - exact for at, exact in zip(seen, ideal, strict=True)]
@@ -86,7 +100,7 @@ async def the_host_may_write_the_tick_instead(dut):
     await registers.write(TICK_SOURCE, 0)
     await registers.write(TICK, 77)
     await ClockCycles(dut.clk_i, 3 * CLOCK_KHZ // 1000)
-    assert await registers.read(TICK) == 77 == int(dut.tick_o.value)
+    assert await registers.read(TICK) == 77 == tick(dut)
     assert await registers.read(TICK_SOURCE) == 0
     await registers.write(TICK_SOURCE, 1)
     await ClockCycles(dut.clk_i, 3 * CLOCK_KHZ // 1000 + 10)
