@@ -192,7 +192,7 @@ registers host_registers {
 registers ofu_registers {
     ro uint<32> kind           @ 0x000;
     rw uint<1>  control        @ 0x004 = 0; /// bit 0: enabled; disabled: records pass unchanged
-    ro uint<32> status         @ 0x008; /// bit 0: ready (memories cleared); bits 15:8 free slots of the instruction FIFO; bits 23:16 responses waiting
+    ro uint<32> status         @ 0x008; /// bit 0: ready (memories cleared); bits 15:8 free slots of the instruction FIFO, 16 while no instruction is under way: one holds its slot until it is answered; bits 23:16 responses waiting
     ro uint<32> entries[2]     @ 0x010; /// capacity of each table
     ro uint<32> used[2]        @ 0x018; /// rules in each table
     ro uint<32> key_bits[2]    @ 0x020;
