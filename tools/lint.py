@@ -16,6 +16,7 @@ from pathlib import Path
 
 from toolchain import ROOT
 from toolchain.simulate import SOURCE_FOLDERS, closure, module_folders, packages
+from tools import addresses as address_rules
 from tools import layers as layer_rules
 from tools import names as name_rules
 
@@ -101,6 +102,12 @@ def names(fix: bool) -> str:
     return "\n".join(name_rules.wrong(ROOT, tracked("*.sv", "*.c", "*.h", "*.cc")))
 
 
+def addresses(fix: bool) -> str:
+    """MAC addresses of packets that scapy makes."""
+    del fix
+    return "\n".join(address_rules.wrong(ROOT, tracked("*.py")))
+
+
 CHECKS: dict[str, Callable[[bool], str]] = {
     "ruff": python_style,
     "mypy": python_types,
@@ -108,6 +115,7 @@ CHECKS: dict[str, Callable[[bool], str]] = {
     "verilator --lint-only": verilog,
     "layers": layers,
     "names": names,
+    "addresses": addresses,
 }
 
 

@@ -10,6 +10,7 @@ from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.layers.sctp import SCTP
 
 from elements.harness import Bench
+from models.traffic import MACS
 
 FIELDS = (("ip_src", 32), ("ip_dst", 32), ("ip_protocol", 8), ("l4_src", 16), ("l4_dst", 16))  # first field most significant
 
@@ -31,7 +32,7 @@ def test_it_finds_what_scapy_finds():
     rng = random.Random(6)
     given = []
     for _ in range(120):
-        packet = Ether()
+        packet = Ether(**MACS)
         for _ in range(rng.randrange(3)):
             packet /= Dot1Q(vlan=rng.randrange(4096))
         options = [IPOption(b"\x5e\x0c" + rng.randbytes(10))] if rng.random() < 0.3 else []
@@ -49,7 +50,7 @@ def test_it_finds_what_scapy_finds():
 
 def test_a_header_that_is_cut_off_gives_none():
     bed = Bench("FiveTuple", 'import "elements/fivetuple/fivetuple.sl"; from_tor -> FiveTuple -> Drop<flow_id_t>')
-    whole = bytes(Ether() / IP() / UDP(sport=7, dport=9))
+    whole = bytes(Ether(**MACS) / IP() / UDP(sport=7, dport=9))
     outcome = bed.run({"in": bed.flits([whole[:size] for size in range(1, len(whole))])})
     found = [bed.fields("out", token) for token in outcome.outputs["out"]]
     assert [fields["valid"] for fields in found] == [size >= 34 for size in range(1, len(whole))]

@@ -9,6 +9,7 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
 from elements.harness import Bench
+from models.traffic import MACS
 
 
 def bench(update: int) -> Bench:
@@ -17,7 +18,7 @@ def bench(update: int) -> Bench:
 
 def right_packet(rng: random.Random, tags: int, options: int) -> bytes:
     """With `options` words of them."""
-    packet = Ether()
+    packet = Ether(**MACS)
     for _ in range(tags):
         packet /= Dot1Q(vlan=rng.randrange(4096))
     chosen = [IPOption(b"\x5e" + bytes([4 * options]) + rng.randbytes(4 * options - 2))] if options else []
@@ -69,10 +70,10 @@ def test_wrong_ones_are_mended(seed):
 
 @pytest.mark.parametrize("update", [0, 1])
 def test_others_pass(update):
-    ip = bytes(Ether() / IP() / UDP())
+    ip = bytes(Ether(**MACS) / IP() / UDP())
     others = [
-        bytes(Ether() / IPv6() / UDP()),
-        bytes(Ether(type=0x0806)),
+        bytes(Ether(**MACS) / IPv6() / UDP()),
+        bytes(Ether(**MACS, type=0x0806)),
         ip[:33],
         ip[:14] + b"\x55" + ip[15:],
         ip[:14] + b"\x44" + ip[15:],

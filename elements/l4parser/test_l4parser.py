@@ -10,12 +10,13 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Packet
 
 from elements.harness import Bench
+from models.traffic import MACS
 
 TEXT = 'import "elements/l4parser/l4parser.sl"; from_tor -> L4Parser :: p p.out -> to_tor p.headers -> Drop<headers_t>'
 
 
 def made(rng: random.Random) -> Packet:
-    packet = Ether()
+    packet = Ether(**MACS)
     for _ in range(rng.randrange(3)):
         packet /= Dot1Q(vlan=rng.randrange(1, 4096))
     if rng.random() < 0.3:
@@ -74,7 +75,7 @@ def test_it_finds_what_scapy_finds():
 
 def test_what_is_cut_off_is_truncated():
     bed = Bench("L4Parser", TEXT)
-    whole = bytes(Ether() / IP() / TCP())
+    whole = bytes(Ether(**MACS) / IP() / TCP())
     outcome = bed.run({"in": bed.flits([whole[:size] for size in range(1, len(whole) + 1)])})
     found = [bed.fields("headers", token) for token in outcome.outputs["headers"]]
     assert [(f["is_ipv4"], f["has_ports"], f["truncated"]) for f in found[14:]] == [

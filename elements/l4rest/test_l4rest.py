@@ -11,6 +11,7 @@ from scapy.layers.l2 import Dot1Q, Ether
 
 from elements.harness import Bench
 from elements.l4parser.test_l4parser import expected, made
+from models.traffic import MACS
 
 PARSER = 'import "elements/l4parser/l4parser.sl"; from_tor -> L4Parser :: p p.out -> to_tor p.headers -> Drop<headers_t>'
 TEXT = """import "elements/l4parser/l4parser.sl";
@@ -43,7 +44,7 @@ def test_a_header_that_is_cut_off_gives_none() -> None:
     given, wanted = [], []
     for tags in range(3):
         for transport in (TCP(sport=7, dport=9, seq=5, flags="S"), UDP(sport=7, dport=9)):
-            packet = Ether()
+            packet = Ether(**MACS)
             for _ in range(tags):
                 packet /= Dot1Q(vlan=3)
             whole = bytes(packet / IPv6(src="fd00::1", dst="fd00::2") / transport / bytes(80))

@@ -7,10 +7,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import GRE, Ether
 
 from elements.harness import Bench
+from models.traffic import MACS
 
 
 def wrapped(data: bytes, **ip: int) -> bytes:
-    return bytes(Ether() / IP(src="10.0.0.1", dst="10.0.0.2", **ip) / GRE(key_present=1, key=0xABCDEF << 8, proto=0x6558)) + data
+    return (
+        bytes(Ether(**MACS) / IP(src="10.0.0.1", dst="10.0.0.2", **ip) / GRE(key_present=1, key=0xABCDEF << 8, proto=0x6558)) + data
+    )
 
 
 def test_it_takes_out_what_scapy_wrapped():
@@ -21,7 +24,7 @@ def test_it_takes_out_what_scapy_wrapped():
         data = rng.randbytes(size)
         other = rng.choice(
             [
-                bytes(Ether() / IP() / UDP() / data),
+                bytes(Ether(**MACS) / IP() / UDP() / data),
                 wrapped(data, frag=7),
                 wrapped(data, flags="MF"),
                 wrapped(data)[:30],

@@ -7,6 +7,7 @@ from scapy.layers.inet import IP, TCP, UDP, IPOption
 from scapy.layers.l2 import Ether
 
 from elements.harness import Bench
+from models.traffic import MACS
 
 FLOWS = 4
 
@@ -22,7 +23,9 @@ def test_it_counts_what_comes_again():
         new = rng.choice([0, 1, 1000, 1 << 31, (1 << 32) - 1])
         options = [IPOption(b"\x5e\x14" + bytes(18))] if rng.random() < 0.3 else []
         packet = (
-            Ether() / IP(options=options, frag=0 if rng.random() < 0.9 else 5) / (TCP(seq=new) if is_tcp else UDP(len=new & 0xFFFF))
+            Ether(**MACS)
+            / IP(options=options, frag=0 if rng.random() < 0.9 else 5)
+            / (TCP(seq=new) if is_tcp else UDP(len=new & 0xFFFF))
         )
         given.append((bytes(packet), {"mark": flow}))
         if is_tcp and flow < FLOWS and packet[IP].frag == 0:

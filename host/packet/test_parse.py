@@ -100,7 +100,7 @@ def test_zero_is_no_address_of_its_own() -> None:
         number = 17 if isinstance(header, UDP) else 47
         for dst in (0, mac):
             for ip in (*(IP(dst=f"0.0.0.{n}", proto=number) for n in (0, 1)), *(IPv6(dst=f"::{n}", nh=number) for n in (0, 1))):
-                packet = dst.to_bytes(6, "big") + bytes(Ether(src="02:00:00:00:00:02") / ip / header / inner)[6:]
+                packet = dst.to_bytes(6, "big") + bytes(Ether(**traffic.MACS) / ip / header / inner)[6:]
                 for four, six in ((None, None), (0, None), (None, 0), (0, 0), (1, 1)):
                     for own in (0, mac):
                         check(packet, model.Own((own,), four, six))

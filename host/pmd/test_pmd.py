@@ -252,7 +252,8 @@ def flows(count: int) -> list[bytes]:
         packet = bytes(link / l3 / l4 / draw.randbytes(draw.randrange(8, 120)))
         at = draw.randrange(len(packet) - 8, len(packet))
         made.append(packet if draw.random() < 0.7 else packet[:at] + bytes([packet[at] ^ 1]) + packet[at + 1 :])
-    made += [bytes(Ether() / IP(frag=draw.randrange(2), flags="MF") / UDP() / bytes(64)), bytes(Ether() / ARP()), noise(draw, 99)]
+    to_all = Ether(src=HOST, dst="ff:ff:ff:ff:ff:ff")
+    made += [bytes(to_all / IP(frag=draw.randrange(2), flags="MF") / UDP() / bytes(64)), bytes(to_all / ARP()), noise(draw, 99)]
     return made
 
 

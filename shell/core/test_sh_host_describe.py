@@ -20,7 +20,7 @@ from sluice_layouts import Checksum, Flit, FlowKey, HashKind, HostInfo, L3Kind, 
 from models.flow import key_of
 from models.host import ALL_KINDS, MICROSOFT_KEY, Lane, describe, toeplitz
 from models.packet import from_flits, to_flits
-from models.traffic import link_layers, malformed, meta_of, mutated, truncated, well_formed
+from models.traffic import MACS, link_layers, malformed, meta_of, mutated, truncated, well_formed
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers, check_window
 from toolchain.simulate import simulate
@@ -63,7 +63,7 @@ def test_the_models_checksums_are_scapys(payload: int) -> None:
     draw = random.Random(payload)
     for l3 in (IP(src="192.0.2.1", dst="198.51.100.7"), IPv6(src="2001:db8::1", dst="2001:db8::2")):
         for l4 in (TCP(sport=1, dport=2), UDP(sport=3, dport=4)):
-            packet = bytes(Ether() / l3 / l4 / draw.randbytes(payload))
+            packet = bytes(Ether(**MACS) / l3 / l4 / draw.randbytes(payload))
             padded = packet.ljust(60, b"\1")  # what stands behind the IP packet does not count
             four = isinstance(l3, IP)
             assert sums(padded) == (GOOD if four else Checksum.CHECKSUM_L4_GOOD)
@@ -179,7 +179,7 @@ def whole() -> list[bytes]:
     for l3 in (IP(src="192.0.2.1", dst="198.51.100.7"), IPv6(src="2001:db8::1", dst="2001:db8::2")):
         for l4 in (TCP(sport=1, dport=2), UDP(sport=3, dport=4)):
             for size in (0, 1, 2, 9, 10, 11, 63, 64, 65, 128, 1000, 1473, 9100):
-                packet = bytes(Ether() / l3 / l4 / random.randbytes(size))
+                packet = bytes(Ether(**MACS) / l3 / l4 / random.randbytes(size))
                 at = random.randrange(14, len(packet))
                 made += [packet.ljust(60, b"\1"), packet[:at] + bytes([packet[at] ^ 1 << random.randrange(8)]) + packet[at + 1 :]]
     return made

@@ -18,6 +18,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from typer.testing import CliRunner
 
+from models.traffic import MACS
 from testing.ovs import device as devices
 from testing.ovs import flows, replay, spaces, switch
 from testing.ovs.demo import KEPT, run
@@ -90,10 +91,10 @@ def test_a_comparison_finds_each_kind_of_difference() -> None:
         assert (found.lane, found.alone, found.device) == (0, *counts)
     assert len(compare(plain, equal, Left([lanes[1], lanes[0], *lanes[2:]])).differences) == 12
     for header, counts in (({}, (1, 0)), ({"len": 99}, (0, 1)), ({"ttl": 9}, (1, 0))):
-        swapped = [bytes(Ether() / IP(**header) / UDP() / bytes([index])) for index in range(2)]
+        swapped = [bytes(Ether(**MACS) / IP(**header) / UDP() / bytes([index])) for index in range(2)]
         result = compare(plain, Left([swapped, [], [], []]), Left([swapped[::-1], [], [], []]))
         assert (result.differences, (result.reordered_flows, result.malformed_reordered)) == ([], counts)
-    apart = [bytes(Ether() / IP(ttl=ttl) / UDP()) for ttl in (8, 9)]
+    apart = [bytes(Ether(**MACS) / IP(ttl=ttl) / UDP()) for ttl in (8, 9)]
     result = compare(plain, Left([apart, [], [], []]), Left([apart[::-1], [], [], []]))
     assert result.reordered_flows == 0, "no flow of Open vSwitch has both"
     outer = bytes(12) + b"\x08\x00\x45" + bytes(8) + b"\x11" + bytes(10)
