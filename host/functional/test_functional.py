@@ -260,6 +260,20 @@ def test_the_fence_holds_a_flow_for_its_own_lane_only(device: Device) -> None:
     flows.close()
 
 
+@pytest.mark.parametrize("fenced", [False, True])
+def test_no_rule_matches_a_packet_without_a_key_or_while_the_table_is_off(device: Device, fenced: bool) -> None:
+    device.call("sluice_fence_set", int(fenced), c.c_uint32(1 << 30))
+    flows = everything(device, Action(L.ACTION_OUTPUT, 2))
+    snap = bytes(12) + b"\x00\x32\xaa\xaa\x03\x00\x00\x00\x08\x00" + bytes(60)
+    packet = bytes(12) + b"\x88\xb5" + bytes(60)
+    for sent, is_on, hits in ((packet, 1, 1), (snap, 1, 0), (packet, 0, 0), (snap, 0, 0)):
+        device.write(FLOW + L.OFU_REGISTERS_CONTROL, is_on)
+        host, out = run(device, {0: [sent]})
+        assert (len(host), len(out[2])) == (1 - hits, hits), (sent[12:14], is_on)
+    assert flows.rules.counters(0).packets == 1
+    flows.close()
+
+
 def test_a_batch_of_accesses_ends_at_the_first_that_fails_and_takes_as_long_as_one_by_one() -> None:
     library = load()
     library.sluice_transport_functional.restype = c.POINTER(Transport)
