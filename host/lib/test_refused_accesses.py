@@ -12,7 +12,7 @@ import pytest
 import sluice_layouts as L
 
 from host.lib.testing.devices import READ, SENT, WRITE, Refusing, Stuck, build_failing, transport_of
-from host.python.device import Action, CInstruction, Device, instruction, load, prefix, set_field
+from host.python.device import Action, CInstruction, CPacket, Device, instruction, load, prefix, set_field
 from host.python.flow_table import Counters, Flows
 
 SIZE = {"lanes": 3, "flow_groups": 2, "flow_group_entries": 8, "flow_ternary": 4, "host_queues": 2}
@@ -61,6 +61,25 @@ def test_each_call_says_that_an_access_of_it_was_refused(device: Device) -> None
     refusing = Refusing(device.library, device.handle)
     for name, (call, accesses) in shell_calls(device).items():
         assert refusing.each(name, call) == accesses, name
+
+
+def test_each_call_about_packets_leaves_the_lock(device: Device) -> None:
+    refusing, library, handle = Refusing(device.library, device.handle), device.library, device.handle
+    calls: dict[str, Callable[[], object]] = {
+        "sluice_lane_send": lambda: device.lane_send(1, bytes(60)),
+        "sluice_device_advance": lambda: device.advance(500),
+        "sluice_packet_receive": lambda: library.sluice_packet_receive(handle, c.byref(CPacket())),
+        "sluice_packet_release": lambda: library.sluice_packet_release(handle),
+        "sluice_poll_receive": lambda: library.sluice_poll_receive(handle, c.byref(CPacket()), 1),
+        "sluice_poll_release": lambda: library.sluice_poll_release(handle),
+        "sluice_packet_send": lambda: device.send(bytes(60), 1),
+        "sluice_poll_send": lambda: library.sluice_poll_send(handle, bytes(60), 60, 1, 0),
+        "sluice_device_idle": lambda: device.settle(),
+        "sluice_lane_receive": lambda: device.lane_receive(0),
+    }
+    for name, call in calls.items():
+        call()
+        assert refusing.is_free(), f"{name} keeps the lock"
 
 
 FLOW_CHANGES: dict[str, Callable[[Flows], int]] = {
