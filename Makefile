@@ -38,8 +38,10 @@ certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwit
 
 # A skipped test fails where CI is set; `make test CI=` skips what the machine cannot run.
 CI ?= true
+# A worker more than processors: a test that waits for a switch, a driver or another worker's build leaves its own idle.
+WORKERS = $(shell expr $$(nproc) + 1)
 test: dpdk certify-env lint ## every test; results and times also in build/tests.xml
-	@CI=$(CI) $(PYTEST) -n 2 --dist worksteal --durations 15 --junitxml build/tests.xml
+	@CI=$(CI) $(PYTEST) -n $(WORKERS) --dist worksteal --durations 15 --junitxml build/tests.xml
 
 lock: ## resolve and hash the Python packages again, after a change of toolchain.toml
 	@python3 -m toolchain.setup.lock
