@@ -185,14 +185,21 @@ def test_a_run_whose_device_is_killed_in_the_middle_ends_with_an_error(tmp_path:
     assert caught.value.errno == errno.ENODEV and killed and processes() == []
 
 
-def test_a_device_that_stops_answering_is_ended_after_the_timeout() -> None:
+@pytest.mark.parametrize(
+    ("call", "arguments", "waited"),
+    [
+        ("lane_send", (0, bytes(60), 60, 1), PATIENCE),
+        ("device_advance", (c.c_uint32(400),), PATIENCE + 400),
+    ],
+)
+def test_a_device_that_stops_answering_is_ended_after_the_timeout(call: str, arguments: tuple[object, ...], waited: int) -> None:
     library, handle = load(), c.c_void_p()
     options = f"sim-process:timeout={PATIENCE},lib={build(SMALL)}".encode()
     assert library.sluice_device_open(options, c.byref(handle)) == 0, library.sluice_error_text()
     (pid,) = processes()
     os.kill(pid, signal.SIGSTOP)
-    assert library.sluice_lane_send(handle, 0, bytes(60), 60, 0) == -errno.ETIMEDOUT
-    assert b"no answer" in library.sluice_error_text()
+    getattr(library, f"sluice_{call}")(handle, *arguments)
+    assert f"no answer from the device's process for {waited} ms" in library.sluice_error_text().decode()
     value = c.c_uint32()
     assert library.sluice_register_read(handle, c.c_uint32(0), c.byref(value)) == -errno.ENODEV
     assert not is_running(pid)

@@ -85,7 +85,7 @@ def test_rings_and_counters_get_memory_of_their_own(recorded: Recorded) -> None:
         assert not it.ring_attach(t, 4, MOST_BUFFERS + 1)
     else:
         assert it.mirror_attach(t, 100) == memory and not it.mirror_attach(t, 101)
-        recorded.lines()
+        assert recorded.lines() == ["mirror_attach 100 1 0"]
 
 
 @pytest.mark.parametrize("scheme", ["sim", "sim-process"])
