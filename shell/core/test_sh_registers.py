@@ -95,6 +95,28 @@ async def the_clock_counts_microseconds_and_loses_none(dut):
 
 
 @cocotb.test()
+async def the_time_counts_cycles_and_is_read_whole(dut):
+    registers = await begin(dut)
+    low, high = layouts.SHELL_REGISTERS_TIME_LOW, layouts.SHELL_REGISTERS_TIME_HIGH
+    for start_of_count in (int(dut.time_o.value), (7 << 32) - 40, (7 << 32) - 3):
+        dut.time_o.value = start_of_count
+        await RisingEdge(dut.clk_i)
+        begun = int(dut.time_o.value)
+        for _ in range(30):
+            edge = int(dut.time_o.value)
+            read = await registers.read(low)
+            read |= await registers.read(high) << 32
+            assert edge <= read <= int(dut.time_o.value), "a moment of the read of its low word"
+        await ClockCycles(dut.clk_i, 100)
+        assert 160 < int(dut.time_o.value) - begun < 1000
+    await ReadOnly()
+    before = int(dut.time_o.value)
+    await ClockCycles(dut.clk_i, 1000)
+    await ReadOnly()
+    assert int(dut.time_o.value) == before + 1000
+
+
+@cocotb.test()
 async def the_host_may_write_the_tick_instead(dut):
     registers = await begin(dut)
     await registers.write(TICK_SOURCE, 0)
