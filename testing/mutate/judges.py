@@ -20,6 +20,7 @@ from toolchain import ROOT
 from toolchain.simulate import closure, module_folders
 
 NEAREST = 3  # simulations that judge one part, and harnesses
+NEAREST_PACKAGE = 6  # simulations that judge a package: each user needs other functions of it
 FAR = 60  # files: what is larger is the whole core, and takes minutes to build
 PROVING = "testing/formal/test_proofs.py"  # its cases are named after harnesses; those of broken parts do not judge
 NAMES_ONLY = ("rtl/chan/test_sl_channel_checks.py",)  # name modules that they do not run
@@ -101,7 +102,8 @@ def of_part(file: str) -> list[Judge]:
     if not file.endswith(".sv"):
         return [Judge(path) for path in sorted(IN_C[str(Path(file).parent)], key=lambda path: -_common(module, path))]
     near = [(*reach, path) for path, tops in _drivers().items() if (reach := _reach(module, tops))]
-    found = [Judge(path) for *_, path in sorted(near, key=lambda one: (not one[2].endswith(f"/test_{module}.py"), *one))[:NEAREST]]
+    nearest = NEAREST_PACKAGE if module.endswith("_pkg") else NEAREST
+    found = [Judge(path) for *_, path in sorted(near, key=lambda one: (not one[2].endswith(f"/test_{module}.py"), *one))[:nearest]]
     depths = sorted((_uses(name).get(module, DEEP + 1), name) for name in {proof.harness for proof in PROOFS})
     harnesses = sorted(name for depth, name in depths[:NEAREST] if depth <= DEEP)
     if harnesses:
