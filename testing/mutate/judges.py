@@ -31,6 +31,8 @@ OTHER_DEVICES = {  # of parts that begin so: a graph made for them; a program; l
     "sh_graph": ("shell/sim/test_graph.py", "configs/guard/test_guard.py"),
     "sh_host_lanes": ("shell/sim/test_wire.py",),
 }
+NARROW = "shell/core/test_narrow_flits.py"  # tests of these parts again, with flits of 32 bytes
+NARROW_PARTS = ("sl_packet_fifo", "sl_packet_arbiter", "el_parse", "el_deparse")
 NATIVE = ("compiler/tests/test_native.py",)
 LIB = (
     "host/lib/test_device.py",
@@ -104,6 +106,8 @@ def of_part(file: str) -> list[Judge]:
     near = [(*reach, path) for path, tops in _drivers().items() if (reach := _reach(module, tops))]
     nearest = NEAREST_PACKAGE if module.endswith("_pkg") else NEAREST
     found = [Judge(path) for *_, path in sorted(near, key=lambda one: (not one[2].endswith(f"/test_{module}.py"), *one))[:nearest]]
+    if "DATA_BYTES" in (ROOT / file).read_text():
+        found += [Judge(NARROW, f"test_part and {part}") for part in NARROW_PARTS if found and module in _uses(part)]
     depths = sorted((_uses(name).get(module, DEEP + 1), name) for name in {proof.harness for proof in PROOFS})
     harnesses = sorted(name for depth, name in depths[:NEAREST] if depth <= DEEP)
     if harnesses:
