@@ -72,6 +72,8 @@ class Element(Registers):
             await self.request(R["FLOW_REGISTERS_OPERAND_INDEX"], operand)
             for n in range(32):
                 await self.request(R["FLOW_REGISTERS_OPERAND"] + 4 * n, word >> 32 * n & 0xFFFFFFFF)
+            if random.random() < 0.3:  # what is written elsewhere changes no operand
+                await self.request(R["FLOW_REGISTERS_OPERAND_INDEX"], random.randrange(layouts.FLOW_OPERANDS))
         instruction = layouts.Instruction(
             actions=layouts.ActionSet.from_int((mark if mark >> 24 else Opcode.ACTION_MARK << 24 | mark) << 32 * slot),
             value=layouts.FlowTarget(rule.group, operand).to_int(),
