@@ -47,7 +47,7 @@ class Testpmd:
         """`library`: of a simulated device that is not one of `sizes`."""
         self.folder = folder
         self.prefix = f"sluice{os.getpid()}"
-        which = device if device == "functional" else f"{device}:{library or build_device(sizes)}"
+        which = device if device.startswith("functional") else f"{device}:{library or build_device(sizes)}"
         script = folder / "commands"
         script.write_text("\n".join([*PRESS_BACK, *commands, *begin]) + "\n")
         # A Unix socket's name is short: the run folder is not below the test's. Nobody else can guess or open it.

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import sluice_layouts as layouts
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
@@ -151,6 +152,7 @@ MEANT_WRONG = [
     Refused("eth / vlan / vlan", "a second VLAN item"),
     Refused("eth / vlan has_more_vlan spec 1 has_more_vlan mask 1", "has_more_vlan"),
     Refused("eth type spec 0x8000 type mask 0xf000", "a part of the EtherType that tags have too"),
+    Refused("eth type spec 0x8000 type mask 0xf000 / ipv4", "a part of the EtherType that tags have too"),
     Refused("eth type spec 0x0800 type mask 0x00ff has_vlan spec 0 has_vlan mask 1", "lengths in place of an EtherType"),
     Refused("eth type is 100", "lengths in place of an EtherType"),
     Refused(
@@ -271,6 +273,18 @@ def test_rules_encapsulate_each_with_its_own_headers(tmp_path: Path) -> None:
     assert inner == {1: flow(1), 2: flow(2)} and plain == flow(3)
 
 
+def test_a_rule_whose_headers_have_no_room_is_refused(tmp_path: Path) -> None:
+    commands = []
+    for n in range(layouts.TEMPLATES + 1):
+        commands.append(f"set raw_encap 0 {GENEVE.replace('vni is 9', f'vni is {n}')} / end_set")
+        address = f"ipv4 dst is 10.1.{n >> 8}.{n & 255}"
+        commands.append(f"flow create 0 transfer pattern eth / {address} / end actions raw_encap index 0 / port_id id 1 / end")
+    with Testpmd(tmp_path, ["net_sluice0,lanes=[none,none]"], commands, device="functional") as testpmd:
+        output = "".join(testpmd.quit())
+    assert output.count(" created") == layouts.TEMPLATES
+    assert output.count(f"all {layouts.TEMPLATES} header templates are in use") == 1
+
+
 def flow(number: int, source: str = "10.0.0.1", tag: int = 0) -> bytes:
     head = Ether(dst=ROUTER, src=HOST)
     head = head / Dot1Q(vlan=tag) if tag else head
@@ -285,7 +299,7 @@ def prefix(mask: str) -> str:
     return f"eth {MACS} / ipv4 dst spec 10.1.0.8 dst mask {mask} / end actions"
 
 
-@pytest.mark.parametrize("device", ["sim", "functional"])
+@pytest.mark.parametrize("device", ["sim", "functional", "functional:nopush"])
 def test_packets_are_treated_as_the_rules_say_and_counted(tmp_path: Path, device: str) -> None:
     fragment = bytes(Ether(dst=ROUTER, src=HOST) / IP(src="10.0.0.1", dst="10.1.0.1", proto=17, frag=20) / Raw(bytes(40)))
     malformed = bytearray(flow(1))

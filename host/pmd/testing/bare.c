@@ -181,21 +181,24 @@ static void prepare(void) {
         uint8_t l2, l3;
         int error;
         bool is_counted; // by the device, when it is sent all the same
-    } cases[] = {{0, 60, 0, 0, 0, false},
-                 {IPV4, 60, 14, 20, 0, false},
-                 {IPV4 | RTE_MBUF_F_TX_UDP_CKSUM, 42, 14, 20, 0, false},
-                 {IPV4 | RTE_MBUF_F_TX_UDP_CKSUM, 41, 14, 20, EINVAL, true},
-                 {IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 51, 14, 20, EINVAL, true},
-                 {IPV4, 60, 15, 20, EINVAL, true},
-                 {IPV4, 60, 14, 21, EINVAL, true},
-                 {IPV4, 33, 14, 20, EINVAL, true},
-                 {RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM, 60, 127, 255, EINVAL, true},
-                 {RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_SCTP_CKSUM, 60, 14, 20, ENOTSUP, false},
-                 {IPV4 | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM, 60, 14, 20, ENOTSUP, false},
-                 {RTE_MBUF_F_TX_OUTER_IP_CKSUM, 60, 14, 20, ENOTSUP, false}};
+        uint8_t l4;
+    } cases[] = {{0, 60, 0, 0, 0, false, 0},
+                 {IPV4, 60, 14, 20, 0, false, 0},
+                 {IPV4 | RTE_MBUF_F_TX_UDP_CKSUM, 42, 14, 20, 0, false, 0},
+                 {IPV4 | RTE_MBUF_F_TX_UDP_CKSUM, 41, 14, 20, EINVAL, true, 0},
+                 {IPV4 | RTE_MBUF_F_TX_TCP_CKSUM, 51, 14, 20, EINVAL, true, 0},
+                 {IPV4, 60, 15, 20, EINVAL, true, 0},
+                 {IPV4, 60, 14, 21, EINVAL, true, 0},
+                 {IPV4, 33, 14, 20, EINVAL, true, 0},
+                 {IPV4 | RTE_MBUF_F_TX_UDP_CKSUM, 60, 14, 20, ENOTSUP, false, 200},
+                 {RTE_MBUF_F_TX_IPV6 | RTE_MBUF_F_TX_UDP_CKSUM, 60, 127, 255, EINVAL, true, 0},
+                 {RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_SCTP_CKSUM, 60, 14, 20, ENOTSUP, false, 0},
+                 {IPV4 | RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_TCP_CKSUM, 60, 14, 20, ENOTSUP, false, 0},
+                 {RTE_MBUF_F_TX_OUTER_IP_CKSUM, 60, 14, 20, ENOTSUP, false, 0}};
     uint64_t expected = unfilled(), end = rte_get_timer_cycles() + 10 * rte_get_timer_hz();
     for (unsigned i = 0; i < RTE_DIM(cases); i++) {
         struct rte_mbuf *mbuf = asking(cases[i].size, cases[i].flags, cases[i].l2, cases[i].l3);
+        mbuf->l4_len = cases[i].l4;
         if (rte_eth_tx_prepare(0, 0, &mbuf, 1) != (cases[i].error ? 0 : 1) ||
             (cases[i].error && rte_errno != cases[i].error))
             fail("a packet is taken that cannot be sent as it asks, or refused for another reason");
