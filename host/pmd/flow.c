@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flow.h"
 
+#include <rte_common.h>
 #include <rte_errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,12 +75,29 @@ static void put_address(struct line *line, const char *name, const uint8_t value
 }
 
 static void put_actions(struct line *line, const struct flow_rule *rule) {
-    static const char *const names[] = {"none", "sub",        "drop",        "set",    "set",        "checksum",
-                                        "push", "pop",        "output",      "output", "mark",       "queue",
-                                        "host", "controller", "decapsulate", "tunnel", "encapsulate"};
+    static const char *const names[] = {
+        [SLUICE_ACTION_NONE] = "none",
+        [SLUICE_ACTION_SUB] = "sub",
+        [SLUICE_ACTION_DROP] = "drop",
+        [SLUICE_ACTION_SET] = "set",
+        [SLUICE_ACTION_SET_LONG] = "set",
+        [SLUICE_ACTION_CHECKSUM] = "checksum",
+        [SLUICE_ACTION_INSERT_VLAN] = "push",
+        [SLUICE_ACTION_DELETE_VLAN] = "pop",
+        [SLUICE_ACTION_OUTPUT] = "output",
+        [SLUICE_ACTION_REPLICATE] = "output",
+        [SLUICE_ACTION_MARK] = "mark",
+        [SLUICE_ACTION_QUEUE] = "queue",
+        [SLUICE_ACTION_TO_HOST] = "host",
+        [SLUICE_ACTION_TO_CONTROLLER] = "controller",
+        [SLUICE_ACTION_DELETE_TUNNEL] = "decapsulate",
+        [SLUICE_ACTION_INSERT_TUNNEL] = "tunnel",
+        [SLUICE_ACTION_INSERT_RAW] = "encapsulate",
+    };
     for (unsigned slot = 0; slot < rule->action_count; slot++) {
         const struct sluice_action *action = &rule->actions.slots[slot];
-        put(line, " %s", names[action->opcode]);
+        const char *name = action->opcode < RTE_DIM(names) ? names[action->opcode] : NULL;
+        put(line, " %s", name ? name : "unnamed");
         if (action->opcode == SLUICE_ACTION_SET_LONG) {
             put(line, "(%u,", action->operand >> 20);
             for (unsigned i = 0; i < rule->edit_count; i++)
