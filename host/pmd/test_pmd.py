@@ -113,6 +113,26 @@ def test_lanes_of_datagram_sockets(tmp_path: Path) -> None:
         subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
+def test_what_is_lost_outside_a_lane_is_counted_by_its_direction(tmp_path: Path) -> None:
+    with (
+        tempfile.TemporaryDirectory(prefix="sl-") as folder,  # a Unix socket's name is short: not below the test's
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sender,
+        Testpmd(tmp_path, [f"net_sluice0,lanes=[unix:{folder}/lane0,none]"], device="functional") as testpmd,
+    ):
+        testpmd.wait_link(0, "UP")
+        for _ in range(3):  # to a lane with nobody outside
+            sender.sendto(bytes(60), f"{folder}/lane0")
+        testpmd.wait(1, "lane_tx_outside_dropped", 3)
+        testpmd.tell("set link-down port 0")
+        testpmd.wait_link(0, "DOWN")
+        for _ in range(2):  # from outside, to a lane that is down
+            sender.sendto(bytes(60), f"{folder}/lane0")
+        testpmd.wait(0, "lane_rx_outside_dropped", 2)
+        counters = [testpmd.ask(f"/ethdev/xstats,{port}") for port in range(2)]
+        testpmd.quit()
+    assert [(c["lane_rx_outside_dropped"], c["lane_tx_outside_dropped"]) for c in counters] == [(2, 0), (0, 3)]
+
+
 EXCHANGE = """
 import socket, sys, time
 def end(name):
@@ -194,7 +214,7 @@ def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path,
     sent = packets(3, 50, 1500)
     wrpcap(str(tmp_path / "in"), sent, linktype=1)
     vdev = f"net_sluice0,lanes=[pcap:{tmp_path}/in:,pcap::{tmp_path}/out],lossless=1"
-    with Testpmd(tmp_path, [vdev], device="sim-process") as testpmd:
+    with Testpmd(tmp_path, [vdev], options=["--rxq=2", "--txq=2"], device="sim-process") as testpmd:
         testpmd.wait(1, "tx_good_lane_packets", 1 if busy else len(sent))
         children = Path(f"/proc/{testpmd.process.pid}/task").glob("*/children")
         pids = [int(pid) for path in children for pid in path.read_text().split()]
@@ -202,7 +222,9 @@ def test_a_device_that_dies_takes_the_link_down_and_nothing_else(tmp_path: Path,
         os.kill(device, signal.SIGKILL)
         testpmd.wait_text("the device has failed")
         testpmd.wait_link(0, "DOWN")
-        testpmd.quit()
+        testpmd.tell("port config 0 rss-hash-key ipv4 " + "5a" * 40)
+        _, errors = testpmd.quit()
+    assert "port index 0 invalid" in errors, "testpmd's words for ENODEV"
 
 
 def bare(folder: Path, mode: str, lanes: str, *also: str, device: str = "sim", program: str = "bare") -> str:
