@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes as c
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import pytest
@@ -386,10 +386,18 @@ def test_identity_and_capabilities(device: Device) -> None:
     assert [(word & 0xFFFF, word >> 16) for word in words] == graph + queues + [(0, 0)] * (16 - windows)
 
 
-@pytest.mark.parametrize(
-    "address",
-    [0xF000, 0xFF000, 0x000FFFFC, 0x0010_0000, 0xFFFF_FFFC, 0x800, 0x034, 0x002, 0x1800, 0x2800, 0x3FFC, 0x2001],
-)  # fmt: skip
+def holes(window: int, block: Sequence[L.Register]) -> list[int]:
+    """The first and the last word of a window that is no register."""
+    taken = {offset for register in block for offset in register.offsets}
+    free = [offset for offset in range(0, L.WINDOW_SIZE, 4) if offset not in taken]
+    return [window * L.WINDOW_SIZE + offset for offset in (free[0], free[-1])]
+
+
+BESIDE = [0x002, 0x2001, 0xF000, 0xFF000, 0x000F_FFFC, 0x0010_0000, 0xFFFF_FFFC]  # no words, or no windows
+BLOCKS = [L.SHELL_REGISTERS, L.ADMIT_REGISTERS, L.OFU_REGISTERS, L.OFU_REGISTERS]
+
+
+@pytest.mark.parametrize("address", [*BESIDE, *(at for window, block in enumerate(BLOCKS) for at in holes(window, block))], ids=hex)
 def test_nothing_there_is_an_error_and_the_next_access_is_right(device: Device, address: int) -> None:
     for access in (device.read, lambda at: device.write(at, 1)):
         with pytest.raises(SluiceError, match="refuses"):
