@@ -28,7 +28,7 @@ DEEP = 2  # how far below a harness a part may be to be judged by its proof
 DEVICE = ("shell/sim/test_device.py", "shell/sim/test_flow.py", "shell/sim/test_qos.py", "host/functional/test_functional_rtl.py")
 OTHER_DEVICES = {  # of parts that begin so: a graph made for them; a program; lanes to a NIC on the host's side
     "sh_core": ("shell/sim/test_to_host.py", *DEVICE),
-    "sh_graph": ("shell/sim/test_graph.py", "configs/guard/test_guard.py"),
+    "sh_graph_": ("shell/sim/test_graph.py", "configs/guard/test_guard.py"),
     "sh_host_lanes": ("shell/sim/test_wire.py",),
 }
 NARROW = "shell/core/test_narrow_flits.py"  # tests of these parts again, with flits of 32 bytes
@@ -114,8 +114,10 @@ def of_part(file: str) -> list[Judge]:
         found.append(Judge(PROVING, f"({' or '.join(harnesses)}) and not broken", single=True))
     if found:
         return found
-    if module.endswith("_native"):
-        return [Judge(path, single=True) for path in (*_of_element(file), *NATIVE)]
+    natives = [path for path in sorted((ROOT / "elements").glob("*/el_*_native.sv")) if module in _uses(path.stem)]
+    if natives:
+        paths = [path for native in natives for path in _of_element(str(native.relative_to(ROOT)))]
+        return [Judge(path, single=True) for path in dict.fromkeys((*paths, *NATIVE))]
     device = next((paths for begin, paths in OTHER_DEVICES.items() if module.startswith(begin)), DEVICE)
     return [Judge(path) for path in device]
 

@@ -133,6 +133,9 @@ def test_every_part_has_judges() -> None:
     assert merge[-1] == Judge(judges.PROVING, "(fv_merge) and not broken", single=True)
     native = judges.of_part("elements/exactrules/el_exactrules_native.sv")
     assert [judge.path for judge in native] == ["elements/lpmrules/test_lpmrules.py", *judges.NATIVE]
+    assert judges.of_part("rtl/match/sl_lookup_stream.sv") == native, "only in native bodies"
+    graphs = [judges.of_part(f"shell/core/{name}.sv")[0].path for name in ("sh_graph", "sh_graph_lane")]
+    assert graphs == ["shell/sim/test_device.py", "shell/sim/test_graph.py"], "the second kind replaces the first"
 
 
 def test_verdicts_on_a_part_whose_test_has_holes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
