@@ -123,12 +123,12 @@ def main() -> int:
     """Run every check; the exit status."""
     fix = "--format" in sys.argv[1:]
     failures = 0
-    for name, check in CHECKS.items():
-        found = check(fix)
-        print(f"lint: {name}: {'failed' if found else 'ok'}", flush=True)
-        if found:
-            print(found)
-            failures += 1
+    with ThreadPoolExecutor(1 if fix else 2) as pool:  # mypy takes half of the time, and one processor
+        for name, found in zip(CHECKS, pool.map(lambda check: check(fix), CHECKS.values()), strict=True):
+            print(f"lint: {name}: {'failed' if found else 'ok'}", flush=True)
+            if found:
+                print(found)
+                failures += 1
     return 1 if failures else 0
 
 
