@@ -11,7 +11,7 @@ from testing.cocotb.channel import Sink, Source, start
 from toolchain.simulate import simulate
 
 FLIT_BITS = 8 * DATA_BYTES
-WIDTHS = [32, FLIT_BITS, FLIT_BITS + 1, 3 * FLIT_BITS - 7]
+WIDTHS = [FLIT_BITS, FLIT_BITS + 1, 3 * FLIT_BITS - 7]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
