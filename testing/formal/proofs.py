@@ -196,7 +196,6 @@ PROOFS = (
         (
             Broken("sl_checksum_fill", "kept.meta.mark = '0;", "kept.meta.mark[30:0] = '0;", "a_fills_in_the_checksums_alone"),
             Broken("sl_checksum_fill", "done_q[Latency-1])", "done_q[Latency-2])", "a_waits_for_the_sums"),
-            Broken("sl_checksum_fill", "&number ? number : number + 1'b1", "number", "a_fills_in_the_checksums_alone"),
             Broken("sl_checksum_fill", "in_data_i.eop && fills}", "in_data_i.eop && fills_q}", "a_is_offered_in_time"),
             Broken("sl_checksum_fill", "head_take && head_fills && head.eop", "1'b0", "a_waits_for_the_sums"),
             Broken("sl_checksum_fill", "head_fills && !result_valid;", "!result_valid;", "a_others_do_not_wait"),
