@@ -13,6 +13,7 @@ from sluice_layouts import DATA_BYTES, Fault, Flit, HeaderInfo, L3Kind, L4Kind, 
 
 from models.template import Template, front
 
+FAULTS = frozenset(Fault) - {Fault.FAULT_PROGRAM}  # of the fixed parser
 TAG_TYPES = (0x8100, 0x88A8, 0x9100)
 EXTENSIONS = (0, 43, 44, 51, 60, 135)
 MAX_OUTER = 126

@@ -25,7 +25,8 @@ enum fault_t : uint<4> {
     FAULT_TAGS           = 5,   /// more than two VLAN tags
     FAULT_CHAIN          = 6,   /// more IPv6 extension headers than the parser follows
     FAULT_WINDOW         = 7,   /// headers extend beyond the parse window
-    FAULT_MPLS           = 8    /// MPLS: skipped to the host
+    FAULT_MPLS           = 8,   /// MPLS: skipped to the host
+    FAULT_PROGRAM        = 9    /// the program of the programmable parser has no entry for it
 }
 
 /// Metadata of a packet, at sop; 0 in every other flit.

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs of the parser: what is wrong is said, with its place; two versions share what they have in common; a changed image never
+touches what packets of the other version match."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+import sluice_layouts as L
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compiler.pipeline.parser_image import ParserImage
+from compiler.pipeline.parser_program import Entry, ParserProgram, ProgramError, read
+
+DEFAULT = Path(__file__).parents[2] / "elements" / "pipeline" / "default_parser.toml"
+RIGHT = """\
+begin = "first"
+containers.kind = { first = 0 }
+containers.other = { first = 16 }
+[states.first]
+extract = { kind = 1 }
+lookups = [1]
+advance = 4
+next = [{ when = ["0x0800"], to = "second" }, { fault = "tags" }]
+[states.second]
+extract = { other = 0 }
+length = { word = 0, mask = 0x000f, scale = 1 }
+"""
+
+
+def program_of(tmp_path: Path, text: str) -> ParserProgram:
+    (tmp_path / "some.toml").write_text(text)
+    return read(tmp_path / "some.toml")
+
+
+def test_a_program_becomes_entries_of_the_stages_that_reach_its_states(tmp_path: Path) -> None:
+    program = program_of(tmp_path, RIGHT)
+    assert program.start == L.ParserStart([1, 0], 1)
+    assert [len(stage) for stage in program.stages] == [2, 1, 0, 0, 0, 0, 0, 0]
+    first, fault = program.stages[0]
+    assert (first.value, first.mask) == (L.ParserKey([0x0800, 0], 1), L.ParserKey([0xFFFF, 0], 127))
+    assert (first.step.extracts[0], first.step.advance, first.step.state) == (L.ParserExtract(1, 0, 1), 4, 2)
+    assert fault.step == L.ParserStep(fault=L.FAULT_TAGS)
+    step = program.stages[1][0].step
+    assert (step.extracts[0], step.length_mask, step.length_scale, step.needs) == (L.ParserExtract(1, 1, 0), 15, 17, 1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('begin = "first"', "", "the file: undefined state None to begin with; hint: begin = one of first, second"),
+        ('begin = "first"', "begin = ", "some.toml: Invalid value (at line 1, column 9)"),
+        ('begin = "first"', 'begin = "first"\nstart = 1', "the file: unknown key 'start'; hint: begin, containers, states"),
+        ("{ first = 0 }", "{ first = 44 }", "container kind: first is 44; hint: a number from 0 to 43"),
+        ("{ first = 0 }", "{ first = 40, words = 5 }", "container kind: words is 5; hint: a number from 1 to 4"),
+        ("{ kind = 1 }", "{ type = 1 }", "state first: undefined container 'type'; hint: kind, other"),
+        ("{ kind = 1 }", "{ kind = 32 }", "state first: kind is 32; hint: a number from 0 to 31"),
+        (
+            "{ kind = 1 }",
+            "{ kind = 1, other = 2 }",
+            "state first: 'other' and 'kind' both need slot 0; hint: extract containers that differ",
+        ),
+        ("lookups = [1]", "lookups = [1, 2, 3]", "state first: lookups is [1, 2, 3]; hint: at most 2 words of the header"),
+        ("lookups = [1]", "", "state first: when is ['0x0800']; hint: a value for each of the 0 lookups"),
+        ('"0x0800"', '"0x10800"', 'state first: when has \'0x10800\'; hint: "0x0800", "0x4000/0xf000" or "*"'),
+        ('to = "second"', 'to = "third"', "state first: undefined state 'third'; hint: done, first, second"),
+        ("advance = 4", "advance = 64", "state first: advance is 64; hint: a number from 0 to 63"),
+        ("advance = 4", "advance = true", "state first: advance is True; hint: a number from 0 to 63"),
+        ('fault = "tags"', 'fault = "none"', "state first: undefined fault 'none'; hint: truncated, version, header_size"),
+        (
+            "{ other = 0 }",
+            "{ kind = 0 }",
+            "state second: container kind is extracted twice on the way here; hint: replace = ['kind']",
+        ),
+        ("scale = 1", "scale = 16", "state second: scale is 16; hint: a number from -16 to 15"),
+        ("[states.second]", "[states.done]", "state done: this name is taken"),
+    ],
+)
+def test_says_what_is_wrong_and_where(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in RIGHT
+    with pytest.raises(ProgramError) as error:
+        program_of(tmp_path, RIGHT.replace(old, new, 1))
+    assert f"some.toml: {said.removeprefix('some.toml: ')}" in str(error.value)
+
+
+def test_a_loop_is_unrolled_over_the_stages_and_may_not_extract_again(tmp_path: Path) -> None:
+    loop = RIGHT.replace('to = "second"', 'to = "first"')
+    with pytest.raises(ProgramError, match="container kind is extracted twice"):
+        program_of(tmp_path, loop)
+    program = program_of(tmp_path, loop.replace("lookups = [1]", 'lookups = [1]\nreplace = ["kind"]'))
+    assert [len(stage) for stage in program.stages] == [2] * 8
+
+
+def test_too_many_entries_are_refused(tmp_path: Path) -> None:
+    choices = ", ".join(f'{{ when = ["{value}"], to = "second" }}' for value in range(65))
+    with pytest.raises(ProgramError, match="stage 0: 65 entries; hint: a stage has 64"):
+        program_of(tmp_path, RIGHT.replace('{ when = ["0x0800"], to = "second" }, { fault = "tags" }', choices))
+
+
+def some_entry(draw: random.Random) -> Entry:
+    masks = [draw.choice([0, 1, 3, 0xFFFF]) for _ in range(2)]
+    key = L.ParserKey([draw.randrange(4) & mask for mask in masks], draw.randrange(1, 4))
+    return Entry(
+        key,
+        L.ParserKey(masks, draw.choice([127, 127, 0])),
+        L.ParserStep(advance=draw.randrange(64), fault=L.Fault(draw.randrange(3))),
+    )
+
+
+class Memories:
+    """What the writes make of the memories, and what a stage then finds: the RTL's lookup, in a few lines."""
+
+    def __init__(self) -> None:
+        self.match: dict[tuple[int, int, int], int] = {}
+        self.steps: dict[tuple[int, int], int] = {}
+        self.starts: dict[int, int] = {}
+
+    def write(self, one: L.ParserWrite) -> None:
+        if one.memory == L.PARSER_MEMORY_MATCH:
+            self.match[one.stage, one.address >> 4, one.address & 15] = one.data
+        elif one.memory == L.PARSER_MEMORY_STEP:
+            self.steps[one.stage, one.address] = one.data
+        else:
+            self.starts[one.address] = one.data
+
+    def find(self, stage: int, key: int) -> int | None:
+        for entry in range(L.PARSER_ENTRIES):
+            group, member = divmod(entry, 4)
+            words = [self.match[stage, group, key >> 4 * n & 15] >> 4 * n + member & 1 for n in range(10)]
+            if all(words):
+                return self.steps[stage, entry]
+        return None
+
+
+def found_by(program: ParserProgram, stage: int, key: L.ParserKey) -> int | None:
+    wanted = L.ParserKey(key.words, key.state).to_int()
+    return next((e.step.to_int() for e in program.stages[stage] if not (wanted ^ e.value.to_int()) & e.mask.to_int()), None)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_every_packet_finds_the_steps_of_its_version_whatever_is_written(seed: int) -> None:
+    draw = random.Random(seed)
+    programs = [ParserProgram(L.ParserStart(), (tuple(some_entry(draw) for _ in range(draw.randrange(1, 20))),))] * 2
+    memories, image = Memories(), ParserImage(1)
+    for turn in range(4):
+        version = turn % 2
+        entries = list(programs[1 - version].stages[0])
+        for _ in range(draw.randrange(4)):
+            entries.insert(draw.randrange(len(entries) + 1), some_entry(draw))
+            entries.pop(draw.randrange(len(entries)))
+        programs[version] = ParserProgram(L.ParserStart(state=turn), (tuple(entries),))
+        try:
+            wanted = image.with_program(programs[version], version)
+        except ProgramError as error:
+            assert "has no place for entry" in str(error)
+            return
+        keys = [L.ParserKey([draw.randrange(5), draw.randrange(5)], draw.randrange(4), 1 - version) for _ in range(20)]
+        for number, write in enumerate(wanted.writes(image if turn else None)):
+            memories.write(write)
+            if turn and number % 8 == 0:  # under traffic of the other version
+                for key in keys[:4]:
+                    assert memories.find(0, key.to_int()) == found_by(programs[1 - version], 0, key)
+        image = wanted
+        for key in keys:
+            for either in (0, 1) if turn else (version,):
+                key.version = either
+                assert memories.find(0, key.to_int()) == found_by(programs[either], 0, key)
+    assert len(memories.starts) == 2
+
+
+def test_equal_programs_share_every_entry_and_one_that_does_not_fit_is_refused() -> None:
+    program = read(DEFAULT)
+    image = ParserImage().with_program(program, 0).with_program(program, 1)
+    taken = [sum(place is not None for place in stage) for stage in image.places]
+    assert taken == [len(stage) for stage in program.stages]
+    draw = random.Random(1)
+    other = ParserProgram(L.ParserStart(), tuple(tuple(some_entry(draw) for _ in range(40)) for _ in program.stages))
+    with pytest.raises(ProgramError, match="stage 2 has no place for entry 37 of 40: 64 of 64 are taken; hint: fewer entries"):
+        image.with_program(other, 1)
+    assert image.with_program(program, 1).places == image.places
