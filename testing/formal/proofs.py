@@ -336,6 +336,16 @@ PROOFS = (
         )
         for block_ram in (0, 1)
     ),
+    # Four words, a key, and its answer.
+    Proof(
+        "fv_program_match", "bmc", 10, 12,
+        (
+            Broken("sl_program_match", "(int e = Entries - 1; e >= 0; e--)", "(int e = 0; e < Entries; e++)", "a_finds_the_lowest"),
+            Broken("sl_program_match", "32'(write_group_i) == g", "32'(write_group_i) <= g", "a_hits_when_an_entry_accepts"),
+            Broken("sl_tcam_slice", "Entries'(memory[key_q[", "Entries'(memory[key_i[", "a_hits_when_an_entry_accepts"),
+        ),
+        synthesis=True,
+    ),
     # A count in the first cycle, and its bound.
     Proof(
         "fv_counter_push", "bmc", 13, 13,

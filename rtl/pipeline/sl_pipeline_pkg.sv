@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Types and latencies of the programmable pipeline. The formats are in sluice_pkg (layouts/pipeline).
+/* verilator lint_off UNUSEDPARAM */  // no part uses all of a package
+package sl_pipeline_pkg;
+  import sluice_pkg::*;
+
+  localparam int unsigned PARSER_WORDS  = WINDOW_BYTES / 2;
+  localparam int unsigned PARSER_GROUPS = PARSER_ENTRIES / 4;
+
+  // Cycles of a stage, and of a row of stages behind the register that takes the window.
+  localparam int unsigned PARSER_STAGE_LATENCY = 11;
+  function automatic int unsigned parser_latency(int unsigned Stages);
+    return 1 + Stages * PARSER_STAGE_LATENCY;
+  endfunction
+
+  typedef logic [PARSER_WORDS-1:0][15:0] parser_words_t;  // word 0 first, its first byte in bits 15:8
+
+  // What passes from stage to stage beside the words, of which word 0 is where the next header begins.
+  typedef struct packed {
+    parsed_t                        record;
+    logic [PARSER_LOOKUPS-1:0][4:0] lookups;
+  } parser_walk_t;
+endpackage

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ternary table of a parser stage: finds the first entry that takes the key, four cycles later, a key a cycle. Whoever loads the
+// table writes its memory as it is: a word for each value of a nibble of the key and each group of four entries, with a bit for
+// each nibble's place and entry (`parser_write_t`). Writing the words of a group again does not disturb its other entries. Nothing
+// is reset: every word must be written once before the first key. A write applies to the keys that enter after it.
+module sl_program_match #(
+  parameter int unsigned KeyBits = 40,  // multiple of 4
+  parameter int unsigned Entries = 64,  // multiple of 4
+  localparam int unsigned Groups    = Entries / 4,
+  localparam int unsigned IndexBits = $clog2(Entries)
+) (
+  input  logic                      clk_i,
+  input  logic                      rst_i,           // synchronous, active high
+  input  logic                      key_valid_i,
+  input  logic [KeyBits-1:0]        key_i,
+  input  logic                      write_valid_i,
+  input  logic [$clog2(Groups)-1:0] write_group_i,
+  input  logic [3:0]                write_nibble_i,
+  input  logic [KeyBits-1:0]        write_data_i,    // bit 4n + m: entry m of the group takes this nibble as nibble n of a key
+  output logic                      hit_o,           // four cycles after key_valid_i, stable until the next
+  output logic [IndexBits-1:0]      index_o          // the lowest entry that matches, undefined without a hit
+);
+  localparam int unsigned Partials = (KeyBits / 4 + 3) / 4;
+
+  logic [3:1]                       valid_q;
+  logic [Groups-1:0]                write_group;
+  logic [Partials-1:0][Entries-1:0] partial;
+  logic [Entries-1:0]               match_q;
+
+  always_comb for (int g = 0; g < Groups; g++) write_group[g] = write_valid_i && 32'(write_group_i) == g;
+
+  sl_tcam_slice #(.KeyBits(KeyBits), .Entries(Entries)) u_slice (
+    .clk_i, .key_valid_i, .key_i,
+    .write_valid_i, .write_group_i(write_group), .write_word_i(write_nibble_i), .write_data_i,
+    .match_o(partial)
+  );
+
+  always_ff @(posedge clk_i) begin
+    valid_q <= {valid_q[2:1], key_valid_i};
+    if (valid_q[2]) begin
+      logic [Entries-1:0] all;
+      all = '1;
+      for (int p = 0; p < Partials; p++) all &= partial[p];
+      match_q <= all;
+    end
+    if (valid_q[3]) begin
+      hit_o <= |match_q;
+      for (int e = Entries - 1; e >= 0; e--) if (match_q[e]) index_o <= IndexBits'(e);
+    end
+    if (rst_i) valid_q <= '0;
+  end
+endmodule
