@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import sluice_layouts as L
 
 DONE = "done"
 WORD = 0xFFFF
+ANY_STATE = next((1 << bits) - 1 for name, _, bits, *_ in L.ParserKey.PLACES if name == "state")
 
 
 class ProgramError(ValueError):
@@ -78,7 +79,6 @@ class ParserProgram:
 
     start: L.ParserStart
     stages: tuple[tuple[Entry, ...], ...]
-    states: Mapping[str, State] = field(default_factory=dict, compare=False)
 
 
 def read(path: Path, stages: int = L.PARSER_STAGES) -> ParserProgram:
@@ -96,8 +96,8 @@ class _Reader:
         self._known("the file", text, ("begin", "containers", "states"))
         self.containers = {one: self._container(one, place) for one, place in self._table(text, "containers").items()}
         tables = self._table(text, "states")
-        if len(tables) >= 1 << L.ParserKey.PLACES[1][2]:
-            raise self._error("the file", f"{len(tables)} states; hint: at most {(1 << L.ParserKey.PLACES[1][2]) - 1}")
+        if len(tables) > ANY_STATE:
+            raise self._error("the file", f"{len(tables)} states; hint: at most {ANY_STATE}")
         if DONE in tables:
             raise self._error(f"state {DONE}", "this name is taken; hint: it is the state behind the last header")
         self.numbers = {DONE: L.PARSER_DONE, **{one: number for number, one in enumerate(tables, 1)}}
@@ -115,7 +115,7 @@ class _Reader:
         for number, entries in enumerate(stages):
             if len(entries) > L.PARSER_ENTRIES:
                 raise self._error(f"stage {number}", f"{len(entries)} entries; hint: a stage has {L.PARSER_ENTRIES}")
-        return ParserProgram(L.ParserStart(_padded(begin.lookups), begin.number), stages, self.states)
+        return ParserProgram(L.ParserStart(_padded(begin.lookups), begin.number), stages)
 
     def _error(self, where: str, text: str) -> ProgramError:
         return ProgramError(f"{self.name}: {where}: {text}")
@@ -265,7 +265,7 @@ class _Reader:
         state = self.states[name]
         for choice in state.choices:
             value = L.ParserKey(_padded(choice.value), state.number, 0)
-            mask = L.ParserKey(_padded(choice.mask), (1 << L.ParserKey.PLACES[1][2]) - 1, 0)
+            mask = L.ParserKey(_padded(choice.mask), ANY_STATE, 0)
             yield Entry(value, mask, self._step(state, choice))
 
     def _step(self, state: State, choice: Choice) -> L.ParserStep:

@@ -4,8 +4,7 @@
 package sl_pipeline_pkg;
   import sluice_pkg::*;
 
-  localparam int unsigned PARSER_WORDS  = WINDOW_BYTES / 2;
-  localparam int unsigned PARSER_GROUPS = PARSER_ENTRIES / 4;
+  localparam int unsigned PARSER_WORDS = WINDOW_BYTES / 2;
 
   // Cycles of a stage, and of a row of stages behind the register that takes the window.
   localparam int unsigned PARSER_STAGE_LATENCY = 11;

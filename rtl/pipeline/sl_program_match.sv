@@ -27,7 +27,7 @@ module sl_program_match #(
   logic [Partials-1:0][Entries-1:0] partial;
   logic [Entries-1:0]               match_q;
 
-  always_comb for (int g = 0; g < Groups; g++) write_group[g] = write_valid_i && 32'(write_group_i) == g;
+  always_comb for (int g = 0; g < Groups; g++) write_group[g] = 32'(write_group_i) == g;
 
   sl_tcam_slice #(.KeyBits(KeyBits), .Entries(Entries)) u_slice (
     .clk_i, .key_valid_i, .key_i,

@@ -43,12 +43,11 @@ class Bench:
 
     async def load(self, image: ParserImage, before: ParserImage | None = None) -> None:
         for write in image.writes(before):
-            if write.stage < image.stages:
-                self.dut.write_i.value, self.dut.write_valid_i.value = write.to_int(), 1
+            self.dut.write_i.value, self.dut.write_valid_i.value = write.to_int(), 1
+            await RisingEdge(self.dut.clk_i)
+            self.dut.write_valid_i.value = 0
+            while random.random() < 0.2:
                 await RisingEdge(self.dut.clk_i)
-                self.dut.write_valid_i.value = 0
-                while random.random() < 0.2:
-                    await RisingEdge(self.dut.clk_i)
         for _ in range(4):
             await RisingEdge(self.dut.clk_i)
 
