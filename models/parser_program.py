@@ -47,11 +47,11 @@ def parse(start: L.ParserStart, stages: Sequence[Stage], data: bytes, version: i
             out.fault = L.FAULT_WINDOW
             return out
         for slot, extract in enumerate(step.extracts):
-            container = L.PARSER_SLOTS * extract.row + slot
-            if extract.enable and container < L.PIPELINE_CONTAINERS:
+            container = L.PARSER_SLOTS * (extract.row - 1) + slot
+            if 0 <= container < L.PIPELINE_CONTAINERS:
                 out.containers[container] = word(extract.word)
         if step.has_base:
-            out.bases[step.base] = L.ParserBase(1, out.position)
+            out.bases[step.base] = L.ParserBase(1, step.kind, out.position)
         out.position += advance
         out.state, lookups = step.state, step.lookups
     if not out.fault and out.state != L.PARSER_DONE:

@@ -284,7 +284,7 @@ class _Reader:
             has_base=int(state.base is not None),
         )
         for container, word in state.extracts.items():
-            step.extracts[container % L.PARSER_SLOTS] = L.ParserExtract(1, container // L.PARSER_SLOTS, word)
+            step.extracts[container % L.PARSER_SLOTS] = L.ParserExtract(1 + container // L.PARSER_SLOTS, word)
         return step
 
 

@@ -42,10 +42,10 @@ def test_a_program_becomes_entries_of_the_stages_that_reach_its_states(tmp_path:
     assert [len(stage) for stage in program.stages] == [2, 1, 0, 0, 0, 0, 0, 0]
     first, fault = program.stages[0]
     assert (first.value, first.mask) == (L.ParserKey([0x0800, 0], 1), L.ParserKey([0xFFFF, 0], 127))
-    assert (first.step.extracts[0], first.step.advance, first.step.state) == (L.ParserExtract(1, 0, 1), 4, 2)
+    assert (first.step.extracts[0], first.step.advance, first.step.state) == (L.ParserExtract(1, 1), 4, 2)
     assert fault.step == L.ParserStep(fault=L.FAULT_TAGS)
     step = program.stages[1][0].step
-    assert (step.extracts[0], step.length_mask, step.length_scale, step.needs) == (L.ParserExtract(1, 1, 0), 15, 17, 1)
+    assert (step.extracts[0], step.length_mask, step.length_scale, step.needs) == (L.ParserExtract(2, 0), 15, 17, 1)
 
 
 @pytest.mark.parametrize(

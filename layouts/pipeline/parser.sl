@@ -12,6 +12,7 @@ constexpr uint PARSER_LOOKUPS = 2;          /// words of a header that a state c
 constexpr uint PARSER_SLOTS = 16;           /// words that a step can extract
 constexpr uint PARSER_REACH = 32;           /// words of a header that a step can read
 constexpr uint PARSER_BASES = 8;            /// header positions that are kept for the deparser
+constexpr uint PARSER_KINDS = 8;            /// headers that can be at one of them
 constexpr uint PARSER_FARTHEST = 63;        /// words: the longest step
 constexpr uint PARSER_DONE = 0;             /// the state in which nothing more is read
 
@@ -22,9 +23,8 @@ struct parser_key_t {
     uint<1>  version;
 }
 
-/// A word of the header, into container `16 * row` + the number of the slot.
+/// A word of the header, into container `16 * (row - 1)` + the number of the slot; row 0: none.
 struct parser_extract_t {
-    uint<1>  enable;
     uint<2>  row;
     uint<5>  word;
 }
@@ -41,9 +41,10 @@ struct parser_step_t {
     uint<5>  lookups[PARSER_LOOKUPS]; /// words that the next state compares
     uint<7>  state;             /// the next
     uint<3>  base;
-    uint<1>  has_base;          /// the position of this header is kept as `bases[base]`
+    uint<clog2(PARSER_KINDS)> kind;
+    uint<1>  has_base;          /// the position and kind of this header are kept as `bases[base]`
     fault_t  fault;             /// other than none: nothing else is done
-    uint<1>  reserved;
+    uint<14> reserved;
 }
 static_assert bits(parser_step_t) == 192;
 
@@ -69,9 +70,10 @@ struct parser_write_t {
     parser_memory_t memory;
 }
 
-/// Where a header began.
+/// Where a header began, and which it is.
 struct parser_base_t {
     uint<1>  valid;
+    uint<clog2(PARSER_KINDS)> kind;
     uint<7>  position;          /// words from the start of the packet
 }
 

@@ -7,14 +7,15 @@ package sl_pipeline_pkg;
   localparam int unsigned PARSER_WORDS = WINDOW_BYTES / 2;
 
   // Cycles of a stage, and of a row of stages behind the register that takes the window.
-  localparam int unsigned PARSER_STAGE_LATENCY = 11;
+  localparam int unsigned PARSER_STAGE_LATENCY = 16;
   function automatic int unsigned parser_latency(int unsigned Stages);
     return 1 + Stages * PARSER_STAGE_LATENCY;
   endfunction
 
   typedef logic [PARSER_WORDS-1:0][15:0] parser_words_t;  // word 0 first, its first byte in bits 15:8
+  typedef logic [PARSER_REACH-1:0][15:0] parser_reach_t;  // from the current header on
 
-  // What passes from stage to stage beside the words, of which word 0 is where the next header begins.
+  // What passes from stage to stage beside the words of the packet.
   typedef struct packed {
     parsed_t                        record;
     logic [PARSER_LOOKUPS-1:0][4:0] lookups;

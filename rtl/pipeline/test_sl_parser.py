@@ -115,7 +115,7 @@ async def reads_headers_as_the_default_program_says(dut):
 def some_step() -> L.ParserStep:
     draw = random.random
     return L.ParserStep(
-        extracts=[L.ParserExtract(draw() < 0.3, random.randrange(4), random.randrange(32)) for _ in range(L.PARSER_SLOTS)],
+        extracts=[L.ParserExtract(random.choice([0, 0, 0, 0, 0, 0, 1, 2, 3]), random.randrange(32)) for _ in range(L.PARSER_SLOTS)],
         length_mask=random.choice([0, 0, 0xFF, 0xF000, 0x0F00, 0xFFFF]),
         length_word=random.randrange(32),
         length_scale=random.randrange(32) if draw() < 0.2 else random.choice([5, 9, 16]),
@@ -124,6 +124,7 @@ def some_step() -> L.ParserStep:
         lookups=[random.randrange(32) if draw() < 0.3 else random.randrange(2) for _ in range(2)],
         state=random.randrange(STATES + 1),
         base=random.randrange(8),
+        kind=random.randrange(8),
         has_base=random.getrandbits(1),
         fault=L.Fault(random.choice([0] * 12 + [4, 8])),
     )

@@ -338,9 +338,10 @@ PROOFS = (
     ),
     # Four words, a key, and its answer.
     Proof(
-        "fv_program_match", "bmc", 10, 12,
+        "fv_program_match", "bmc", 11, 13,
         (
-            Broken("sl_program_match", "(int e = Entries - 1; e >= 0; e--)", "(int e = 0; e < Entries; e++)", "a_finds_the_lowest"),
+            Broken("sl_program_match", "(int e = Fan - 2; e >= 0; e--)", "(int e = 0; e < Fan - 1; e++)", "a_finds_the_lowest"),
+            Broken("sl_program_match", "(int n = Fans - 1; n >= 0; n--)", "(int n = 0; n < Fans; n++)", "a_finds_the_lowest"),
             Broken("sl_program_match", "32'(write_group_i) == g", "32'(write_group_i) <= g", "a_hits_when_an_entry_accepts"),
             Broken("sl_tcam_slice", "Entries'(memory[key_q[", "Entries'(memory[key_i[", "a_hits_when_an_entry_accepts"),
         ),
