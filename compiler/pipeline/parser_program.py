@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of the programmable parser: read from TOML, checked, and made into the entries of each stage.
+"""A program of the programmable parser and deparser: read from TOML, checked, and made into the entries of each stage.
 
 docs/design/pipeline.md describes the file. A state stands for a header; every state that a stage can be in gives that stage its
-entries, in the order of the file.
+entries, in the order of the file. The deparser's rows are those of the states that name what is written back.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import sluice_layouts as L
 
 DONE = "done"
 WORD = 0xFFFF
+Row = TypeVar("Row")
 ANY_STATE = next((1 << bits) - 1 for name, _, bits, *_ in L.ParserKey.PLACES if name == "state")
 
 
@@ -46,12 +47,25 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Checksum:
+    """The checksum in a header: its container, those that it covers, whether 0 says that there is none."""
+
+    container: int
+    covers: frozenset[int]
+    optional: bool
+
+
+@dataclass(frozen=True)
 class State:
-    """A header: its place among the bases, what is extracted (container: word), the words that are compared, what follows."""
+    """A header: its place among the bases, what is extracted (container: word), the words that are compared, what follows; what the
+    deparser writes back."""
 
     name: str
     number: int
     base: int | None
+    kind: int
+    writes: frozenset[int]
+    checksum: Checksum | None
     needs: int
     extracts: Mapping[int, int]
     replaces: frozenset[int]
@@ -81,7 +95,23 @@ class ParserProgram:
     stages: tuple[tuple[Entry, ...], ...]
 
 
-def read(path: Path, stages: int = L.PARSER_STAGES) -> ParserProgram:
+@dataclass(frozen=True)
+class DeparserProgram:
+    """Rows of each writer and each checksum unit by the kind of header, with the base that it serves."""
+
+    writers: tuple[tuple[int, Mapping[int, L.DeparserRow]], ...] = ()
+    checksums: tuple[tuple[int, Mapping[int, L.ChecksumRow]], ...] = ()
+
+
+@dataclass(frozen=True)
+class HeaderProgram:
+    """What a file says of headers: how they are read, and how they are written back."""
+
+    parser: ParserProgram
+    deparser: DeparserProgram
+
+
+def read(path: Path, stages: int = L.PARSER_STAGES) -> HeaderProgram:
     """The program of a file. Raises ProgramError, OSError."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -95,27 +125,57 @@ class _Reader:
         self.name, self.stages = name, stages
         self._known("the file", text, ("begin", "containers", "states"))
         self.containers = {one: self._container(one, place) for one, place in self._table(text, "containers").items()}
-        tables = self._table(text, "states")
+        tables = self._alike(self._table(text, "states"))
         if len(tables) > ANY_STATE:
             raise self._error("the file", f"{len(tables)} states; hint: at most {ANY_STATE}")
         if DONE in tables:
             raise self._error(f"state {DONE}", "this name is taken; hint: it is the state behind the last header")
         self.numbers = {DONE: L.PARSER_DONE, **{one: number for number, one in enumerate(tables, 1)}}
-        self.states = {one: self._state(one, table) for one, table in tables.items()}
+        kinds = self._kinds(tables)
+        self.states = {one: self._state(one, table, kinds.get(one, 0)) for one, table in tables.items()}
         self.begin = text.get("begin")
         if self.begin not in self.states:
             raise self._error(
                 "the file", f"undefined state {self.begin!r} to begin with; hint: begin = one of {self._some(self.states)}"
             )
 
-    def program(self) -> ParserProgram:
+    def program(self) -> HeaderProgram:
         begin = self.states[self.begin or ""]
         reached = self._reached()
         stages = tuple(tuple(entry for one in names for entry in self._entries(one)) for names in reached)
         for number, entries in enumerate(stages):
             if len(entries) > L.PARSER_ENTRIES:
                 raise self._error(f"stage {number}", f"{len(entries)} entries; hint: a stage has {L.PARSER_ENTRIES}")
-        return ParserProgram(L.ParserStart(_padded(begin.lookups), begin.number), stages)
+        parser = ParserProgram(L.ParserStart(_padded(begin.lookups), begin.number), stages)
+        writers = self._units("write", L.DEPARSER_WRITERS, {one: _row(state) for one, state in self.states.items() if state.writes})
+        sums = {one: _checksum_row(state.checksum) for one, state in self.states.items() if state.checksum}
+        return HeaderProgram(parser, DeparserProgram(writers, self._units("checksum", L.DEPARSER_CHECKSUMS, sums)))
+
+    def _units(self, key: str, most: int, rows: Mapping[str, Row]) -> tuple[tuple[int, Mapping[int, Row]], ...]:
+        """The rows of each base by kind."""
+        bases: dict[int, dict[int, Row]] = {}
+        for name, row in rows.items():
+            bases.setdefault(self.states[name].base or 0, {})[self.states[name].kind] = row
+        if len(bases) > most:
+            raise self._error("the file", f"{key} at {len(bases)} bases; hint: at most {most}")
+        return tuple(sorted(bases.items()))
+
+    def _alike(self, tables: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The states; one that is `like` another has what it does not say itself from there."""
+        for name, table in tables.items():
+            if "like" in table and "like" in tables.get(str(table["like"]), {"like": ""}):
+                raise self._error(f"state {name}", f"like is {table['like']!r}; hint: a state that is not like another")
+        return {name: {**tables[table["like"]], **table} if "like" in table else table for name, table in tables.items()}
+
+    def _kinds(self, tables: Mapping[str, Any]) -> Mapping[str, int]:
+        """The number of each state among those with its base."""
+        kinds: dict[str, int] = {}
+        for base in range(L.PARSER_BASES):
+            names = [name for name, table in tables.items() if table.get("base") == base]
+            if len(names) > L.PARSER_KINDS:
+                raise self._error("the file", f"{len(names)} states have base {base}; hint: at most {L.PARSER_KINDS}")
+            kinds |= {name: kind for kind, name in enumerate(names)}
+        return kinds
 
     def _error(self, where: str, text: str) -> ProgramError:
         return ProgramError(f"{self.name}: {where}: {text}")
@@ -159,9 +219,10 @@ class _Reader:
             self._number(where, table, "scale", -16, 15, 0),
         )
 
-    def _state(self, name: str, table: Mapping[str, Any]) -> State:
+    def _state(self, name: str, table: Mapping[str, Any], kind: int) -> State:
         where = f"state {name}"
-        self._known(where, table, ("base", "needs", "extract", "replace", "lookups", "advance", "length", "next"))
+        keys = ("like", "base", "needs", "extract", "replace", "write", "checksum", "lookups", "advance", "length", "next")
+        self._known(where, table, keys)
         lookups = table.get("lookups", [])
         if not isinstance(lookups, list) or len(lookups) > L.PARSER_LOOKUPS:
             raise self._error(where, f"lookups is {lookups!r}; hint: at most {L.PARSER_LOOKUPS} words of the header")
@@ -170,13 +231,22 @@ class _Reader:
         if not isinstance(followers, list) or not all(isinstance(one, dict) for one in followers):
             raise self._error(where, 'next is no list of tables; hint: next = [{ when = ["0x0800"], to = "ip4" }]')
         extracts = dict(self._extracts(where, table.get("extract", {})))
+        checksum = self._checksum(where, table["checksum"]) if "checksum" in table else None
+        writes = self._named(where, table, "write") | {checksum.container for checksum in [checksum] if checksum}
+        if writes and "base" not in table:
+            raise self._error(where, f"write without a base; hint: base = 0 to {L.PARSER_BASES - 1}")
+        if others := writes - extracts.keys():
+            raise self._error(where, f"container {self._name_of(others)} is written, but not extracted; hint: extract it here")
         return State(
             name,
             self.numbers[name],
             self._number(where, table, "base", 0, L.PARSER_BASES - 1) if "base" in table else None,
+            kind,
+            frozenset(writes),
+            checksum,
             max([self._number(where, table, "needs", 0, L.PARSER_FARTHEST, 0), *(word + 1 for word in extracts.values())]),
             extracts,
-            frozenset(c for one in self._names(where, table.get("replace", [])) for c in self.containers[one]),
+            self._named(where, table, "replace"),
             tuple(lookups),
             tuple(
                 self._choice(where, {**{k: table[k] for k in ("advance", "length") if k in table}, **one}, len(lookups))
@@ -184,19 +254,37 @@ class _Reader:
             ),
         )
 
-    def _names(self, where: str, names: Any) -> list[str]:
-        if not isinstance(names, list):
-            raise self._error(where, f"replace is {names!r}; hint: a list of containers")
+    def _names(self, where: str, names: Sequence[Any]) -> Sequence[str]:
         for name in names:
             if name not in self.containers:
                 raise self._error(where, f"undefined container {name!r}; hint: {self._some(self.containers)}")
         return names
 
+    def _named(self, where: str, table: Mapping[str, Any], key: str) -> frozenset[int]:
+        """The containers whose names a key lists."""
+        names = table.get(key, [])
+        if not isinstance(names, list):
+            raise self._error(where, f"{key} is {names!r}; hint: a list of containers")
+        return frozenset(c for one in self._names(where, names) for c in self.containers[one])
+
+    def _name_of(self, containers: Set[int]) -> str:
+        return next(repr(name) for name, places in self.containers.items() if containers & set(places))
+
+    def _checksum(self, where: str, table: Any) -> Checksum:
+        if not isinstance(table, dict) or not isinstance(table.get("in"), str):
+            raise self._error(where, 'checksum names no container; hint: checksum = { in = "udp_checksum", covers = ["ip4_src"] }')
+        self._known(where, table, ("in", "covers", "optional"))
+        place = self.containers[self._names(where, [table["in"]])[0]]
+        covers = self._named(where, table, "covers")
+        if len(place) > 1 or place[0] in covers:
+            raise self._error(where, f"checksum in {table['in']!r}; hint: a container of one word that it does not cover itself")
+        return Checksum(place[0], covers, bool(table.get("optional", False)))
+
     def _extracts(self, where: str, table: Any) -> Iterator[tuple[int, int]]:
         if not isinstance(table, dict):
             raise self._error(where, "extract is no table; hint: extract = { ip_src = 6 }")
         slots: dict[int, str] = {}
-        for name in self._names(where, list(table)):
+        for name in self._names(where, [*table]):
             first = self._number(where, table, name, 0, L.PARSER_REACH - len(self.containers[name]))
             for offset, container in enumerate(self.containers[name]):
                 if (slot := container % L.PARSER_SLOTS) in slots:
@@ -243,23 +331,32 @@ class _Reader:
         return pair
 
     def _reached(self) -> list[list[str]]:
-        """The states that each stage can be in. Raises ProgramError where a path extracts twice into one container."""
-        filled: dict[str, set[int]] = {self.begin or "": set()}
+        """The states that each stage can be in. Raises ProgramError where a path extracts twice into one container, or what it
+        writes back is not what one header had."""
+        paths = {self.begin or "": _Path(set(), set(), set())}
         reached = []
         for _ in range(self.stages):
-            reached.append([one for one in self.states if one in filled])
-            later: dict[str, set[int]] = {}
-            for one, before in filled.items():
+            reached.append([one for one in self.states if one in paths])
+            later: dict[str, _Path] = {}
+            for one, before in paths.items():
                 state = self.states[one]
-                if twice := before & state.extracts.keys() - state.replaces:
-                    names = [name for name, containers in self.containers.items() if twice & set(containers)]
-                    text = f"container {names[0]} is extracted twice on the way here; hint: replace = [{names[0]!r}]"
-                    raise self._error(f"state {one}", text)
+                self._check(state, before)
                 for choice in state.choices:
                     if choice.to != DONE and choice.fault == L.FAULT_NONE:
-                        later.setdefault(choice.to, set()).update(before, state.extracts)
-            filled = later
+                        later.setdefault(choice.to, _Path(set(), set(), set())).add(before, state)
+            paths = later
         return reached
+
+    def _check(self, state: State, before: _Path) -> None:
+        where = f"state {state.name}"
+        if twice := before.filled & state.extracts.keys() - state.replaces:
+            name = self._name_of(twice)
+            raise self._error(where, f"container {name} is extracted twice on the way here; hint: replace = [{name}]")
+        if lost := before.written & state.extracts.keys():
+            text = f"container {self._name_of(lost)} is replaced, but written back to an earlier header"
+            raise self._error(where, f"{text}; hint: leave it out of the write of that header")
+        if state.base in before.bases:
+            raise self._error(where, f"an earlier header that is written back has base {state.base} too; hint: another base")
 
     def _entries(self, name: str) -> Iterator[Entry]:
         state = self.states[name]
@@ -281,11 +378,39 @@ class _Reader:
             lookups=_padded(self.states[choice.to].lookups if choice.to != DONE else ()),
             state=self.numbers[choice.to],
             base=state.base or 0,
+            kind=state.kind,
             has_base=int(state.base is not None),
         )
         for container, word in state.extracts.items():
             step.extracts[container % L.PARSER_SLOTS] = L.ParserExtract(1 + container // L.PARSER_SLOTS, word)
         return step
+
+
+@dataclass
+class _Path:
+    """What the headers before a state can have done: containers extracted, containers to write back, bases of these headers."""
+
+    filled: set[int]
+    written: set[int]
+    bases: set[int | None]
+
+    def add(self, before: _Path, state: State) -> None:
+        """The headers before that state, and its own."""
+        self.filled |= before.filled | state.extracts.keys()
+        self.written |= before.written | state.writes
+        self.bases |= before.bases | {state.base for _ in [state] if state.writes}
+
+
+def _row(state: State) -> L.DeparserRow:
+    row = L.DeparserRow()
+    for container in state.writes:
+        place = L.ParserExtract(1 + container // L.PARSER_SLOTS, state.extracts[container])
+        row.places[container % L.PARSER_SLOTS] = place
+    return row
+
+
+def _checksum_row(checksum: Checksum) -> L.ChecksumRow:
+    return L.ChecksumRow(sum(1 << one for one in checksum.covers), checksum.container, 1, int(checksum.optional))
 
 
 def _padded(values: Sequence[int]) -> list[int]:

@@ -12,10 +12,12 @@ import sluice_layouts as L
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from compiler.pipeline.deparser_image import DeparserImage
 from compiler.pipeline.parser_image import ParserImage
-from compiler.pipeline.parser_program import Entry, ParserProgram, ProgramError, read
+from compiler.pipeline.parser_program import DeparserProgram, Entry, HeaderProgram, ParserProgram, ProgramError, read
 
 DEFAULT = Path(__file__).parents[2] / "elements" / "pipeline" / "default_parser.toml"
+ROWS = (L.DEPARSER_MEMORY_ROW, L.DEPARSER_MEMORY_CHECKSUM_ROW)
 RIGHT = """\
 begin = "first"
 containers.kind = { first = 0 }
@@ -31,9 +33,13 @@ length = { word = 0, mask = 0x000f, scale = 1 }
 """
 
 
-def program_of(tmp_path: Path, text: str) -> ParserProgram:
+def headers_of(tmp_path: Path, text: str) -> HeaderProgram:
     (tmp_path / "some.toml").write_text(text)
     return read(tmp_path / "some.toml")
+
+
+def program_of(tmp_path: Path, text: str) -> ParserProgram:
+    return headers_of(tmp_path, text).parser
 
 
 def test_a_program_becomes_entries_of_the_stages_that_reach_its_states(tmp_path: Path) -> None:
@@ -73,7 +79,7 @@ def test_a_program_becomes_entries_of_the_stages_that_reach_its_states(tmp_path:
         (
             "{ other = 0 }",
             "{ kind = 0 }",
-            "state second: container kind is extracted twice on the way here; hint: replace = ['kind']",
+            "state second: container 'kind' is extracted twice on the way here; hint: replace = ['kind']",
         ),
         ("scale = 1", "scale = 16", "state second: scale is 16; hint: a number from -16 to 15"),
         ("[states.second]", "[states.done]", "state done: this name is taken"),
@@ -86,9 +92,73 @@ def test_says_what_is_wrong_and_where(tmp_path: Path, old: str, new: str, said: 
     assert f"some.toml: {said.removeprefix('some.toml: ')}" in str(error.value)
 
 
+WRITING = RIGHT.replace("[states.first]", '[states.first]\nbase = 3\nwrite = ["kind"]').replace(
+    "[states.second]", '[states.second]\nbase = 7\nchecksum = { in = "other", covers = ["kind"], optional = true }'
+)
+
+
+def test_what_is_written_back_becomes_rows_by_base_and_kind(tmp_path: Path) -> None:
+    text = WRITING + "[states.third]\nlike = 'second'\nwrite = []\nchecksum = { in = 'other' }\n"
+    program = headers_of(tmp_path, text).deparser
+    row, other = L.DeparserRow(), L.DeparserRow()
+    row.places[0], other.places[0] = L.ParserExtract(1, 1), L.ParserExtract(2, 0)
+    assert program.writers == ((3, {0: row}), (7, {0: other, 1: other}))
+    assert program.checksums == ((7, {0: L.ChecksumRow(1, 16, 1, 1), 1: L.ChecksumRow(0, 16, 1, 0)}),)
+    steps = [entry.step for stage in headers_of(tmp_path, text).parser.stages for entry in stage]
+    assert [(step.has_base, step.base, step.kind) for step in steps if not step.fault] == [(1, 3, 0), (1, 7, 0)]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("base = 3\n", "", "state first: write without a base; hint: base = 0 to 7"),
+        ('["kind"]', '["other"]', "state first: container 'other' is written, but not extracted; hint: extract it here"),
+        ('["kind"]', '"kind"', "state first: write is 'kind'; hint: a list of containers"),
+        ('in = "other"', 'in = "kinds"', "state second: undefined container 'kinds'; hint: kind, other"),
+        ('in = "other", ', "", "state second: checksum names no container; hint: checksum = { in ="),
+        ('covers = ["kind"]', 'covers = ["other"]', "state second: checksum in 'other'; hint: a container of one word that it"),
+        (
+            'in = "other", covers = ["kind"], optional = true }\nextract = { other = 0 }',
+            'in = "kind" }\nreplace = ["kind"]\nextract = { kind = 0 }',
+            "state second: container 'kind' is replaced, but written back to an earlier header; hint: leave it out of the write",
+        ),
+        ("base = 7", "base = 3", "state second: an earlier header that is written back has base 3 too; hint: another base"),
+        ("base = 7", 'like = "third"', "state second: like is 'third'; hint: a state that is not like another"),
+    ],
+)
+def test_says_what_can_not_be_written_back(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in WRITING
+    with pytest.raises(ProgramError) as error:
+        program_of(tmp_path, WRITING.replace(old, new, 1))
+    assert said in str(error.value)
+
+
+def test_too_many_headers_to_write_back_are_refused(tmp_path: Path) -> None:
+    states = "".join(f"[states.s{n}]\nbase = {n}\nextract = {{ kind = 0 }}\nwrite = ['kind']\n" for n in range(7))
+    with pytest.raises(ProgramError, match="write at 7 bases; hint: at most 6"):
+        program_of(tmp_path, f'begin = "s0"\ncontainers.kind = {{ first = 0 }}\n{states}')
+    kinds = "".join(f"[states.s{n}]\nbase = 1\n" for n in range(9))
+    with pytest.raises(ProgramError, match="9 states have base 1; hint: at most 8"):
+        program_of(tmp_path, f'begin = "s0"\ncontainers.kind = {{ first = 0 }}\n{kinds}')
+    with pytest.raises(ProgramError, match="6 headers to write back; hint: this deparser has 3 writers"):
+        DeparserImage(3).with_program(read(DEFAULT).deparser, 0)
+
+
+def test_a_version_of_the_deparser_is_loaded_without_a_write_to_the_other() -> None:
+    program = read(DEFAULT).deparser
+    image = DeparserImage().with_program(program, 0)
+    both = image.with_program(program, 1)
+    rows = L.DEPARSER_WRITERS + L.DEPARSER_CHECKSUMS
+    assert {write.address >> (3 if write.memory in ROWS else 0) for write in both.writes(image)} == {1}
+    assert len([*both.writes()]) == 2 * rows * (1 + L.PARSER_KINDS)
+    assert [*both.writes(both)] == []
+    fewer = both.with_program(DeparserProgram(program.writers[:1]), 1)
+    assert {write.unit for write in fewer.writes(both) if write.memory == L.DEPARSER_MEMORY_ROW} == {1, 2, 3, 4, 5}
+
+
 def test_a_loop_is_unrolled_over_the_stages_and_may_not_extract_again(tmp_path: Path) -> None:
     loop = RIGHT.replace('to = "second"', 'to = "first"')
-    with pytest.raises(ProgramError, match="container kind is extracted twice"):
+    with pytest.raises(ProgramError, match="container 'kind' is extracted twice"):
         program_of(tmp_path, loop)
     program = program_of(tmp_path, loop.replace("lookups = [1]", 'lookups = [1]\nreplace = ["kind"]'))
     assert [len(stage) for stage in program.stages] == [2] * 8
@@ -172,7 +242,7 @@ def test_every_packet_finds_the_steps_of_its_version_whatever_is_written(seed: i
 
 
 def test_equal_programs_share_every_entry_and_one_that_does_not_fit_is_refused() -> None:
-    program = read(DEFAULT)
+    program = read(DEFAULT).parser
     image = ParserImage().with_program(program, 0).with_program(program, 1)
     taken = [sum(place is not None for place in stage) for stage in image.places]
     assert taken == [len(stage) for stage in program.stages]

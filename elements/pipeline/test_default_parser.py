@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,10 @@ from compiler.pipeline.parser_program import read
 from models.parser_program import parse
 
 DEFAULT = Path(__file__).parent / "default_parser.toml"
+PLACES = {  # the numbers of the containers of each name
+    name: range(at["first"], at["first"] + at.get("words", 1))
+    for name, at in tomllib.loads(DEFAULT.read_text())["containers"].items()
+}
 HOST, ROUTER = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 
 
@@ -59,6 +63,11 @@ def number_of(text: bytes | str) -> int:
     return int.from_bytes(text if isinstance(text, bytes) else bytes.fromhex(text.replace(":", "")), "big")
 
 
+def value_of(containers: Sequence[int], name: str) -> int:
+    """What the containers of this name hold."""
+    return sum(containers[at] << 16 * n for n, at in enumerate(reversed(PLACES[name])))
+
+
 def expected_of(packet: Packet) -> dict[str, int]:
     """Fields by the names of the program's containers, as scapy dissects them."""
     wanted = {"eth_dst": number_of(packet.dst), "eth_src": number_of(packet.src)}
@@ -96,22 +105,14 @@ def fault_of(packet: Packet) -> L.Fault:
 
 
 def test_what_scapy_wrote_is_what_the_program_reads() -> None:
-    program = read(DEFAULT)
+    program = read(DEFAULT).parser
     stages = [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in program.stages]
-    places = {
-        name: range(at["first"], at["first"] + at.get("words", 1))
-        for name, at in tomllib.loads(DEFAULT.read_text())["containers"].items()
-    }
     count = 0
     for data, packet in headers(random.Random(1)):
         parsed = parse(program.start, stages, data, port=3)
         assert (parsed.fault, parsed.ingress_port, parsed.length) == (fault_of(packet), 3, len(data)), packet
         if parsed.fault:
             continue
-        read_ = {
-            name: sum(parsed.containers[at] << 16 * n for n, at in enumerate(reversed(places[name])))
-            for name in expected_of(packet)
-        }
-        assert read_ == expected_of(packet), packet
+        assert {name: value_of(parsed.containers, name) for name in expected_of(packet)} == expected_of(packet), packet
         count += 1
     assert count > 100

@@ -12,6 +12,11 @@ package sl_pipeline_pkg;
     return 1 + Stages * PARSER_STAGE_LATENCY;
   endfunction
 
+  // Cycles of the deparser: the checksums, the images of the headers, the flits.
+  localparam int unsigned DEPARSER_CHECKSUM_LATENCY = 7;
+  localparam int unsigned DEPARSER_IMAGE_LATENCY    = 6;
+  localparam int unsigned DEPARSER_LATENCY          = DEPARSER_CHECKSUM_LATENCY + DEPARSER_IMAGE_LATENCY + 1;
+
   typedef logic [PARSER_WORDS-1:0][15:0] parser_words_t;  // word 0 first, its first byte in bits 15:8
   typedef logic [PARSER_REACH-1:0][15:0] parser_reach_t;  // from the current header on
 
@@ -20,4 +25,13 @@ package sl_pipeline_pkg;
     parsed_t                        record;
     logic [PARSER_LOOKUPS-1:0][4:0] lookups;
   } parser_walk_t;
+
+  typedef logic [PIPELINE_CONTAINERS-1:0][15:0] pipeline_containers_t;
+
+  // A header to write into a packet, which is rows of PARSER_REACH words. Column c is written into row `row[c]`.
+  typedef struct packed {
+    logic [PARSER_REACH-1:0][1:0] row;
+    logic [PARSER_REACH-1:0]      enable;
+    parser_reach_t                words;
+  } header_image_t;
 endpackage

@@ -90,7 +90,7 @@ class Bench:
 
 @cocotb.test()
 async def reads_headers_as_the_default_program_says(dut):
-    program = read(DEFAULT)
+    program = read(DEFAULT).parser
     whole = [data for data, _ in headers(random.Random(random.getrandbits(32)))]
 
     def packet() -> bytes:

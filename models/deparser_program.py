@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reference model of the programmable deparser: what becomes of a packet whose containers were changed.
+
+A unit is the base that it serves and its rows by the kind of header, as in `compiler.pipeline.parser_program.DeparserProgram`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import sluice_layouts as L
+
+Writers = Sequence[tuple[int, Mapping[int, L.DeparserRow]]]
+Checksums = Sequence[tuple[int, Mapping[int, L.ChecksumRow]]]
+
+
+def deparse(writers: Writers, checksums: Checksums, record: L.Parsed, original: Sequence[int], data: bytes) -> bytes:
+    """The packet with the record's containers in its headers; `original` are those that the parser found in it."""
+    if record.fault:
+        return data
+    containers = repaired(checksums, record, original)
+    out = bytearray(data)
+    for number, rows in writers:
+        base = record.bases[number]
+        if not base.valid or base.kind not in rows:
+            continue
+        for slot, place in enumerate(rows[base.kind].places):
+            at = 2 * (base.position + place.word)
+            if place.row and at < L.WINDOW_BYTES:
+                out[at : at + 2] = containers[L.PARSER_SLOTS * (place.row - 1) + slot].to_bytes(2, "big")
+    return bytes(out)
+
+
+def repaired(checksums: Checksums, record: L.Parsed, original: Sequence[int]) -> Sequence[int]:
+    """The containers with the checksums that their changes ask for."""
+    containers = [*record.containers]
+    for number, rows in checksums:
+        base = record.bases[number]
+        row = rows[base.kind] if base.valid and base.kind in rows else L.ChecksumRow()
+        if row.container >= L.PIPELINE_CONTAINERS:
+            continue
+        old = record.containers[row.container]
+        changed = [c for c in range(L.PIPELINE_CONTAINERS) if row.covers >> c & 1 and record.containers[c] != original[c]]
+        if row.enable and changed and not (row.optional and not old):
+            total = (old ^ 0xFFFF) + sum(record.containers[c] + (original[c] ^ 0xFFFF) for c in changed)
+            value = total and (total - 1) % 0xFFFF + 1  # the sum with its carries added in again
+            containers[row.container] = value ^ 0xFFFF or (0xFFFF if row.optional else 0)
+    return containers
