@@ -4,7 +4,7 @@
 // has a fault, passes unchanged. Latency PARSER_STAGE_LATENCY, never stalls.
 //
 // cycle 1 to 4: the words from the current position on; 5: key; 6 to 10: match; 11: step; 12, 13: length field; 14: length of the
-// step; 15: may it be done, and the words of the slots; 16: containers.
+// step; 14, 15: the words of the slots; 15: may it be done; 16: containers.
 module sl_parser_stage
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -79,7 +79,7 @@ module sl_parser_stage
   sl_delay #(.Width($bits(parser_reach_t)), .Cycles(7)) u_field_reach (
     .clk_i, .rst_i, .valid_i(valid[4]), .data_i(reach), .valid_o(beside[2]), .data_o(field_reach)
   );
-  sl_delay #(.Width($bits(parser_reach_t)), .Cycles(3)) u_slot_reach (
+  sl_delay #(.Width($bits(parser_reach_t)), .Cycles(2)) u_slot_reach (
     .clk_i, .rst_i, .valid_i(valid[11]), .data_i(field_reach), .valid_o(beside[3]), .data_o(slot_reach)
   );
   sl_delay #(.Width($bits(parser_walk_t)), .Cycles(13)) u_walk (
@@ -98,7 +98,10 @@ module sl_parser_stage
   logic                 takes_q;        // the step is done
   fault_t               fault_q;
 
-  logic [PARSER_SLOTS-1:0][15:0] slot_q;
+  localparam int unsigned Eights = PARSER_REACH / 8;
+
+  logic [PARSER_SLOTS-1:0][Eights-1:0][15:0] eighth_q;  // of each eight words of the header one
+  logic [PARSER_SLOTS-1:0][15:0]             slot_q;
 
   function automatic logic [7:0] length_of(logic [4:0] scale, logic [15:0] field);
     logic [30:0] length;
@@ -123,6 +126,9 @@ module sl_parser_stage
       left_q        <= left_of(walk.record.length[15:1], walk.record.position);
       window_left_q <= 7'(PARSER_WORDS) - walk.record.position;
       walk_14_q     <= walk;
+      for (int n = 0; n < PARSER_SLOTS; n++) begin
+        for (int e = 0; e < Eights; e++) eighth_q[n][e] <= slot_reach[{2'(e), step_q[13].extracts[n].word[2:0]}];
+      end
     end
     if (valid[14]) begin
       logic       active;
@@ -143,7 +149,7 @@ module sl_parser_stage
       walk_q     <= walk_14_q;
       fault_q    <= fault;
       takes_q    <= active && fault == FAULT_NONE;
-      for (int n = 0; n < PARSER_SLOTS; n++) slot_q[n] <= slot_reach[step_q[14].extracts[n].word];
+      for (int n = 0; n < PARSER_SLOTS; n++) slot_q[n] <= eighth_q[n][step_q[14].extracts[n].word[4:3]];
     end
   end
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A unit of the programmable pipeline: chooses words of the PHV as a key, looks it up, and executes the action of the entry. MPSoC
+/// paper, 3.2.3.
+import "../stream/packet.sl";
+import "parser.sl";
+
+constexpr uint UNIT_KEY_WORDS = 8;          /// of 16 bits, first word in the high bits of the key
+constexpr uint UNIT_OPERATIONS = 8;         /// of an action
+constexpr uint UNIT_SOURCES = 48;           /// words that a key or an operation can read: the containers, then `SOURCE_...`
+constexpr uint SOURCE_PORT = 44;            /// ingress port
+constexpr uint SOURCE_LENGTH = 45;          /// bytes of the packet
+constexpr uint UNIT_END = 15;               /// as the next unit: none, the packet leaves
+
+/// A packet between units.
+struct pipeline_phv_t {
+    parsed_t  parsed;
+    verdict_t verdict;
+    uint<8>   egress_mask;
+    uint<4>   queue;
+    uint<4>   next;             /// the unit that looks it up next, or UNIT_END
+}
+
+/// How a unit makes its key, and in which of its tables it looks it up.
+struct unit_selector_t {
+    uint<6>   words[UNIT_KEY_WORDS]; /// sources; word 0 is the last of the key
+    uint<128> mask;             /// bits of the key; others read 0
+    uint<1>   exact;            /// in the exact table, else in the ternary one
+}
+
+/// A word of the exact table.
+struct unit_exact_t {
+    uint<128> key;
+    uint<14>  action;
+    uint<2>   versions;         /// bit n: version n has this entry
+}
+
+/// Operation on a container, under a mask: bits outside of it stay as they are.
+enum unit_operator_t : uint<3> {
+    OPERATOR_NONE       = 0,
+    OPERATOR_SET        = 1,
+    OPERATOR_ADD        = 2,
+    OPERATOR_SUBTRACT   = 3,
+    OPERATOR_AND        = 4,
+    OPERATOR_OR         = 5,
+    OPERATOR_XOR        = 6,
+    OPERATOR_COUNT_DOWN = 7     /// subtracts 1 from the field under the mask; a packet in which it is 0 or 1 before is dropped
+}
+
+/// Operation n writes a container whose number is n modulo UNIT_OPERATIONS.
+struct unit_operation_t {
+    uint<16> mask;
+    uint<16> immediate;
+    uint<6>  source;            /// operand; UNIT_SOURCES or more: the immediate
+    uint<3>  row;               /// container UNIT_OPERATIONS * row + n
+    unit_operator_t kind;
+}
+
+/// What a unit does with a packet.
+struct unit_action_t {
+    unit_operation_t operations[UNIT_OPERATIONS];
+    uint<4>   next;             /// unit, or UNIT_END
+    verdict_t verdict;          /// VERDICT_PASS: as it was
+    uint<8>   egress_mask;      /// with another verdict
+    uint<4>   queue;
+    uint<13>  reserved;
+}
+static_assert bits(unit_action_t) == 384;
+
+/// Memories of a unit.
+enum unit_memory_t : uint<2> {
+    UNIT_MEMORY_SELECTOR = 0,   /// address: version
+    UNIT_MEMORY_EXACT    = 1,   /// address: slot (13:0), way (15:14)
+    UNIT_MEMORY_TERNARY  = 2,   /// address: value of a key's nibble (3:0), group of four entries (15:4); key: version, then 128 bits
+    UNIT_MEMORY_ACTION   = 3    /// address: the exact table's `action`; its size + ternary entry; all entries + version: without a match
+}
+
+/// A write to a memory of a unit. In a word of the ternary memory bit 4n + m says whether entry m of the group takes the address's
+/// nibble as nibble n of the key.
+struct unit_write_t {
+    uint<384> data;
+    uint<16>  address;
+    uint<4>   unit;
+    unit_memory_t memory;
+}

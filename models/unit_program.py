@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reference model of a unit of the programmable pipeline: the key of a packet, the entry that matches, what its action does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import deepcopy
+
+import sluice_layouts as L
+
+Entry = tuple[int, int, L.UnitAction]  # value, mask, action
+WORD = 0xFFFF
+
+
+def key_of(selector: L.UnitSelector, phv: L.PipelinePhv) -> int:
+    """The key, of 128 bits."""
+    sources = [*phv.parsed.containers, phv.parsed.ingress_port, phv.parsed.length, 0, 0]
+    return sum(sources[number] << 16 * at for at, number in enumerate(selector.words)) & selector.mask
+
+
+def find(selector: L.UnitSelector, entries: Sequence[Entry], phv: L.PipelinePhv) -> int | None:
+    """The number of the entry that the packet matches."""
+    key = key_of(selector, phv)
+    for number, (value, mask, _) in enumerate(entries):
+        if not (key ^ value) & (selector.mask if selector.exact else mask):
+            return number
+    return None
+
+
+def execute(action: L.UnitAction, phv: L.PipelinePhv) -> L.PipelinePhv:
+    """The packet after an action."""
+    out = deepcopy(phv)
+    sources = [*phv.parsed.containers, phv.parsed.ingress_port, phv.parsed.length, 0, 0]
+    expired = False
+    for column, operation in enumerate(action.operations):
+        container = L.UNIT_OPERATIONS * operation.row + column
+        old = phv.parsed.containers[container] if container < L.PIPELINE_CONTAINERS else 0
+        operand = sources[operation.source] if operation.source < L.UNIT_SOURCES else operation.immediate
+        lowest = operation.mask & -operation.mask
+        new = {
+            L.OPERATOR_NONE: old,
+            L.OPERATOR_SET: operand,
+            L.OPERATOR_ADD: old + operand,
+            L.OPERATOR_SUBTRACT: old - operand,
+            L.OPERATOR_AND: old & operand,
+            L.OPERATOR_OR: old | operand,
+            L.OPERATOR_XOR: old ^ operand,
+            L.OPERATOR_COUNT_DOWN: old - lowest,
+        }[L.UnitOperator(operation.kind)]
+        expired |= operation.kind == L.OPERATOR_COUNT_DOWN and old & operation.mask <= lowest
+        if container < L.PIPELINE_CONTAINERS:
+            out.parsed.containers[container] = (old & ~operation.mask | new & operation.mask) & WORD
+    out.next = action.next
+    if action.verdict != L.VERDICT_PASS:
+        out.verdict, out.egress_mask, out.queue = action.verdict, action.egress_mask, action.queue
+    if expired:
+        out.verdict, out.next = L.VERDICT_DROP, L.UNIT_END
+    return out

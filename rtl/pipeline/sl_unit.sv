@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// A unit of the programmable pipeline: makes a key of any words of the PHV, looks it up in the table that the program chooses, and
+// executes the action of the entry, or that of the version for packets without a match. A packet for another unit passes
+// unchanged. A packet a cycle, UNIT_LATENCY cycles, never stalls.
+//
+// All memories must be written once before the first packet; afterwards entries and actions that no packet can find may be written
+// at any time.
+module sl_unit
+  import sluice_pkg::*;
+  import sl_pipeline_pkg::*;
+#(
+  parameter int unsigned Number         = 0,    // of this unit
+  parameter int unsigned ExactEntries   = 256,  // power of two, 8 or more
+  parameter int unsigned TernaryEntries = 64,   // multiple of 64
+  localparam int unsigned Actions    = ExactEntries + TernaryEntries + 2,
+  localparam int unsigned ActionBits = $clog2(Actions)
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_i,          // synchronous, active high
+  input  logic                  write_valid_i,  // to a unit, if to this one
+  input  unit_write_t           write_i,        // effective for packets that enter three cycles later
+  input  logic                  valid_i,
+  input  pipeline_phv_t         phv_i,
+  output logic                  valid_o,        // UNIT_LATENCY cycles after valid_i
+  output pipeline_phv_t         phv_o,
+  output logic                  looked_up_o,    // pulse: a packet of this unit
+  output logic [ActionBits-1:0] action_o,       // its action
+  output logic [15:0]           length_o        // its bytes
+);
+  localparam int unsigned LookupLatency = UNIT_EXACT_LATENCY;
+  localparam int unsigned ActionLatency = 2 + LookupLatency + 1;  // until the action's number is known
+  localparam int unsigned SlotBits      = $clog2(ExactEntries / UNIT_WAYS);
+  localparam int unsigned EntryBits     = $clog2(TernaryEntries);
+
+  logic        write_valid_q;
+  unit_write_t write_q;
+
+  always_ff @(posedge clk_i) begin
+    write_valid_q <= write_valid_i && 32'(write_i.unit) == Number && !rst_i;
+    if (write_valid_i) write_q <= write_i;
+  end
+
+  logic [ActionLatency+2:0] valid;
+  assign valid[0] = valid_i;
+  always_ff @(posedge clk_i) valid[ActionLatency+2:1] <= rst_i ? '0 : valid[ActionLatency+1:0];
+
+  // Cycles 1 to 3: the key.
+  unit_selector_t [1:0]             selector_q;  // of each version
+  unit_selector_t                   selector;
+  logic [1:0][127:0]                mask_q;
+  pipeline_sources_t                sources;
+  logic [UNIT_KEY_WORDS-1:0][15:0]  word;
+  logic [127:0]                     key;
+  logic [1:0]                       exact_q, version_q;
+
+  assign sources  = sources_of(phv_i.parsed.containers, phv_i.parsed.ingress_port, phv_i.parsed.length);
+  assign selector = selector_q[phv_i.parsed.version];
+  sl_source_select #(.Words(UNIT_KEY_WORDS)) u_key (
+    .clk_i, .valid_i(valid[1:0]), .sources_i(sources), .number_i(selector.words), .word_o(word)
+  );
+  assign key = word & mask_q[1];
+
+  always_ff @(posedge clk_i) begin
+    if (write_valid_q && write_q.memory == UNIT_MEMORY_SELECTOR) selector_q[write_q.address[0]] <= write_q.data[$bits(unit_selector_t)-1:0];
+    if (valid[0]) {exact_q[0], version_q[0], mask_q[0]} <= {selector.exact, phv_i.parsed.version, selector.mask};
+    if (valid[1]) {exact_q[1], version_q[1], mask_q[1]} <= {exact_q[0], version_q[0], mask_q[0]};
+  end
+
+  // The tables; the ternary one is faster.
+  logic                             exact_hit, ternary_hit_early, ternary_hit, exact, version;
+  logic [$bits(unit_exact_t)-131:0] exact_action;
+  logic [EntryBits-1:0]             entry_early, entry;
+  logic [2:0]                       beside;
+
+  sl_unit_exact #(.Entries(ExactEntries)) u_exact (
+    .clk_i, .rst_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_EXACT),
+    .write_way_i(write_q.address[15:14]), .write_slot_i(write_q.address[SlotBits-1:0]),
+    .write_word_i(write_q.data[$bits(unit_exact_t)-1:0]),
+    .key_valid_i(valid[2]), .key_i(key), .version_i(version_q[1]), .hit_o(exact_hit), .action_o(exact_action)
+  );
+  sl_unit_ternary #(.Entries(TernaryEntries)) u_ternary (
+    .clk_i, .rst_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_TERNARY),
+    .write_group_i(write_q.address[15:4]), .write_nibble_i(write_q.address[3:0]), .write_data_i(write_q.data[UNIT_TERNARY_BITS-1:0]),
+    .key_valid_i(valid[2]), .key_i(key), .version_i(version_q[1]), .hit_o(ternary_hit_early), .entry_o(entry_early)
+  );
+  sl_delay #(.Width(1 + EntryBits), .Cycles(UNIT_EXACT_LATENCY - UNIT_TERNARY_LATENCY)) u_ternary_result (
+    .clk_i, .rst_i, .valid_i(valid[2+UNIT_TERNARY_LATENCY]), .data_i({ternary_hit_early, entry_early}),
+    .valid_o(beside[0]), .data_o({ternary_hit, entry})
+  );
+  sl_delay #(.Width(2), .Cycles(LookupLatency)) u_kind (
+    .clk_i, .rst_i, .valid_i(valid[2]), .data_i({exact_q[1], version_q[1]}), .valid_o(beside[1]), .data_o({exact, version})
+  );
+
+  // The action.
+  logic [ActionBits-1:0] action_number_q, action_number_q2, action_number_q3;
+  unit_action_t          action;
+  pipeline_phv_t         phv;
+  logic                  mine;
+
+  sl_ram_block #(.Width($bits(unit_action_t)), .Depth(Actions), .Latency(2)) u_actions (
+    .clk_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_ACTION && 32'(write_q.address) < Actions),
+    .write_address_i(write_q.address[ActionBits-1:0]), .write_data_i(write_q.data),
+    .read_valid_i(valid[ActionLatency]), .read_address_i(action_number_q), .read_data_o(action)
+  );
+  sl_delay #(.Width($bits(pipeline_phv_t)), .Cycles(ActionLatency + 2)) u_phv (
+    .clk_i, .rst_i, .valid_i, .data_i(phv_i), .valid_o(beside[2]), .data_o(phv)
+  );
+  assign mine = 32'(phv.next) == Number && phv.parsed.fault == FAULT_NONE;
+
+  always_ff @(posedge clk_i) begin
+    if (valid[ActionLatency-1]) begin
+      action_number_q <= ActionBits'(ExactEntries + TernaryEntries) + ActionBits'(version);
+      if (exact && exact_hit && 32'(exact_action) < ExactEntries) action_number_q <= ActionBits'(exact_action);
+      if (!exact && ternary_hit) action_number_q <= ActionBits'(ExactEntries) + ActionBits'(entry);
+    end
+    if (valid[ActionLatency]) action_number_q2 <= action_number_q;
+    looked_up_o <= valid[ActionLatency+2] && mine && !rst_i;
+    length_o    <= phv.parsed.length;
+    if (valid[ActionLatency+1]) action_number_q3 <= action_number_q2;
+    if (valid[ActionLatency+2]) action_o <= action_number_q3;
+  end
+
+  sl_unit_operations u_operations (
+    .clk_i, .rst_i, .valid_i(valid[ActionLatency+2]), .acts_i(mine), .phv_i(phv), .action_i(action), .valid_o, .phv_o
+  );
+
+  logic unused;
+  assign unused = &{1'b0, beside, write_q};
+endmodule
