@@ -1,67 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Model of the exact-match tables: what they hold and answer, and the hash of `sl_hash_function`.
-
-The table model says what an operation must answer; where the hardware may refuse for want of a path (ENOSPC), the caller
-tells the model what the hardware said. The hash gives the slots of a key, so that a test can make keys that collide.
+"""Model of the exact-match tables: what an operation must answer. Where the hardware may refuse for want of a path (ENOSPC), the
+caller tells the model what the hardware said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from sluice_layouts import InstructionKind, Status
-
-SEED = 0x243F6A8885A308D3
-WORD = 0xFFFFFFFF
-MIDDLE_BITS = 64
-
-
-def mix(number: int) -> int:
-    """The 32-bit finalizer of MurmurHash3, source of the matrices."""
-    x = (number + 0x9E3779B9) & WORD
-    x = (x ^ (x >> 16)) * 0x85EBCA6B & WORD
-    x = (x ^ (x >> 13)) * 0xC2B2AE35 & WORD
-    return x ^ (x >> 16)
-
-
-def _layer(x: int, bits: int, seed_bits: Sequence[int]) -> int:
-    above = x >> 1 | 1 << (bits - 1)
-    twice = x >> 2 | 3 << (bits - 2)
-    seed = sum(bit << i for i, bit in enumerate(seed_bits))
-    return x ^ ((above ^ seed) & twice)
-
-
-class Hash:
-    """`sl_hash_function`: the slot of a key in each way."""
-
-    def __init__(self, key_bits: int, slots: int, ways: int = 4, seed: int = SEED) -> None:
-        self.key_bits, self.ways = key_bits, ways
-        self.low_bits = (slots & -slots).bit_length() - 1
-        self.odd = slots >> self.low_bits
-        self.high_bits = 0 if self.odd == 1 else (self.odd - 1).bit_length() + 8
-        bits = self.low_bits + self.high_bits
-        self.first = [sum(1 << i for i in range(key_bits) if mix(8 * i + row // 8) % 8 == row % 8) for row in range(MIDDLE_BITS)]
-        self.second = [
-            sum(1 << (4 * group + mix(0x10000 + 16 * row + group) % 4) for group in range(MIDDLE_BITS // 4))
-            for row in range(ways * bits)
-        ]
-        self.hash_bits = bits
-        self.seed1 = [seed >> (i % 64) & 1 for i in range(key_bits)]
-        self.seed2 = [seed >> ((7 * i + 3) % 64) & 1 for i in range(MIDDLE_BITS)]
-
-    def slots(self, key: int) -> list[int]:
-        """The slot of `key` in each way."""
-        layer = _layer(key, self.key_bits, self.seed1)
-        middle = sum(((layer & row).bit_count() & 1) << i for i, row in enumerate(self.first))
-        layer = _layer(middle, MIDDLE_BITS, self.seed2)
-        every = sum(((layer & row).bit_count() & 1) << i for i, row in enumerate(self.second))
-        return [self._slot(every >> (way * self.hash_bits) & ((1 << self.hash_bits) - 1)) for way in range(self.ways)]
-
-    def _slot(self, word: int) -> int:
-        low = word & ((1 << self.low_bits) - 1)
-        high = word >> self.low_bits
-        return low if self.odd == 1 else (high * self.odd >> self.high_bits) << self.low_bits | low
 
 
 @dataclass

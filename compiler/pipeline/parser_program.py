@@ -81,11 +81,6 @@ class Entry:
     mask: L.ParserKey
     step: L.ParserStep
 
-    def overlaps(self, other: Entry) -> bool:
-        """Whether one packet can match both."""
-        both = self.mask.to_int() & other.mask.to_int()
-        return not (self.value.to_int() ^ other.value.to_int()) & both
-
 
 @dataclass(frozen=True)
 class ParserProgram:

@@ -10,7 +10,7 @@ import pytest
 from cocotb.triggers import ReadOnly, RisingEdge
 from sluice_layouts import Status
 
-from models.exact import Hash
+from compiler.pipeline.hash_function import Hash
 from testing.cocotb.exact import DELETE, FULL, INITIALIZE, POPULATE, UPDATE, TableBench
 from testing.cocotb.lookups import answer_only_what_no_reset_ended
 from toolchain.simulate import simulate

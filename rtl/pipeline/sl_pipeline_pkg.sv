@@ -17,6 +17,16 @@ package sl_pipeline_pkg;
   localparam int unsigned DEPARSER_IMAGE_LATENCY    = 6;
   localparam int unsigned DEPARSER_LATENCY          = DEPARSER_CHECKSUM_LATENCY + DEPARSER_IMAGE_LATENCY + 1;
 
+  // A unit: ways and seed of its exact table, bits of a key of its ternary table (a multiple of 4), and cycles: of the tables from
+  // the key to the entry, of the operations, of all.
+  localparam int unsigned UNIT_WAYS               = 4;
+  localparam logic [63:0] UNIT_SEED               = '0;
+  localparam int unsigned UNIT_TERNARY_BITS       = 132;
+  localparam int unsigned UNIT_EXACT_LATENCY      = 8;
+  localparam int unsigned UNIT_TERNARY_LATENCY    = 6;
+  localparam int unsigned UNIT_OPERATIONS_LATENCY = 5;
+  localparam int unsigned UNIT_LATENCY            = 2 + UNIT_EXACT_LATENCY + 1 + 2 + UNIT_OPERATIONS_LATENCY;
+
   typedef logic [PARSER_WORDS-1:0][15:0] parser_words_t;  // word 0 first, its first byte in bits 15:8
   typedef logic [PARSER_REACH-1:0][15:0] parser_reach_t;  // from the current header on
 
@@ -27,6 +37,15 @@ package sl_pipeline_pkg;
   } parser_walk_t;
 
   typedef logic [PIPELINE_CONTAINERS-1:0][15:0] pipeline_containers_t;
+
+  // What keys and operands are selected from.
+  typedef logic [UNIT_SOURCES-1:0][15:0] pipeline_sources_t;
+  function automatic pipeline_sources_t sources_of(pipeline_containers_t containers, logic [7:0] port, logic [15:0] length);
+    sources_of                          = '0;
+    sources_of[PIPELINE_CONTAINERS-1:0] = containers;
+    sources_of[SOURCE_PORT]             = 16'(port);
+    sources_of[SOURCE_LENGTH]           = length;
+  endfunction
 
   // A header to write into a packet, which is rows of PARSER_REACH words. Column c is written into row `row[c]`.
   typedef struct packed {
