@@ -16,7 +16,7 @@ class DeparserImage:
     """What the memories of a deparser hold: data by (memory, unit, address). Kinds without a row write nothing."""
 
     writers: int = L.DEPARSER_WRITERS
-    words: Mapping[tuple[L.DeparserMemory, int, int], int] | None = None
+    words: Mapping[tuple[L.PipelineMemory, int, int], int] | None = None
 
     def with_program(self, program: DeparserProgram, version: int) -> DeparserImage:
         """This image with another program as `version`. Raises ProgramError where the deparser has too few writers."""
@@ -35,9 +35,9 @@ class DeparserImage:
                     words[row, unit, version * L.PARSER_KINDS + kind] = rows[kind].to_int() if kind in rows else 0
         return DeparserImage(self.writers, words)
 
-    def writes(self, before: DeparserImage | None = None) -> Iterator[L.DeparserWrite]:
+    def writes(self, before: DeparserImage | None = None) -> Iterator[L.PipelineWrite]:
         """All writes to bring this about from `before`, or from memories of unknown content."""
         old = (before.words if before else None) or {}
         for (memory, unit, address), data in (self.words or {}).items():
             if old.get((memory, unit, address)) != data:
-                yield L.DeparserWrite(data, address, unit, memory)
+                yield L.PipelineWrite(data, address, unit, memory)

@@ -40,16 +40,16 @@ class ParserImage:
         ]
         return ParserImage(self.stages, places, starts)
 
-    def writes(self, before: ParserImage | None = None) -> Iterator[L.ParserWrite]:
+    def writes(self, before: ParserImage | None = None) -> Iterator[L.PipelineWrite]:
         """All writes to bring this about from `before`, or from memories of unknown content. What a packet's version has does not
         change on the way, so they can be made under traffic of the other version."""
         for number, stage in enumerate(self.places):
             old = before.places[number] if before else None
             for at, place in enumerate(stage):
                 if place and (old is None or (was := old[at]) is None or was.entry.action != place.entry.action):
-                    yield L.ParserWrite(place.entry.action, at, number, L.PARSER_MEMORY_STEP)
+                    yield L.PipelineWrite(place.entry.action, at, number, L.PARSER_MEMORY_STEP)
             for group, value, word in match_words(stage, old, NIBBLES, VERSION_BIT):
-                yield L.ParserWrite(word, group << 4 | value, number, L.PARSER_MEMORY_MATCH)
+                yield L.PipelineWrite(word, group << 4 | value, number, L.PARSER_MEMORY_MATCH)
         for version, start in enumerate(self.starts):
             if before is None or before.starts[version] != start:
-                yield L.ParserWrite(start.to_int(), version, 0, L.PARSER_MEMORY_START)
+                yield L.PipelineWrite(start.to_int(), version, 0, L.PARSER_MEMORY_START)

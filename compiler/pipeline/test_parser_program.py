@@ -188,11 +188,11 @@ class Memories:
         self.steps: dict[tuple[int, int], int] = {}
         self.starts: dict[int, int] = {}
 
-    def write(self, one: L.ParserWrite) -> None:
+    def write(self, one: L.PipelineWrite) -> None:
         if one.memory == L.PARSER_MEMORY_MATCH:
-            self.match[one.stage, one.address >> 4, one.address & 15] = one.data
+            self.match[one.unit, one.address >> 4, one.address & 15] = one.data
         elif one.memory == L.PARSER_MEMORY_STEP:
-            self.steps[one.stage, one.address] = one.data
+            self.steps[one.unit, one.address] = one.data
         else:
             self.starts[one.address] = one.data
 

@@ -24,7 +24,7 @@ class Memories:
     def __init__(self) -> None:
         self.words: dict[tuple[int, int], int] = {}
 
-    def write(self, one: L.UnitWrite) -> None:
+    def write(self, one: L.PipelineWrite) -> None:
         assert one.unit == 5
         self.words[one.memory, one.address] = one.data
 

@@ -96,22 +96,22 @@ class UnitImage:
             at for at, place in enumerate(self.ternary) if place and place.entry == wanted and version in place.versions
         )
 
-    def writes(self, unit: int, before: UnitImage | None = None) -> Iterator[L.UnitWrite]:
+    def writes(self, unit: int, before: UnitImage | None = None) -> Iterator[L.PipelineWrite]:
         """All writes to bring this about from the image before the last `with_program`, or from memories of unknown content. What
         a packet's version has does not change on the way, so they can be made under traffic of the other version."""
         for number, action in self._actions().items():
             if before is None or before._actions().get(number) != action:
-                yield L.UnitWrite(action, number, unit, L.UNIT_MEMORY_ACTION)
+                yield L.PipelineWrite(action, number, unit, L.UNIT_MEMORY_ACTION)
         slots = self.exact_entries // WAYS
         words = self.moves if before else [(at, self.exact.word(at)) for at in ((w, s) for w in range(WAYS) for s in range(slots))]
         for (way, slot), word in words:
-            yield L.UnitWrite(word.to_int(), way << 14 | slot, unit, L.UNIT_MEMORY_EXACT)
+            yield L.PipelineWrite(word.to_int(), way << 14 | slot, unit, L.UNIT_MEMORY_EXACT)
         old = before.ternary if before else None
         for group, value, bits in match_words(self.ternary, old, TERNARY_NIBBLES, KEY_BITS):
-            yield L.UnitWrite(bits, group << 4 | value, unit, L.UNIT_MEMORY_TERNARY)
+            yield L.PipelineWrite(bits, group << 4 | value, unit, L.UNIT_MEMORY_TERNARY)
         for version, program in enumerate(self.programs):
             if before is None or before.programs[version].selector != program.selector:
-                yield L.UnitWrite(program.selector.to_int(), version, unit, L.UNIT_MEMORY_SELECTOR)
+                yield L.PipelineWrite(program.selector.to_int(), version, unit, L.UNIT_MEMORY_SELECTOR)
 
     def _actions(self) -> dict[int, int]:
         """Action words by number."""

@@ -17,20 +17,4 @@ struct checksum_row_t {
     uint<1>  enable;
     uint<1>  optional;          /// 0 means that there is none, as in UDP; what would be 0 is sent as 0xffff
 }
-
-/// Memories of the deparser. Each writer and each checksum unit serves the headers at one base.
-enum deparser_memory_t : uint<2> {
-    DEPARSER_MEMORY_ROW           = 0,  /// of a writer; address: version (3), kind (2:0)
-    DEPARSER_MEMORY_BASE          = 1,  /// of a writer; address: version
-    DEPARSER_MEMORY_CHECKSUM_ROW  = 2,  /// of a checksum unit; address: version (3), kind (2:0)
-    DEPARSER_MEMORY_CHECKSUM_BASE = 3   /// of a checksum unit; address: version
-}
-
-/// A write to a memory of the deparser.
-struct deparser_write_t {
-    uint<112> data;
-    uint<4>  address;
-    uint<3>  unit;
-    deparser_memory_t memory;
-}
 static_assert bits(deparser_row_t) == 112;

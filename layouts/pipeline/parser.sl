@@ -54,22 +54,6 @@ struct parser_start_t {
     uint<7>  state;
 }
 
-/// Memories of the parser.
-enum parser_memory_t : uint<2> {
-    PARSER_MEMORY_MATCH = 0,    /// of a stage; address: group of four entries (7:4), value of a key's nibble (3:0)
-    PARSER_MEMORY_STEP  = 1,    /// of a stage; address: entry
-    PARSER_MEMORY_START = 2     /// address: version
-}
-
-/// A write to a memory of the parser. In a word of the match memory bit 4n + m says whether entry m of the group takes the
-/// address's nibble as nibble n of the key.
-struct parser_write_t {
-    uint<192> data;
-    uint<8>  address;
-    uint<4>  stage;
-    parser_memory_t memory;
-}
-
 /// Where a header began, and which it is.
 struct parser_base_t {
     uint<1>  valid;

@@ -65,20 +65,3 @@ struct unit_action_t {
     uint<13>  reserved;
 }
 static_assert bits(unit_action_t) == 384;
-
-/// Memories of a unit.
-enum unit_memory_t : uint<2> {
-    UNIT_MEMORY_SELECTOR = 0,   /// address: version
-    UNIT_MEMORY_EXACT    = 1,   /// address: slot (13:0), way (15:14)
-    UNIT_MEMORY_TERNARY  = 2,   /// address: value of a key's nibble (3:0), group of four entries (15:4); key: version, then 128 bits
-    UNIT_MEMORY_ACTION   = 3    /// address: the exact table's `action`; its size + ternary entry; all entries + version: without a match
-}
-
-/// A write to a memory of a unit. In a word of the ternary memory bit 4n + m says whether entry m of the group takes the address's
-/// nibble as nibble n of the key.
-struct unit_write_t {
-    uint<384> data;
-    uint<16>  address;
-    uint<4>   unit;
-    unit_memory_t memory;
-}

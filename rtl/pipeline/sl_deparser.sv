@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The deparser that is loaded at run time: writes containers back into the headers that the parser found, after it has repaired
-// the checksums that cover them. Flits in, flits out, DEPARSER_LATENCY cycles later; never stalls. The record of a packet comes with
-// its first flit. A packet with a fault passes unchanged.
+// The deparser that is loaded at run time: writes containers back into the headers that the parser found. Flits in, flits out,
+// DEPARSER_LATENCY cycles later; never stalls. The record of a packet, with its checksums repaired (sl_deparser_checksums), comes
+// with its first flit. A packet with a fault passes unchanged.
 //
 // All memories must be written once before the first packet; afterwards those of the version that no packet has may be written at
 // any time.
@@ -15,31 +15,20 @@ module sl_deparser
   input  logic                  clk_i,
   input  logic                  rst_i,          // synchronous, active high
   input  logic                  write_valid_i,
-  input  deparser_write_t       write_i,        // effective for packets that enter two cycles later
+  input  pipeline_write_t       write_i,        // effective for packets that enter two cycles later
   input  logic                  valid_i,
   input  flit_t                 flit_i,
-  input  parsed_t               record_i,       // with the first flit: containers as they shall be
-  input  pipeline_containers_t  original_i,     // and as the parser found them
+  input  parsed_t               record_i,       // with the first flit
   output logic                  valid_o,
   output flit_t                 flit_o
 );
   logic            write_valid_q;
-  deparser_write_t write_q;
+  pipeline_write_t write_q;
 
   always_ff @(posedge clk_i) begin
     write_valid_q <= write_valid_i && !rst_i;
     if (write_valid_i) write_q <= write_i;
   end
-
-  // The checksums.
-  logic                            record_valid, repaired_valid;
-  parsed_t                         repaired;
-
-  assign record_valid = valid_i && flit_i.sop;
-  sl_deparser_checksums u_checksums (
-    .clk_i, .rst_i, .write_valid_i(write_valid_q), .write_i(write_q),
-    .valid_i(record_valid), .record_i, .original_i, .valid_o(repaired_valid), .record_o(repaired)
-  );
 
   // The images of the headers, and the flits beside them.
   header_image_t [Writers-1:0] image;
@@ -50,7 +39,7 @@ module sl_deparser
   for (genvar w = 0; w < Writers; w++) begin : gen_writer
     sl_deparser_image u_image (
       .clk_i, .rst_i, .write_valid_i(write_valid_q && 32'(write_q.unit) == w), .write_i(write_q),
-      .valid_i(repaired_valid), .record_i(repaired), .valid_o(image_valid[w]), .image_o(image[w])
+      .valid_i(valid_i && flit_i.sop), .record_i, .valid_o(image_valid[w]), .image_o(image[w])
     );
   end
   sl_delay #(.Width($bits(flit_t)), .Cycles(DEPARSER_LATENCY - 1)) u_flits (

@@ -12,7 +12,7 @@ module sl_deparser_checksums
   input  logic                 clk_i,
   input  logic                 rst_i,          // synchronous, active high
   input  logic                 write_valid_i,  // to a memory of the deparser
-  input  deparser_write_t      write_i,        // registered
+  input  pipeline_write_t      write_i,        // effective for packets that enter two cycles later
   input  logic                 valid_i,
   input  parsed_t              record_i,
   input  pipeline_containers_t original_i,
@@ -22,7 +22,14 @@ module sl_deparser_checksums
   localparam int unsigned Latency = DEPARSER_CHECKSUM_LATENCY;
   localparam int unsigned Fours   = PIPELINE_CONTAINERS / 4;
 
+  logic             write_valid_q;
+  pipeline_write_t  write_q;
   logic [Latency:0] valid;
+
+  always_ff @(posedge clk_i) begin
+    write_valid_q <= write_valid_i && !rst_i;
+    if (write_valid_i) write_q <= write_i;
+  end
 
   assign valid[0] = valid_i;
   assign valid_o  = valid[Latency];
@@ -67,16 +74,16 @@ module sl_deparser_checksums
     logic [2:0][19:0]                     sixteen_q;
     logic [15:0]                          all_q;
 
-    assign to_this = write_valid_i && 32'(write_i.unit) == u;
+    assign to_this = write_valid_q && 32'(write_q.unit) == u;
     sl_ram_lut #(.Width($bits(checksum_row_t)), .Depth(2 * PARSER_KINDS)) u_rows (
-      .clk_i, .write_valid_i(to_this && write_i.memory == DEPARSER_MEMORY_CHECKSUM_ROW),
-      .write_address_i(write_i.address), .write_data_i(write_i.data[$bits(checksum_row_t)-1:0]),
+      .clk_i, .write_valid_i(to_this && write_q.memory == DEPARSER_MEMORY_CHECKSUM_ROW),
+      .write_address_i(write_q.address[3:0]), .write_data_i(write_q.data[$bits(checksum_row_t)-1:0]),
       .read_address_i({version_q, kind_q}), .read_data_o(row_1)
     );
 
     always_ff @(posedge clk_i) begin
-      if (to_this && write_i.memory == DEPARSER_MEMORY_CHECKSUM_BASE) begin
-        base_q[write_i.address[0]] <= write_i.data[$clog2(PARSER_BASES)-1:0];
+      if (to_this && write_q.memory == DEPARSER_MEMORY_CHECKSUM_BASE) begin
+        base_q[write_q.address[0]] <= write_q.data[$clog2(PARSER_BASES)-1:0];
       end
       if (valid[0]) begin
         kind_q    <= record_i.bases[base_q[record_i.version]].kind;
@@ -138,5 +145,5 @@ module sl_deparser_checksums
   end
 
   logic unused;
-  assign unused = &{1'b0, beside};
+  assign unused = &{1'b0, beside, write_q};
 endmodule

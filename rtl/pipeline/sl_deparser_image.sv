@@ -10,7 +10,7 @@ module sl_deparser_image
   input  logic            clk_i,
   input  logic            rst_i,          // synchronous, active high
   input  logic            write_valid_i,  // to a writer's memory, if to this one
-  input  deparser_write_t write_i,        // registered
+  input  pipeline_write_t write_i,        // registered
   input  logic            valid_i,
   /* verilator lint_off UNUSEDSIGNAL */  // containers, bases, fault and version only
   input  parsed_t         record_i,
@@ -38,7 +38,7 @@ module sl_deparser_image
 
   sl_ram_lut #(.Width($bits(deparser_row_t)), .Depth(2 * PARSER_KINDS)) u_rows (
     .clk_i, .write_valid_i(write_valid_i && write_i.memory == DEPARSER_MEMORY_ROW),
-    .write_address_i(write_i.address), .write_data_i(write_i.data),
+    .write_address_i(write_i.address[3:0]), .write_data_i(write_i.data[$bits(deparser_row_t)-1:0]),
     .read_address_i({version_q, kind_q}), .read_data_o(row_1)
   );
   sl_delay #(.Width($bits(pipeline_containers_t)), .Cycles(2)) u_containers (

@@ -15,7 +15,7 @@ module sl_parser
   input  logic          clk_i,
   input  logic          rst_i,          // synchronous, active high: forgets where the versions begin
   input  logic          write_valid_i,
-  input  parser_write_t write_i,        // effective for packets that enter three cycles later
+  input  pipeline_write_t write_i,        // effective for packets that enter three cycles later
   input  logic          valid_i,
   input  window_t       window_i,       // bytes beyond the packet's end are undefined
   /* verilator lint_off UNUSEDSIGNAL */ // ingress port and length only
@@ -26,7 +26,7 @@ module sl_parser
   output parsed_t       parsed_o
 );
   logic          write_valid_q;
-  parser_write_t write_q;
+  pipeline_write_t write_q;
   parser_start_t start_q [2];
 
   always_ff @(posedge clk_i) begin
@@ -79,7 +79,7 @@ module sl_parser
     end
     sl_parser_stage u_stage (
       .clk_i, .rst_i,
-      .write_valid_i(write_valid_q && 32'(write_q.stage) == s), .write_i(write_q),
+      .write_valid_i(write_valid_q && 32'(write_q.unit) == s), .write_i(write_q),
       .valid_i(in_valid), .walk_i(in_walk), .words_i(in_words),
       .valid_o(valid), .walk_o(walk), .words_o(words)
     );

@@ -12,7 +12,7 @@ module sl_parser_stage
   input  logic          clk_i,
   input  logic          rst_i,          // synchronous, active high
   input  logic          write_valid_i,  // to a memory of this stage
-  input  parser_write_t write_i,        // registered
+  input  pipeline_write_t write_i,        // registered
   input  logic          valid_i,
   input  parser_walk_t  walk_i,         // registered
   input  parser_words_t words_i,        // registered; what is beyond the packet's end reads 0

@@ -12,10 +12,10 @@ package sl_pipeline_pkg;
     return 1 + Stages * PARSER_STAGE_LATENCY;
   endfunction
 
-  // Cycles of the deparser: the checksums, the images of the headers, the flits.
+  // Cycles of the checksums; of the images of the headers, and of the flits.
   localparam int unsigned DEPARSER_CHECKSUM_LATENCY = 7;
   localparam int unsigned DEPARSER_IMAGE_LATENCY    = 6;
-  localparam int unsigned DEPARSER_LATENCY          = DEPARSER_CHECKSUM_LATENCY + DEPARSER_IMAGE_LATENCY + 1;
+  localparam int unsigned DEPARSER_LATENCY          = DEPARSER_IMAGE_LATENCY + 1;
 
   // A unit: ways and seed of its exact table, bits of a key of its ternary table (a multiple of 4), and cycles: of the tables from
   // the key to the entry, of the operations, of all.

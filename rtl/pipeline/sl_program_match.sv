@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ternary table of a parser stage: finds the first entry that takes the key, five cycles later, a key a cycle. Whoever loads the
 // table writes its memory as it is: a word for each value of a nibble of the key and each group of four entries, with a bit for
-// each nibble's place and entry (`parser_write_t`). Writing the words of a group again does not disturb its other entries. Nothing
+// each nibble's place and entry (`pipeline_write_t`). Writing the words of a group again does not disturb its other entries. Nothing
 // is reset: every word must be written once before the first key. A write applies to the keys that enter after it.
 module sl_program_match #(
   parameter int unsigned KeyBits = 40,  // multiple of 4

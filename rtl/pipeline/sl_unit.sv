@@ -18,7 +18,7 @@ module sl_unit
   input  logic                  clk_i,
   input  logic                  rst_i,          // synchronous, active high
   input  logic                  write_valid_i,  // to a unit, if to this one
-  input  unit_write_t           write_i,        // effective for packets that enter three cycles later
+  input  pipeline_write_t           write_i,        // effective for packets that enter three cycles later
   input  logic                  valid_i,
   input  pipeline_phv_t         phv_i,
   output logic                  valid_o,        // UNIT_LATENCY cycles after valid_i
@@ -33,7 +33,7 @@ module sl_unit
   localparam int unsigned EntryBits     = $clog2(TernaryEntries);
 
   logic        write_valid_q;
-  unit_write_t write_q;
+  pipeline_write_t write_q;
 
   always_ff @(posedge clk_i) begin
     write_valid_q <= write_valid_i && 32'(write_i.unit) == Number && !rst_i;

@@ -40,13 +40,13 @@ class Bench:
         for write in self.image.writes(NUMBER, None if first else before):
             while random.random() < 0.2:
                 await self._write(
-                    L.UnitWrite(random.getrandbits(384), random.getrandbits(16), random.choice([0, 2, 4]))
+                    L.PipelineWrite(random.getrandbits(384), random.getrandbits(16), random.choice([0, 2, 4]))
                 )  # to others
             await self._write(write)
         for _ in range(4):
             await RisingEdge(self.dut.clk_i)
 
-    async def _write(self, write: L.UnitWrite) -> None:
+    async def _write(self, write: L.PipelineWrite) -> None:
         self.dut.write_i.value, self.dut.write_valid_i.value = write.to_int(), 1
         await RisingEdge(self.dut.clk_i)
         self.dut.write_valid_i.value = 0
@@ -113,6 +113,14 @@ class Bench:
                 assert found == expected
                 self.count += 1
                 assert len(events) <= COUNT_LATENCY
+
+
+def elsewhere() -> L.PipelineWrite:
+    """A write that is not for this unit."""
+    unit, memory = random.choice([0, 2, 4]), random.choice([*L.PipelineMemory])
+    if random.random() < 0.5:
+        unit, memory = NUMBER, random.choice([L.PARSER_MEMORY_STEP, L.DEPARSER_MEMORY_ROW, L.DEPARSER_MEMORY_BASE])
+    return L.PipelineWrite(random.getrandbits(384), random.getrandbits(16), unit, memory)
 
 
 def some_action() -> L.UnitAction:
