@@ -34,7 +34,8 @@ enum element_kind_t : uint<16> {
     ELEMENT_DEPARSE = 6,
     ELEMENT_FLOW_TABLE = 7,
     ELEMENT_GRAPH = 8,
-    ELEMENT_HOST = 9
+    ELEMENT_HOST = 9,
+    ELEMENT_PIPELINE = 10
 }
 
 /// Page 0.
@@ -153,6 +154,20 @@ registers qos_registers {
     rw uint<4>  strict_from    @ 0x008 = 8; /// 0 to 8: queues from this one up are strict, the highest first; 8: none
     rw uint<16> quantum[8]     @ 0x040 = MTU_BYTES; /// bytes per turn of each other queue, 0 to 65535; at least its largest packet, or the shares are off
     ro uint<32> drops[8]       @ 0x080; /// packets dropped per queue, for lack of room; they wrap
+}
+
+/// Window of the programmable pipeline: its program (layouts/pipeline/memory.sl), and which version of it packets get.
+registers pipeline_registers {
+    ro uint<32> kind           @ 0x000 = ELEMENT_PIPELINE;
+    ro uint<32> parts          @ 0x004; /// bits 7:0 stages of the parser; 15:8 units; 23:16 writers of the deparser
+    ro uint<32> entries        @ 0x008; /// of a unit: bits 15:0 of the exact table, 31:16 of the ternary one
+    rw uint<1>  version        @ 0x00c = 0; /// of the program, for packets that enter from now on; error while packets of the other one are in flight
+    ro uint<32> draining       @ 0x010; /// packets of the other version in flight: its memories must not change before this is 0
+    wo uint<32> place          @ 0x014; /// a write puts `data` into a memory: bits 15:0 address, 19:16 unit, 23:20 pipeline_memory_t; error if there is no such place
+    ro uint<32> dropped        @ 0x018; /// packets whose verdict was to drop them; they wrap
+    ro uint<32> faults         @ 0x01c; /// packets with a fault, to the host; they wrap
+    ro uint<32> looked_up[16]  @ 0x040; /// packets that a unit looked up; they wrap
+    rw uint<32> data[12]       @ 0x080 = 0; /// for `place`; low word first
 }
 
 /// Window of a compiled configuration: its signals, its channels from the host, and its drop counters. A message on the signal

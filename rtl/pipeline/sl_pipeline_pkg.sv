@@ -53,4 +53,12 @@ package sl_pipeline_pkg;
     logic [PARSER_REACH-1:0]      enable;
     parser_reach_t                words;
   } header_image_t;
+
+  // What happens to packets in a cycle.
+  typedef struct packed {
+    logic entered;  // the row, with the version of that cycle
+    logic left;     // or was dropped
+    logic dropped;
+    logic fault;    // left with a fault
+  } pipeline_event_t;
 endpackage

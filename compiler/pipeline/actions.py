@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Actions of a unit, from operations on containers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import sluice_layouts as L
+
+from compiler.pipeline.parser_program import ProgramError
+
+WORD = 0xFFFF
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation on a container, under a mask; its operand is a number, or that of a source."""
+
+    container: int
+    kind: L.UnitOperator
+    value: int = 0
+    source: int | None = None
+    mask: int = WORD
+
+
+def set_words(containers: Sequence[int], value: int) -> list[Operation]:
+    """Sets consecutive containers to a number, whose high bits go into the first."""
+    return [Operation(container, L.OPERATOR_SET, value >> 16 * at & WORD) for at, container in enumerate(reversed(containers))]
+
+
+def action(
+    operations: Iterable[Operation] = (),
+    following: int = L.UNIT_END,
+    verdict: L.Verdict = L.VERDICT_PASS,
+    ports: Iterable[int] = (),
+    queue: int = 0,
+) -> L.UnitAction:
+    """What a unit does: all operations at once, then a verdict with its ports and queue, then the unit `following`. Raises
+    ProgramError where two operations need the same place."""
+    places = [L.UnitOperation() for _ in range(L.UNIT_OPERATIONS)]
+    for one in operations:
+        row, column = divmod(one.container, L.UNIT_OPERATIONS)
+        if places[column].kind != L.OPERATOR_NONE:
+            other = L.UNIT_OPERATIONS * places[column].row + column
+            text = f"operations on containers {other} and {one.container}, which are equal modulo {L.UNIT_OPERATIONS}"
+            raise ProgramError(f"{text}; hint: two units, or other containers")
+        source = L.UNIT_SOURCES if one.source is None else one.source
+        places[column] = L.UnitOperation(one.mask, one.value, source, row, one.kind)
+    return L.UnitAction(places, following, verdict, sum(1 << port for port in set(ports)), queue)

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""el_pipeline does what its model does: a filter and a router on real headers, changed under traffic; each packet sees one program
+whole, none is lost. And it takes a flit a cycle."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from dataclasses import replace
+
+import cocotb
+import sluice_layouts as L
+from cocotb.triggers import RisingEdge
+
+from compiler.pipeline.actions import Operation, action, set_words
+from compiler.pipeline.parser_program import read
+from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
+from compiler.pipeline.unit_image import UnitEntry, UnitProgram
+from elements.pipeline.test_default_parser import DEFAULT, PLACES, headers
+from models.packet import from_flits, to_flits
+from models.pipeline import Pipeline, Unit
+from testing.cocotb.channel import Sink, Source, stalls, start
+from testing.cocotb.registers import Registers, check_window
+from toolchain.simulate import simulate
+
+SIZES = {"Stages": 6, "Units": 2, "Writers": 6, "ExactEntries": 64, "TernaryEntries": 64}
+HEADERS = read(DEFAULT, SIZES["Stages"])
+FILTER, ROUTER = 0, 1
+
+
+def test_el_pipeline() -> None:
+    simulate("el_pipeline", __file__, SIZES)
+
+
+def key_of(fields: dict[str, tuple[int, int]], names: list[str]) -> tuple[L.UnitSelector, int, int]:
+    """The selector that has the containers of these names, first in the high bits, and value and mask of fields in its key."""
+    containers = [at for name in names for at in PLACES[name]]
+    containers += [0] * (L.UNIT_KEY_WORDS - len(containers))
+    value = mask = 0
+    for name, (number, cares) in fields.items():
+        low = 16 * (L.UNIT_KEY_WORDS - 1 - containers.index(PLACES[name][-1]))
+        value, mask = value | number << low, mask | cares << low
+    return L.UnitSelector([*reversed(containers)], (1 << 128) - 1), value, mask
+
+
+def filter_program(draw: random.Random) -> UnitProgram:
+    """Drops some TCP, some UDP; the rest goes to the router."""
+    names = ["ip4_src", "ip4_dst", "l4_src", "l4_dst", "ip4_ttl"]
+    dropped = action(verdict=L.VERDICT_DROP)
+    entries = []
+    for protocol, port in draw.sample([(6, 80), (17, 5353), (6, 20), (17, 80)], 2):
+        _, value, mask = key_of({"l4_dst": (port, 0xFFFF), "ip4_ttl": (protocol, 0xFF)}, names)
+        entries.append(UnitEntry(value, mask, dropped))
+    return UnitProgram(key_of({}, names)[0], tuple(entries), action(following=ROUTER))
+
+
+def router_program(draw: random.Random, exact: bool) -> UnitProgram:
+    """IPv4 by destination, by longest prefix or exactly: new MAC addresses, TTL, port. What has no route goes to the host."""
+    entries = []
+    for address, bits in [(0x0A010203, 32), (0x0A010000, 16)][: 1 if exact else 2]:
+        selector, value, mask = key_of({"ip4_dst": (address, (1 << bits) - 1 << 32 - bits)}, ["ip4_dst"])
+        operations = set_words(PLACES["eth_dst"], draw.getrandbits(48)) + set_words(PLACES["eth_src"], draw.getrandbits(48))
+        operations.append(Operation(PLACES["ip4_ttl"][0], L.OPERATOR_COUNT_DOWN, mask=0xFF00))
+        entries.append(
+            UnitEntry(value, mask, action(operations, verdict=L.VERDICT_FORWARD, ports=[draw.randrange(4)], queue=bits % 8))
+        )
+    mark = [Operation(PLACES["mark"][1], L.OPERATOR_SET, source=L.SOURCE_PORT)]
+    cares = key_of({"ip4_dst": (0, 0xFFFFFFFF)}, ["ip4_dst"])[2]
+    return UnitProgram(replace(selector, exact=int(exact), mask=cares), tuple(entries), action(mark, verdict=L.VERDICT_TO_HOST))
+
+
+def some_program(draw: random.Random) -> PipelineProgram:
+    return PipelineProgram(HEADERS, (filter_program(draw), router_program(draw, draw.random() < 0.5)))
+
+
+def model_of(program: PipelineProgram) -> Pipeline:
+    parser, deparser = program.headers.parser, program.headers.deparser
+    units = [Unit(u.selector, [(entry.value, entry.mask, entry.action) for entry in u.entries], u.miss) for u in program.units]
+    stages = [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in parser.stages]
+    return Pipeline(parser.start, stages, units, deparser.writers, deparser.checksums)
+
+
+class Element:
+    """The element, packets for it, and what leaves."""
+
+    def __init__(self, dut, source_stall: float = 0.1, sink_stall: float = 0.2) -> None:
+        self.dut, self.registers = dut, Registers(dut)
+        self.source, self.sink = Source(dut, "in", stalls(source_stall)), Sink(dut, "out", stalls(sink_stall))
+        self.image = PipelineImage.of(*SIZES.values())
+
+    async def load(self, program: PipelineProgram, version: int, first: bool = False) -> None:
+        """Loads the program as this version, and has packets use it."""
+        while await self.registers.read(L.PIPELINE_REGISTERS_DRAINING):
+            pass
+        before, self.image = self.image, self.image.with_program(program, version)
+        for address, word in accesses(self.image.writes(None if first else before)):
+            await self.registers.write(address, word)
+        await self.registers.write(L.PIPELINE_REGISTERS_VERSION, version)
+
+    def send(self, data: bytes, port: int) -> None:
+        self.source.send(*(flit.to_int() for flit in to_flits(data, L.Meta(ingress_port=port, length=len(data)))))
+
+    def left(self) -> list[tuple[bytes, L.Meta]]:
+        return [(packet.data, packet.meta) for packet in from_flits([L.Flit.from_int(word) for word in self.sink.received])]
+
+    async def settle(self) -> None:
+        """Wait until nothing has left for longer than a packet takes."""
+        await self.source.drained()
+        count = -1
+        while count != len(self.sink.received):
+            count = len(self.sink.received)
+            for _ in range(600):
+                await RisingEdge(self.dut.clk_i)
+
+
+class Traffic:
+    """Random ones of these packets, without end until `on` is False."""
+
+    def __init__(self, element: Element, packets: list[tuple[bytes, int]]) -> None:
+        self.element, self.packets, self.on = element, packets, True
+        self.sent: list[tuple[bytes, int]] = []
+        cocotb.start_soon(self._run())
+
+    async def _run(self) -> None:
+        while self.on:
+            if len(self.element.source.queue) < 20:
+                self.sent.append(random.choice(self.packets))
+                self.element.send(*self.sent[-1])
+            await RisingEdge(self.element.dut.clk_i)
+
+
+@cocotb.test()
+async def packets_see_the_old_or_the_new_program_and_none_is_lost(dut):
+    draw = random.Random(random.getrandbits(32))
+    element = Element(dut)
+    await start(dut)
+    packets = [(data, port) for port in (0, 3) for data, _ in headers(draw)]
+    programs = [some_program(draw)]
+    await element.load(programs[0], 0, first=True)
+    for turn in range(1, 4):
+        traffic = Traffic(element, packets)
+        for _ in range(100):
+            await RisingEdge(dut.clk_i)
+        programs.append(some_program(draw))
+        await element.load(programs[-1], turn % 2)
+        for _ in range(300):
+            await RisingEdge(dut.clk_i)
+        traffic.on = False
+        await element.settle()
+        found, element.sink.received = element.left(), deque()
+        old, new = ([model_of(program).run(data, port) for data, port in traffic.sent] for program in programs[-2:])
+        whole = [[one for one in (*old[:at], *new[at:]) if one is not None] for at in range(1, len(old))]
+        assert found in whole, "no moment at which one program took over from the other"
+        assert found not in ([one for one in by if one is not None] for by in (old, new))
+    for name, address in (("dropped", L.PIPELINE_REGISTERS_DROPPED), ("faults", L.PIPELINE_REGISTERS_FAULTS)):
+        assert await element.registers.read(address) > 0, name
+    assert await element.registers.read(L.PIPELINE_REGISTERS_LOOKED_UP) > await element.registers.read(
+        L.PIPELINE_REGISTERS_LOOKED_UP + 4
+    )
+
+
+@cocotb.test()
+async def takes_a_flit_a_cycle(dut):
+    element = Element(dut, 0, 0)
+    await start(dut)
+    await element.load(PipelineProgram(HEADERS, ()), 0, first=True)
+    for size in (60, 64, 65, 1500):
+        packets = [bytes(14) + random.randbytes(size - 14) for _ in range(3000 // size + 300)]
+        for data in packets:
+            element.send(data, 0)
+        flits = len(element.source.queue)
+        while dut.in_valid_i.value == 0:
+            await RisingEdge(dut.clk_i)
+        cycles = 0
+        while element.source.queue:
+            await RisingEdge(dut.clk_i)
+            cycles += 1
+        assert flits - 2 <= cycles <= flits + 8, (size, flits, cycles)
+        await element.settle()
+        assert [data for data, _ in element.left()] == packets
+        element.sink.received = deque()
+
+
+@cocotb.test()
+async def refuses_what_has_no_place(dut):
+    element = Element(dut)
+    await start(dut)
+    await check_window(element.registers.access, L.PIPELINE_REGISTERS, values={}, live=("version",))
+    sizes = SIZES
+    last = {
+        L.PARSER_MEMORY_MATCH: (sizes["Stages"], 256),
+        L.PARSER_MEMORY_STEP: (sizes["Stages"], 64),
+        L.PARSER_MEMORY_START: (16, 2),
+        L.DEPARSER_MEMORY_ROW: (sizes["Writers"], 16),
+        L.DEPARSER_MEMORY_BASE: (sizes["Writers"], 2),
+        L.DEPARSER_MEMORY_CHECKSUM_ROW: (2, 16),
+        L.DEPARSER_MEMORY_CHECKSUM_BASE: (2, 2),
+        L.UNIT_MEMORY_SELECTOR: (sizes["Units"], 2),
+        L.UNIT_MEMORY_EXACT: (sizes["Units"], 16),
+        L.UNIT_MEMORY_TERNARY: (sizes["Units"], 256),
+        L.UNIT_MEMORY_ACTION: (sizes["Units"], 130),
+    }
+    for memory, (units, places) in last.items():
+        for unit, place, there in ((0, places - 1, True), (units - 1, 0, True), (0, places, False), (units, 0, units > 15)):
+            if unit < 16:
+                access = await element.registers.access(L.PIPELINE_REGISTERS_PLACE, memory << 20 | unit << 16 | place)
+                assert bool(access.error) != there, (memory.name, unit, place)
+    for word in (11 << 20, 15 << 20, 1 << 24):
+        assert (await element.registers.access(L.PIPELINE_REGISTERS_PLACE, word)).error
+    await element.load(PipelineProgram(HEADERS, ()), 0, first=True)
+    for data, _ in list(headers(random.Random(1)))[:60]:
+        element.send(data, 0)
+    for _ in range(60):
+        await RisingEdge(dut.clk_i)
+    await element.registers.write(L.PIPELINE_REGISTERS_VERSION, 1)
+    assert await element.registers.read(L.PIPELINE_REGISTERS_DRAINING) > 0
+    assert (await element.registers.access(L.PIPELINE_REGISTERS_VERSION, 0)).error
+    await element.registers.write(L.PIPELINE_REGISTERS_VERSION, 1)
+    await element.settle()
+    assert await element.registers.read(L.PIPELINE_REGISTERS_DRAINING) == 0
+    assert len(element.left()) == 60

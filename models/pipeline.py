@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reference model of the programmable pipeline: parser, units and deparser on one packet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sluice_layouts as L
+
+from models.deparser_program import Checksums, Writers, deparse
+from models.parser_program import Stage, parse
+from models.unit_program import Entry, execute, find
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit's program: its key, its entries (the first that matches is taken), its action without a match."""
+
+    selector: L.UnitSelector
+    entries: Sequence[Entry]
+    miss: L.UnitAction
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A program of the pipeline."""
+
+    start: L.ParserStart
+    stages: Sequence[Stage]
+    units: Sequence[Unit]
+    writers: Writers
+    checksums: Checksums
+
+    def run(self, data: bytes, port: int) -> tuple[bytes, L.Meta] | None:
+        """The packet that leaves, with its metadata but for the timestamp; None: it was dropped."""
+        parsed = parse(self.start, self.stages, data, port=port)
+        meta = L.Meta(ingress_port=port, length=len(data), fault=parsed.fault)
+        if parsed.fault:
+            meta.verdict, meta.mark = L.VERDICT_TO_HOST, self._mark(parsed)
+            return data, meta
+        original = [*parsed.containers]
+        phv = L.PipelinePhv(parsed)
+        for number, unit in enumerate(self.units):
+            if phv.next == number:
+                entry = find(unit.selector, unit.entries, phv)
+                phv = execute(unit.miss if entry is None else unit.entries[entry][2], phv)
+        if phv.verdict == L.VERDICT_DROP:
+            return None
+        meta.verdict, meta.egress_mask, meta.queue, meta.mark = phv.verdict, phv.egress_mask, phv.queue, self._mark(phv.parsed)
+        return deparse(self.writers, self.checksums, phv.parsed, original, data), meta
+
+    @staticmethod
+    def _mark(parsed: L.Parsed) -> int:
+        return parsed.containers[L.PIPELINE_MARK] << 16 | parsed.containers[L.PIPELINE_MARK + 1]

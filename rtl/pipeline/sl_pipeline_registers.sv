@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// Register window of the programmable pipeline (`pipeline_registers`): writes to its memories, the version that packets get, and
+// counters. An invalid access, a place that no memory has, or a change of the version while packets of the other one are in flight
+// answers an error and changes nothing.
+module sl_pipeline_registers
+  import sluice_pkg::*;
+  import sl_pipeline_pkg::*;
+#(
+  parameter int unsigned Stages         = PARSER_STAGES,
+  parameter int unsigned Units          = 2,
+  parameter int unsigned Writers        = DEPARSER_WRITERS,
+  parameter int unsigned ExactEntries   = 256,  // of each unit
+  parameter int unsigned TernaryEntries = 64    // of each unit
+) (
+  input  logic               clk_i,
+  input  logic               rst_i,                // synchronous, active high
+  /* verilator lint_off UNUSEDSIGNAL */  // the upper address bits chose this window
+  input  register_request_t  reg_request_i,
+  /* verilator lint_on UNUSEDSIGNAL */
+  input  logic               reg_request_valid_i,
+  output logic               reg_request_ready_o,
+  output register_response_t reg_response_o,
+  output logic               reg_response_valid_o, // the cycle after the request
+  input  pipeline_event_t    happened_i,
+  input  logic [Units-1:0]   looked_up_i,
+  output logic               version_o,
+  output logic               write_valid_o,        // pulse
+  output pipeline_write_t    write_o
+);
+  localparam int unsigned InFlightBits = 16;
+  localparam int unsigned Actions = ExactEntries + TernaryEntries + 2;
+
+  pipeline_registers_t     registers_q;
+  logic [11:0]             address;
+  logic                    write, is_place, is_version, refused, failed;
+  logic [InFlightBits-1:0] in_flight_q, in_flight, draining_q;
+  logic [31:0]             dropped_q, faults_q;
+  logic [15:0][31:0]       looked_up_q;
+
+  assign address    = reg_request_i.address[11:0];
+  assign write      = reg_request_i.write[0];
+  assign is_place   = write && address == PIPELINE_REGISTERS_PLACE;
+  assign is_version = write && address == PIPELINE_REGISTERS_VERSION;
+
+  function automatic logic place_exists(pipeline_memory_t memory, logic [3:0] unit, logic [15:0] place);
+    unique case (memory)
+      PARSER_MEMORY_MATCH:           return 32'(unit) < Stages && 32'(place) < 4 * PARSER_ENTRIES;
+      PARSER_MEMORY_STEP:            return 32'(unit) < Stages && 32'(place) < PARSER_ENTRIES;
+      PARSER_MEMORY_START:           return place < 16'd2;
+      DEPARSER_MEMORY_ROW:           return 32'(unit) < Writers && 32'(place) < 2 * PARSER_KINDS;
+      DEPARSER_MEMORY_BASE:          return 32'(unit) < Writers && place < 16'd2;
+      DEPARSER_MEMORY_CHECKSUM_ROW:  return 32'(unit) < DEPARSER_CHECKSUMS && 32'(place) < 2 * PARSER_KINDS;
+      DEPARSER_MEMORY_CHECKSUM_BASE: return 32'(unit) < DEPARSER_CHECKSUMS && place < 16'd2;
+      UNIT_MEMORY_SELECTOR:          return 32'(unit) < Units && place < 16'd2;
+      UNIT_MEMORY_EXACT:             return 32'(unit) < Units && 32'(place[13:0]) < ExactEntries / UNIT_WAYS;
+      UNIT_MEMORY_TERNARY:           return 32'(unit) < Units && 32'(place) < 4 * TernaryEntries;
+      UNIT_MEMORY_ACTION:            return 32'(unit) < Units && 32'(place) < Actions;
+      default:                       return 1'b0;
+    endcase
+  endfunction
+
+  assign refused = (is_place && (reg_request_i.data[31:24] != '0
+                                 || !place_exists(pipeline_memory_t'(reg_request_i.data[23:20]), reg_request_i.data[19:16],
+                                                  reg_request_i.data[15:0])))
+                   || (is_version && reg_request_i.data[0] != registers_q.version && draining_q != '0);
+  assign failed  = !pipeline_registers_allows(address, write) || refused;
+
+  // Packets of the version before the last change are those that were in flight then; packets leave in order.
+  assign in_flight = in_flight_q + InFlightBits'(happened_i.entered) - InFlightBits'(happened_i.left);
+
+  // What the host reads, computed only when it does.
+  function automatic logic [31:0] read();
+    pipeline_registers_values_t live;
+    live           = '0;
+    live.parts     = {8'd0, 8'(Writers), 8'(Units), 8'(Stages)};
+    live.entries   = {16'(TernaryEntries), 16'(ExactEntries)};
+    live.draining  = 32'(draining_q);
+    live.dropped   = dropped_q;
+    live.faults    = faults_q;
+    live.looked_up = looked_up_q[address[5:2]];
+    return pipeline_registers_read(pipeline_registers_values(live, registers_q, address), address);
+  endfunction
+
+  assign reg_request_ready_o = 1'b1;
+  assign version_o           = registers_q.version;
+
+  always_ff @(posedge clk_i) begin
+    reg_response_valid_o <= reg_request_valid_i && !rst_i;
+    write_valid_o        <= reg_request_valid_i && is_place && !failed && !rst_i;
+    in_flight_q          <= in_flight;
+    if (draining_q != '0) draining_q <= draining_q - InFlightBits'(happened_i.left);
+    dropped_q <= dropped_q + 32'(happened_i.dropped);
+    faults_q  <= faults_q + 32'(happened_i.fault);
+    for (int u = 0; u < Units; u++) looked_up_q[u] <= looked_up_q[u] + 32'(looked_up_i[u]);
+    if (reg_request_valid_i) begin
+      reg_response_o.error <= failed;
+      reg_response_o.data  <= write || failed ? '0 : read();
+      write_o              <= '{
+        data: registers_q.data, address: reg_request_i.data[15:0], unit: reg_request_i.data[19:16],
+        memory: pipeline_memory_t'(reg_request_i.data[23:20])
+      };
+      if (write && !failed) begin
+        registers_q <= pipeline_registers_write(registers_q, address, reg_request_i.data);
+        if (is_version && reg_request_i.data[0] != registers_q.version) draining_q <= in_flight;
+      end
+    end
+    if (rst_i) begin
+      registers_q <= PIPELINE_REGISTERS_RESET;
+      in_flight_q <= '0;
+      draining_q  <= '0;
+      dropped_q   <= '0;
+      faults_q    <= '0;
+      looked_up_q <= '0;
+    end
+  end
+endmodule

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The row of the programmable pipeline: parser, units, checksums. Window in, PHV out, a packet a cycle; never stalls.
+module sl_pipeline_row
+  import sluice_pkg::*;
+  import sl_packet_pkg::*;
+  import sl_pipeline_pkg::*;
+#(
+  parameter int unsigned Stages         = PARSER_STAGES,
+  parameter int unsigned Units          = 2,    // at least 1
+  parameter int unsigned ExactEntries   = 256,  // of each unit
+  parameter int unsigned TernaryEntries = 64    // of each unit
+) (
+  input  logic             clk_i,
+  input  logic             rst_i,          // synchronous, active high
+  input  logic             write_valid_i,
+  input  pipeline_write_t  write_i,        // effective for packets that enter three cycles later
+  input  logic             valid_i,
+  input  window_t          window_i,       // bytes beyond the packet's end are undefined
+  input  meta_t            meta_i,
+  input  logic             version_i,      // of the program, for this packet
+  output logic             valid_o,
+  output pipeline_phv_t    phv_o,
+  output logic [Units-1:0] looked_up_o     // pulses: a unit looked up a packet
+);
+  logic                 parsed_valid, original_valid, repaired_valid, verdict_valid;
+  parsed_t              parsed;
+  pipeline_phv_t        first, last;
+  pipeline_containers_t original;
+
+  sl_parser #(.Stages(Stages)) u_parser (
+    .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i, .window_i, .meta_i, .version_i, .valid_o(parsed_valid), .parsed_o(parsed)
+  );
+  always_comb begin
+    first        = '0;
+    first.parsed = parsed;
+  end
+
+  for (genvar u = 0; u < Units; u++) begin : gen_unit
+    logic          in_valid, valid;
+    pipeline_phv_t in_phv, phv;
+
+    if (u == 0) begin : gen_first
+      assign in_valid = parsed_valid;
+      assign in_phv   = first;
+    end else begin : gen_later
+      assign in_valid = gen_unit[u-1].valid;
+      assign in_phv   = gen_unit[u-1].phv;
+    end
+    /* verilator lint_off PINCONNECTEMPTY */  // for counters of entries
+    sl_unit #(.Number(u), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)) u_unit (
+      .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(in_valid), .phv_i(in_phv), .valid_o(valid), .phv_o(phv),
+      .looked_up_o(looked_up_o[u]), .action_o(), .length_o()
+    );
+    /* verilator lint_on PINCONNECTEMPTY */
+  end
+
+  assign last = gen_unit[Units-1].phv;
+  sl_delay #(.Width($bits(pipeline_containers_t)), .Cycles(Units * UNIT_LATENCY)) u_original (
+    .clk_i, .rst_i, .valid_i(parsed_valid), .data_i(parsed.containers), .valid_o(original_valid), .data_o(original)
+  );
+  sl_deparser_checksums u_checksums (
+    .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(original_valid), .record_i(last.parsed), .original_i(original),
+    .valid_o(repaired_valid), .record_o(phv_o.parsed)
+  );
+  sl_delay #(.Width(PIPELINE_PHV_BITS - PARSED_BITS), .Cycles(DEPARSER_CHECKSUM_LATENCY)) u_verdict (
+    .clk_i, .rst_i, .valid_i(original_valid), .data_i({last.verdict, last.egress_mask, last.queue, last.next}),
+    .valid_o(verdict_valid), .data_o({phv_o.verdict, phv_o.egress_mask, phv_o.queue, phv_o.next})
+  );
+  assign valid_o = repaired_valid;
+
+  logic unused;
+  assign unused = &{1'b0, verdict_valid, gen_unit[Units-1].valid};
+endmodule
