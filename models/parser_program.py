@@ -7,10 +7,16 @@ A stage is a list of (value, mask, step), the first of which that matches is tak
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import sluice_layouts as L
 
 Stage = Sequence[tuple[L.ParserKey, L.ParserKey, L.ParserStep]]
+
+
+def stages_of(program: Any) -> list[Stage]:
+    """The stages of a `compiler.pipeline.parser_program.ParserProgram`."""
+    return [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in program.stages]
 
 
 def parse(start: L.ParserStart, stages: Sequence[Stage], data: bytes, version: int = 0, port: int = 0) -> L.Parsed:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sluice_layouts as L
 
 from models.deparser_program import Checksums, Writers, deparse
-from models.parser_program import Stage, parse
+from models.parser_program import Stage, parse, stages_of
 from models.unit_program import Entry, execute, find
 
 
@@ -53,3 +54,10 @@ class Pipeline:
     @staticmethod
     def _mark(parsed: L.Parsed) -> int:
         return parsed.containers[L.PIPELINE_MARK] << 16 | parsed.containers[L.PIPELINE_MARK + 1]
+
+
+def model_of(program: Any) -> Pipeline:
+    """The model of a `compiler.pipeline.pipeline_image.PipelineProgram`."""
+    parser, deparser = program.headers.parser, program.headers.deparser
+    units = [Unit(unit.selector, [(one.value, one.mask, one.action) for one in unit.entries], unit.miss) for unit in program.units]
+    return Pipeline(parser.start, stages_of(parser), units, deparser.writers, deparser.checksums)

@@ -100,10 +100,11 @@ class DeparserProgram:
 
 @dataclass(frozen=True)
 class HeaderProgram:
-    """What a file says of headers: how they are read, and how they are written back."""
+    """What a file says of headers: how they are read, how they are written back, and the containers by name."""
 
     parser: ParserProgram
     deparser: DeparserProgram
+    containers: Mapping[str, range]
 
 
 def read(path: Path, stages: int = L.PARSER_STAGES) -> HeaderProgram:
@@ -144,7 +145,8 @@ class _Reader:
         parser = ParserProgram(L.ParserStart(_padded(begin.lookups), begin.number), stages)
         writers = self._units("write", L.DEPARSER_WRITERS, {one: _row(state) for one, state in self.states.items() if state.writes})
         sums = {one: _checksum_row(state.checksum) for one, state in self.states.items() if state.checksum}
-        return HeaderProgram(parser, DeparserProgram(writers, self._units("checksum", L.DEPARSER_CHECKSUMS, sums)))
+        deparser = DeparserProgram(writers, self._units("checksum", L.DEPARSER_CHECKSUMS, sums))
+        return HeaderProgram(parser, deparser, self.containers)
 
     def _units(self, key: str, most: int, rows: Mapping[str, Row]) -> tuple[tuple[int, Mapping[int, Row]], ...]:
         """The rows of each base by kind."""

@@ -15,7 +15,7 @@ from scapy.packet import Packet
 from compiler.pipeline.parser_program import read
 from elements.pipeline.test_default_parser import DEFAULT, PLACES, fault_of, headers, value_of
 from models.deparser_program import deparse
-from models.parser_program import parse
+from models.parser_program import parse, stages_of
 
 PROGRAM = read(DEFAULT)
 TRANSPORTS = {TCP: {"l4_src": 16, "l4_dst": 16, "tcp_seq": 32, "tcp_ack": 32}, UDP: {"l4_src": 16, "l4_dst": 16}}
@@ -98,7 +98,7 @@ def cases(draw: random.Random) -> Iterator[tuple[bytes, Packet, Mapping[str, int
 
 
 def test_scapy_makes_the_same_changes() -> None:
-    stages = [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in PROGRAM.parser.stages]
+    stages = stages_of(PROGRAM.parser)
     seen = set()
     for data, packet, changes in cases(random.Random(2)):
         record = parse(PROGRAM.parser.start, stages, data)

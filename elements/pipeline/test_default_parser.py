@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import random
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,10 @@ from scapy.layers.l2 import ARP, Dot1AD, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
 from compiler.pipeline.parser_program import read
-from models.parser_program import parse
+from models.parser_program import parse, stages_of
 
 DEFAULT = Path(__file__).parent / "default_parser.toml"
-PLACES = {  # the numbers of the containers of each name
-    name: range(at["first"], at["first"] + at.get("words", 1))
-    for name, at in tomllib.loads(DEFAULT.read_text())["containers"].items()
-}
+PLACES = read(DEFAULT).containers
 HOST, ROUTER = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
 
 
@@ -106,7 +102,7 @@ def fault_of(packet: Packet) -> L.Fault:
 
 def test_what_scapy_wrote_is_what_the_program_reads() -> None:
     program = read(DEFAULT).parser
-    stages = [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in program.stages]
+    stages = stages_of(program)
     count = 0
     for data, packet in headers(random.Random(1)):
         parsed = parse(program.start, stages, data, port=3)

@@ -18,7 +18,7 @@ from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, acc
 from compiler.pipeline.unit_image import UnitEntry, UnitProgram
 from elements.pipeline.test_default_parser import DEFAULT, PLACES, headers
 from models.packet import from_flits, to_flits
-from models.pipeline import Pipeline, Unit
+from models.pipeline import model_of
 from testing.cocotb.channel import Sink, Source, stalls, start
 from testing.cocotb.registers import Registers, check_window
 from toolchain.simulate import simulate
@@ -71,13 +71,6 @@ def router_program(draw: random.Random, exact: bool) -> UnitProgram:
 
 def some_program(draw: random.Random) -> PipelineProgram:
     return PipelineProgram(HEADERS, (filter_program(draw), router_program(draw, draw.random() < 0.5)))
-
-
-def model_of(program: PipelineProgram) -> Pipeline:
-    parser, deparser = program.headers.parser, program.headers.deparser
-    units = [Unit(u.selector, [(entry.value, entry.mask, entry.action) for entry in u.entries], u.miss) for u in program.units]
-    stages = [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in parser.stages]
-    return Pipeline(parser.start, stages, units, deparser.writers, deparser.checksums)
 
 
 class Element:

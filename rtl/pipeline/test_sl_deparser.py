@@ -18,7 +18,7 @@ from compiler.pipeline.parser_program import DeparserProgram
 from elements.pipeline.test_default_deparser import PROGRAM, cases, change
 from models.deparser_program import deparse, repaired
 from models.packet import from_flits, to_flits
-from models.parser_program import parse
+from models.parser_program import parse, stages_of
 from testing.cocotb.channel import start
 from toolchain.simulate import simulate
 
@@ -115,7 +115,7 @@ class Bench:
 
 @cocotb.test()
 async def writes_what_the_default_program_says(dut):
-    stages = [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in PROGRAM.parser.stages]
+    stages = stages_of(PROGRAM.parser)
     drawn: list[Case] = []
     for data, _, changes in cases(random.Random(random.getrandbits(32))):
         record = parse(PROGRAM.parser.start, stages, data)

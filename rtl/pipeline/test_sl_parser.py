@@ -14,7 +14,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from compiler.pipeline.parser_image import ParserImage
 from compiler.pipeline.parser_program import Entry, ParserProgram, read
 from elements.pipeline.test_default_parser import DEFAULT, headers
-from models.parser_program import parse
+from models.parser_program import parse, stages_of
 from testing.cocotb.channel import start
 from toolchain.simulate import simulate
 
@@ -62,7 +62,7 @@ class Bench:
 
     def _model(self, data: bytes, version: int, port: int) -> L.Parsed:
         program = self.programs[version]
-        stages = [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in program.stages]
+        stages = stages_of(program)
         return parse(program.start, stages, data, version, port)
 
     async def _send(self) -> None:
