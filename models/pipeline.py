@@ -46,8 +46,9 @@ class Pipeline:
             if phv.next == number:
                 entry = find(unit.selector, unit.entries, phv)
                 phv = execute(unit.miss if entry is None else unit.entries[entry][2], phv)
-        if phv.verdict == L.VERDICT_DROP:
+        if phv.verdict == L.VERDICT_DROP or (phv.verdict == L.VERDICT_FORWARD and not phv.egress_mask):
             return None
+        phv.verdict = phv.verdict if phv.verdict != L.VERDICT_PASS else L.VERDICT_TO_HOST
         meta.verdict, meta.egress_mask, meta.queue, meta.mark = phv.verdict, phv.egress_mask, phv.queue, self._mark(phv.parsed)
         return deparse(self.writers, self.checksums, phv.parsed, original, data), meta
 

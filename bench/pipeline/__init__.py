@@ -69,11 +69,11 @@ def routes(count: int = ROUTES, seed: int = 1) -> Routes:
     draw = random.Random(seed)
     found: set[ipaddress.IPv4Network] = set()
     while len(found) < count:
-        inside = draw.choice(sorted(found)) if found and draw.random() < 0.5 else ipaddress.ip_network("0.0.0.0/0")
+        inside = draw.choice(sorted(found)) if found and draw.random() < 0.5 else ipaddress.IPv4Network("0.0.0.0/0")
         if inside.prefixlen < 32:
             length = draw.randint(max(8, inside.prefixlen + 1), 32)
             address = int(inside[0]) | draw.getrandbits(32 - inside.prefixlen)
-            found.add(ipaddress.ip_network((address, length), strict=False))
+            found.add(ipaddress.IPv4Network((address, length), strict=False))
     return sorted(found, key=lambda route: -route.prefixlen)
 
 

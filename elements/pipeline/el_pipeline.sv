@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programmable pipeline: a parser, a row of units on one packet header vector, and a deparser, all of whose programs are loaded
 // at run time (README.md). A packet goes through the row as its record, and waits here as its flits. One flit a cycle, and one
-// packet a cycle. A packet with a fault leaves unchanged for the host; one whose verdict is to drop it does not leave.
+// packet a cycle. A packet with a fault leaves unchanged for the host, and one without a verdict leaves for the host; one whose
+// verdict is to drop it, or to forward it to no port, does not leave.
 module el_pipeline
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -26,7 +27,8 @@ module el_pipeline
   input  logic               reg_request_valid_i,
   output logic               reg_request_ready_o,
   output register_response_t reg_response_o,
-  output logic               reg_response_valid_o  // the cycle after the request
+  output logic               reg_response_valid_o, // the cycle after the request
+  output deparse_event_t     event_o               // one-cycle pulses, at most one packet per cycle
 );
   localparam int unsigned RowLatency = parser_latency(Stages) + Units * UNIT_LATENCY + DEPARSER_CHECKSUM_LATENCY;
   localparam int unsigned CountBits  = $clog2(PacketFlits + 1);
@@ -83,7 +85,7 @@ module el_pipeline
     joined = body;
     if (body.sop) begin
       joined.meta.fault       = record.parsed.fault;
-      joined.meta.verdict     = record.parsed.fault != FAULT_NONE ? VERDICT_TO_HOST : record.verdict;
+      joined.meta.verdict     = record.parsed.fault != FAULT_NONE || record.verdict == VERDICT_PASS ? VERDICT_TO_HOST : record.verdict;
       joined.meta.egress_mask = record.egress_mask;
       joined.meta.queue       = record.queue;
       joined.meta.mark        = {record.parsed.containers[PIPELINE_MARK], record.parsed.containers[PIPELINE_MARK+1]};
@@ -102,21 +104,28 @@ module el_pipeline
   );
 
   // A packet that is to be dropped ends here.
-  logic dropped, dropped_q;
+  logic            to_drop, to_nowhere, dropped, dropped_q, leaves;
+  pipeline_event_t happened;
 
-  assign dropped     = left.sop ? left.meta.verdict == VERDICT_DROP : dropped_q;
+  assign to_drop     = left.meta.verdict == VERDICT_DROP;
+  assign to_nowhere  = left.meta.verdict == VERDICT_FORWARD && left.meta.egress_mask == '0;
+  assign dropped     = left.sop ? to_drop || to_nowhere : dropped_q;
   assign out_data_o  = left;
   assign out_valid_o = left_valid && !dropped;
   assign left_ready  = out_ready_i || dropped;
-  always_ff @(posedge clk_i) if (left_valid && left_ready) dropped_q <= dropped;
+  assign leaves      = left_valid && left_ready && left.sop;
+  assign happened    = '{entered: enters, left: leaves, dropped: leaves && dropped, fault: leaves && left.meta.fault != FAULT_NONE};
 
-  pipeline_event_t happened;
-  always_comb begin
-    happened           = '0;
-    happened.entered   = enters;
-    happened.left      = left_valid && left_ready && left.sop;
-    happened.dropped   = happened.left && dropped;
-    happened.fault     = happened.left && left.meta.fault != FAULT_NONE;
+  always_ff @(posedge clk_i) begin
+    if (left_valid && left_ready) dropped_q <= dropped;
+    event_o <= '0;
+    if (leaves && !rst_i) begin
+      event_o.forwarded    <= left.meta.verdict == VERDICT_FORWARD && !dropped;
+      event_o.to_host      <= left.meta.verdict == VERDICT_TO_HOST || left.meta.verdict == VERDICT_TO_CONTROLLER;
+      event_o.drop_rule    <= to_drop;
+      event_o.drop_no_port <= to_nowhere;
+      event_o.fault        <= happened.fault;
+    end
   end
 
   sl_pipeline_registers #(

@@ -7,3 +7,5 @@ constexpr uint EXACT_ENTRIES4 = 4096;       /// slots and rule ids of the exact 
 constexpr uint EXACT_ENTRIES6 = 1024;       /// the same for IPv6
 constexpr uint FLOW_GROUP_ENTRIES = 256;    /// slots of a mask group of the flow table
 constexpr uint FLOW_TERNARY_ENTRIES = 64;   /// rules of any mask in the flow table
+constexpr uint PIPELINE_EXACT_ENTRIES = 256;    /// of a unit of the programmable pipeline
+constexpr uint PIPELINE_TERNARY_ENTRIES = 64;   /// the same, of any mask

@@ -98,7 +98,7 @@ module sl_unit
   logic                  mine;
 
   sl_ram_block #(.Width($bits(unit_action_t)), .Depth(Actions), .Latency(2)) u_actions (
-    .clk_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_ACTION && 32'(write_q.address) < Actions),
+    .clk_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_ACTION),
     .write_address_i(write_q.address[ActionBits-1:0]), .write_data_i(write_q.data),
     .read_valid_i(valid[ActionLatency]), .read_address_i(action_number_q), .read_data_o(action)
   );

@@ -22,6 +22,7 @@ module sh_core #(
   parameter int unsigned FlowGroups = 0,          // sh_graph parameters, as those before
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
+  parameter int unsigned PipelineUnits = 0,
   parameter int unsigned HostQueues = 0,          // receive queues per lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
@@ -102,7 +103,7 @@ module sh_core #(
   sh_graph #(
     .Lanes(Lanes), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4),
     .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups), .FlowGroupEntries(FlowGroupEntries),
-    .FlowTernaryEntries(FlowTernaryEntries)
+    .FlowTernaryEntries(FlowTernaryEntries), .PipelineUnits(PipelineUnits)
   ) u_graph (
     .clk_i, .rst_i, .graph_rst_i(graph_rst), .pause_i(registers.control[1:0] != '0), .time_i(cycles), .tick_i(registers.tick),
     .lane_data_i(rx_data), .lane_valid_i(rx_valid), .lane_ready_o(rx_ready),

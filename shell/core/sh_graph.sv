@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The graph of the shell: the rule tables (cfg_rules) or, with FlowGroups, the flow table (cfg_flow), behind one stream of all
-// lanes. `./sluice build FILE.sl` writes another module with this name and these ports, which replaces it (docs/design/shell.md).
+// The graph of the shell: the rule tables (cfg_rules) or, with FlowGroups, the flow table (cfg_flow) or, with PipelineUnits, the
+// programmable pipeline (cfg_overlay), behind one stream of all lanes. `./sluice build FILE.sl` writes another module with this name and these ports, which replaces it (docs/design/shell.md).
 module sh_graph #(
   parameter int unsigned Lanes = 4,
   parameter int unsigned LpmEntries4 = sluice_pkg::LPM_ENTRIES4,
@@ -9,7 +9,8 @@ module sh_graph #(
   parameter int unsigned ExactEntries6 = sluice_pkg::EXACT_ENTRIES6,
   parameter int unsigned FlowGroups = 0,          // 0: the rule tables; else the flow table, sizes as in el_flow_table
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
-  parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES
+  parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
+  parameter int unsigned PipelineUnits = 0        // 0: no programmable pipeline; else its units
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,              // synchronous, active high: resets the shell
@@ -54,7 +55,20 @@ module sh_graph #(
     .out_data_o(in_data), .out_valid_o(in_valid), .out_ready_i(in_ready), .empty_o(in_empty)
   );
 
-  if (FlowGroups != 0) begin : gen_flow
+  if (PipelineUnits != 0) begin : gen_overlay
+    logic unused_overlay;
+    assign push_data_o    = '0;
+    assign push_valid_o   = 1'b0;
+    assign unused_overlay = &{1'b0, push_ready_i, tick_i};
+
+    cfg_overlay #(.Units(PipelineUnits)) u_overlay (
+      .clk_i, .rst_i(graph_rst_i), .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
+      .out_data_o, .out_valid_o, .out_ready_i,
+      .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o
+    );
+
+    assign capability_o = {96'd0, {16'(PipelineUnits), 16'(ELEMENT_PIPELINE)}};
+  end else if (FlowGroups != 0) begin : gen_flow
     cfg_flow #(.Groups(FlowGroups), .GroupEntries(FlowGroupEntries), .TernaryEntries(FlowTernaryEntries)) u_flow (
       .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
       .out_data_o, .out_valid_o, .out_ready_i,

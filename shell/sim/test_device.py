@@ -17,7 +17,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.layers.l2 import Ether
 
 from host.python.device import Action, Device, Received, SluiceError, load, set_field
-from shell.sim.build import FLOW, SMALL, build
+from shell.sim.build import FLOW, OVERLAY, SMALL, build
 from testing.device import (
     ANY_MAC,
     EXACT,
@@ -425,7 +425,7 @@ def registers(sizes: dict[str, int]) -> dict[int, int]:
     return found
 
 
-@pytest.mark.parametrize("sizes", [SMALL, FLOW], ids=["rules", "flows"])
+@pytest.mark.parametrize("sizes", [SMALL, FLOW, OVERLAY], ids=["rules", "flows", "overlay"])
 def test_no_register_shows_what_it_held_before_the_reset(sizes: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     for seed in ("1", "2"):
