@@ -21,12 +21,11 @@ from toolchain.simulate import simulate
 STATES, ALPHABET = 5, (0x0000, 0x0101, 0x01FF, 0xFF02)
 
 
-def test_the_default_program() -> None:
-    simulate("sl_parser", __file__, testcase="reads_headers_as_the_default_program_says")
+STAGES = 6
 
 
-def test_random_programs() -> None:
-    simulate("sl_parser", __file__, {"Stages": 3}, testcase=["faults_without_a_program", "changes_programs_under_traffic"])
+def test_sl_parser() -> None:
+    simulate("sl_parser", __file__, {"Stages": STAGES})
 
 
 class Bench:
@@ -90,7 +89,7 @@ class Bench:
 
 @cocotb.test()
 async def reads_headers_as_the_default_program_says(dut):
-    program = read(DEFAULT).parser
+    program = read(DEFAULT, STAGES).parser
     whole = [data for data, _ in headers(random.Random(random.getrandbits(32)))]
 
     def packet() -> bytes:
@@ -103,7 +102,7 @@ async def reads_headers_as_the_default_program_says(dut):
 
     bench = Bench(dut, [program, program], packet)
     await start(dut)
-    image = ParserImage().with_program(program, 0)
+    image = ParserImage(STAGES).with_program(program, 0)
     await bench.load(image)
     bench.begin()
     await bench.load(image.with_program(program, 1), image)
@@ -150,7 +149,7 @@ def some_program(stages: int, before: ParserProgram | None) -> ParserProgram:
 
 @cocotb.test()
 async def faults_without_a_program(dut):
-    bench = Bench(dut, [ParserProgram(L.ParserStart(), ((), (), ()))] * 2, lambda: random.randbytes(random.randrange(14, 200)))
+    bench = Bench(dut, [ParserProgram(L.ParserStart(), ((),) * STAGES)] * 2, lambda: random.randbytes(random.randrange(14, 200)))
     bench.versions = [0, 1]
     await start(dut)
     bench.begin()
@@ -160,21 +159,19 @@ async def faults_without_a_program(dut):
 
 @cocotb.test()
 async def changes_programs_under_traffic(dut):
-    stages = int(dut.Stages.value)
-
     def packet() -> bytes:
         size = random.choice([14, 15, 60, 61, 128, 300, 1500])
         return b"".join(random.choice(ALPHABET).to_bytes(2, "big") for _ in range(size // 2 + 1))[:size]
 
-    programs = [some_program(stages, None)] * 2
+    programs = [some_program(STAGES, None)] * 2
     bench = Bench(dut, programs, packet)
     await start(dut)
-    image = ParserImage(stages).with_program(programs[0], 0)
+    image = ParserImage(STAGES).with_program(programs[0], 0)
     await bench.load(image)
     bench.begin()
     for turn in range(1, 9):
         version = turn % 2
-        programs[version] = some_program(stages, programs[1 - version])
+        programs[version] = some_program(STAGES, programs[1 - version])
         before, image = image, image.with_program(programs[version], version)
         await bench.load(image, before)
         bench.versions = [version]  # from the next packet on
