@@ -12,9 +12,15 @@ Entry = tuple[int, int, L.UnitAction]  # value, mask, action
 WORD = 0xFFFF
 
 
+def sources_of(phv: L.PipelinePhv) -> list[int]:
+    """What keys and operands are selected from."""
+    headers = sum(base.valid << number for number, base in enumerate(phv.parsed.bases))
+    return [*phv.parsed.containers, phv.parsed.ingress_port, phv.parsed.length, headers, 0]
+
+
 def key_of(selector: L.UnitSelector, phv: L.PipelinePhv) -> int:
     """The key, of 128 bits."""
-    sources = [*phv.parsed.containers, phv.parsed.ingress_port, phv.parsed.length, 0, 0]
+    sources = sources_of(phv)
     return sum(sources[number] << 16 * at for at, number in enumerate(selector.words)) & selector.mask
 
 
@@ -30,7 +36,7 @@ def find(selector: L.UnitSelector, entries: Sequence[Entry], phv: L.PipelinePhv)
 def execute(action: L.UnitAction, phv: L.PipelinePhv) -> L.PipelinePhv:
     """The packet after an action."""
     out = deepcopy(phv)
-    sources = [*phv.parsed.containers, phv.parsed.ingress_port, phv.parsed.length, 0, 0]
+    sources = sources_of(phv)
     expired = False
     for column, operation in enumerate(action.operations):
         container = L.UNIT_OPERATIONS * operation.row + column

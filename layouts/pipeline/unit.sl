@@ -9,6 +9,7 @@ constexpr uint UNIT_OPERATIONS = 8;         /// of an action
 constexpr uint UNIT_SOURCES = 48;           /// words that a key or an operation can read: the containers, then `SOURCE_...`
 constexpr uint SOURCE_PORT = 44;            /// ingress port
 constexpr uint SOURCE_LENGTH = 45;          /// bytes of the packet
+constexpr uint SOURCE_HEADERS = 46;         /// bit n: the parser found a header at base n
 constexpr uint PIPELINE_MARK = 42;          /// the first of two containers that a packet leaves with as its mark
 constexpr uint UNIT_END = 15;               /// as the next unit: none, the packet leaves
 

@@ -40,12 +40,17 @@ package sl_pipeline_pkg;
 
   // What keys and operands are selected from.
   typedef logic [UNIT_SOURCES-1:0][15:0] pipeline_sources_t;
-  function automatic pipeline_sources_t sources_of(pipeline_containers_t containers, logic [7:0] port, logic [15:0] length);
+  /* verilator lint_off UNUSEDSIGNAL */  // of a base only whether there is one
+  function automatic pipeline_sources_t sources_of(
+    pipeline_containers_t containers, parser_base_t [PARSER_BASES-1:0] bases, logic [7:0] port, logic [15:0] length
+  );
     sources_of                          = '0;
     sources_of[PIPELINE_CONTAINERS-1:0] = containers;
     sources_of[SOURCE_PORT]             = 16'(port);
     sources_of[SOURCE_LENGTH]           = length;
+    for (int b = 0; b < PARSER_BASES; b++) sources_of[SOURCE_HEADERS][b] = bases[b].valid;
   endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
 
   // A header to write into a packet, which is rows of PARSER_REACH words. Column c is written into row `row[c]`.
   typedef struct packed {

@@ -53,7 +53,7 @@ module sl_unit
   logic [127:0]                     key;
   logic [1:0]                       exact_q, version_q;
 
-  assign sources  = sources_of(phv_i.parsed.containers, phv_i.parsed.ingress_port, phv_i.parsed.length);
+  assign sources  = sources_of(phv_i.parsed.containers, phv_i.parsed.bases, phv_i.parsed.ingress_port, phv_i.parsed.length);
   assign selector = selector_q[phv_i.parsed.version];
   sl_source_select #(.Words(UNIT_KEY_WORDS)) u_key (
     .clk_i, .valid_i(valid[1:0]), .sources_i(sources), .number_i(selector.words), .word_o(word)

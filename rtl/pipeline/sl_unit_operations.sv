@@ -35,7 +35,7 @@ module sl_unit_operations
   assign valid_o  = valid[Latency];
   always_ff @(posedge clk_i) valid[Latency:1] <= rst_i ? '0 : valid[Latency-1:0];
 
-  assign sources = sources_of(phv_i.parsed.containers, phv_i.parsed.ingress_port, phv_i.parsed.length);
+  assign sources = sources_of(phv_i.parsed.containers, phv_i.parsed.bases, phv_i.parsed.ingress_port, phv_i.parsed.length);
   always_comb for (int n = 0; n < UNIT_OPERATIONS; n++) source[n] = action_i.operations[n].source;
   sl_source_select #(.Words(UNIT_OPERATIONS)) u_operands (
     .clk_i, .valid_i(valid[1:0]), .sources_i(sources), .number_i(source), .word_o(word)

@@ -145,7 +145,7 @@ def some_program(exact: bool, before: UnitProgram) -> UnitProgram:
         added = some_program(bool(before.selector.exact), NOTHING).entries[:4]
         unique = {entry.value & before.selector.mask: entry for entry in (*kept, *added)}
         return UnitProgram(before.selector, tuple(unique.values() if before.selector.exact else (*kept, *added)), some_action())
-    words = random.sample(range(L.UNIT_SOURCES - 2), L.UNIT_KEY_WORDS)
+    words = random.sample(range(L.UNIT_SOURCES), L.UNIT_KEY_WORDS)
     mask = sum(random.choice([0xFFFF, 0xFFFF, 0, 0x0FF0]) << 16 * n for n in range(L.UNIT_KEY_WORDS))
     selector = L.UnitSelector(words, mask, int(exact))
     entries: dict[int, UnitEntry] = {}

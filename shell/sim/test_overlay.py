@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programmable pipeline in the whole device: without a program packets go to the host; a router is loaded and changed under
-traffic; a reset forgets it."""
+traffic; a reset forgets it. Headers that nobody here knew are a file."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import pytest
 import sluice_layouts as L
+from scapy.fields import ByteField, FieldLenField, ShortField, StrLenField
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet
 
 from bench.pipeline import HEADERS
 from compiler.pipeline.actions import Operation, action, set_words
@@ -18,6 +22,7 @@ from host.python.device import Device
 from host.python.pipeline import Overlay
 from shell.sim.build import OVERLAY, SMALL
 from testing.device import NEXT_HOP, SELF, host_packets, lane_packets, routed, run, udp
+from toolchain import ROOT
 
 PROGRAM = read(HEADERS)
 PLACES = PROGRAM.containers
@@ -85,6 +90,63 @@ def test_packets_follow_the_old_program_or_the_new_one(device: Device) -> None:
     assert sorted(out[1] + out[2]) == sorted(routed(data) for data in sent) and out[1] and out[2]
     assert not out[0] and not out[3] and not host_packets(device)
     assert first > 1000 > writes, "what both programs have is not written again"
+
+
+class Interest(Packet):  # type: ignore[misc]
+    """An interest of CCNx with a name of one segment (RFC 8609)."""
+
+    fields_desc: ClassVar[list[Any]] = [
+        ByteField("version", 1),
+        ByteField("type", 0),
+        ShortField("length", None),
+        ByteField("hop_limit", 64),
+        ByteField("reserved", 0),
+        ByteField("flags", 0),
+        FieldLenField("header_length", None, fmt="B", length_of="options", adjust=lambda packet, size: size + 8),
+        StrLenField("options", b"", length_from=lambda packet: packet.header_length - 8),
+        ShortField("t_interest", 1),
+        FieldLenField("interest_length", None, length_of="segment", adjust=lambda packet, size: size + 8),
+        ShortField("t_name", 0),
+        FieldLenField("name_length", None, length_of="segment", adjust=lambda packet, size: size + 4),
+        ShortField("t_segment", 1),
+        FieldLenField("segment_length", None, length_of="segment"),
+        StrLenField("segment", b"", length_from=lambda packet: packet.segment_length),
+    ]
+
+    def post_build(self, header: bytes, payload: bytes) -> bytes:
+        return header[:2] + len(header).to_bytes(2, "big") + header[4:] + payload
+
+
+def interest(name: bytes, hop_limit: int = 64, options: bytes = b"", **fields: int) -> bytes:
+    frame = Ether(src="02:00:00:00:00:0a", dst="02:00:00:00:00:0b", type=0x88B5)
+    return bytes(frame / Interest(segment=name, hop_limit=hop_limit, options=options, **fields) / bytes(40))
+
+
+def test_a_header_that_the_device_did_not_know_is_parsed_matched_and_rewritten(device: Device) -> None:
+    headers = read(ROOT / "configs" / "overlay" / "icn.toml")
+    segment = [*headers.containers["segment"]][:7]  # length, 12 bytes
+    selector = L.UnitSelector([L.SOURCE_HEADERS, *reversed(segment)], (1 << 128) - 1)
+    hop = Operation(headers.containers["hop_limit"][0], L.OPERATOR_COUNT_DOWN, mask=0xFF00)
+
+    def named(name: bytes, whole: bool, port: int) -> UnitEntry:
+        """Names with this first segment, or with one that begins so."""
+        value, mask = int.from_bytes(name.ljust(12, b"\0"), "big"), (1 << 96) - (1 << 8 * (12 - len(name)))
+        value, mask = (value | len(name) << 96, mask | 0xFFFF << 96) if whole else (value, mask)
+        interests = 1 << 2  # their base
+        return UnitEntry(value << 16 | interests, mask << 16 | interests, action([hop], verdict=L.VERDICT_FORWARD, ports=[port]))
+
+    entries = (named(b"video", True, 1), named(b"vid", False, 2), named(b"", False, 3))
+    Overlay(device).load(PipelineProgram(headers, (UnitProgram(selector, entries, action()),)))
+    names = {b"video": 1, b"videos": 2, b"vid": 2, b"audio": 3, b"a name of more than 12 bytes": 3}
+    for options in (b"", bytes(6)):
+        host, out = run(device, {0: [interest(name, 9, options) for name in names]})
+        for lane in range(4):
+            assert out[lane] == [interest(name, 8, options) for name, port in names.items() if port == lane]
+        assert not host
+    sent = [interest(b"video", type=1), interest(b"video", t_name=7), udp("10.0.0.1", "10.0.0.2"), interest(b"video", 1)]
+    host, out = run(device, {2: sent})
+    assert [(one.data, one.fault) for one in host] == [(sent[0], 0), (sent[1], L.FAULT_PROGRAM), (sent[2], 0)]
+    assert not any(out.values()), "the last packet has used up its hops"
 
 
 def test_a_device_without_one_says_so() -> None:
