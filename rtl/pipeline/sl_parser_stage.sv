@@ -90,7 +90,7 @@ module sl_parser_stage
   parser_step_t [15:11] step_q;
   logic         [14:11] hit_q;
   logic [15:0]          field_q;
-  logic [7:0]           length_q;
+  logic [30:0]          length_q;
   logic [8:0]           advance_14_q, advance_q;
   logic [8:0]           left_q;         // words to the end of the packet
   logic [6:0]           window_left_q;  // and of the window
@@ -103,9 +103,7 @@ module sl_parser_stage
   logic [PARSER_SLOTS-1:0][Eights-1:0][15:0] eighth_q;  // of each eight words of the header one
   logic [PARSER_SLOTS-1:0][15:0]             slot_q;
 
-  function automatic logic [7:0] length_of(logic [4:0] scale, logic [15:0] field);
-    logic [30:0] length;
-    length = 31'((47'(field) << scale) >> 16);
+  function automatic logic [7:0] at_most_255(logic [30:0] length);
     return length[30:8] != '0 ? 8'd255 : length[7:0];
   endfunction
 
@@ -119,10 +117,10 @@ module sl_parser_stage
   always_ff @(posedge clk_i) begin
     if (valid[10]) {hit_q[11], step_q[11]} <= {hit, step_word};
     if (valid[11]) {hit_q[12], step_q[12], field_q} <= {hit_q[11], step_q[11], field_reach[step_q[11].length_word] & step_q[11].length_mask};
-    if (valid[12]) {hit_q[13], step_q[13], length_q} <= {hit_q[12], step_q[12], length_of(step_q[12].length_scale, field_q)};
+    if (valid[12]) {hit_q[13], step_q[13], length_q} <= {hit_q[12], step_q[12], 31'((47'(field_q) << step_q[12].length_scale) >> 16)};
     if (valid[13]) begin
       {hit_q[14], step_q[14]} <= {hit_q[13], step_q[13]};
-      advance_14_q  <= 9'(step_q[13].advance) + 9'(length_q);
+      advance_14_q  <= 9'(step_q[13].advance) + 9'(at_most_255(length_q));
       left_q        <= left_of(walk.record.length[15:1], walk.record.position);
       window_left_q <= 7'(PARSER_WORDS) - walk.record.position;
       walk_14_q     <= walk;
