@@ -122,6 +122,40 @@ class Traffic:
             await RisingEdge(self.element.dut.clk_i)
 
 
+def took_over(programs: list[PipelineProgram], sent: list[tuple[bytes, int]], found: list[tuple[bytes, L.Meta]]) -> None:
+    """What left is what the first program makes of the packets up to one of them, and the second of the rest."""
+    old, new = ([model_of(program).run(data, port) for data, port in sent] for program in programs)
+    whole = [[one for one in (*old[:at], *new[at:]) if one is not None] for at in range(1, len(old))]
+    assert found in whole, "no moment at which one program took over from the other"
+    assert found not in ([one for one in by if one is not None] for by in (old, new))
+
+
+@cocotb.test()
+async def writes_are_effective_before_the_version_changes(dut):
+    draw = random.Random(random.getrandbits(32))
+    element, program = Element(dut, 0, 0), some_program(draw)
+    await start(dut)
+    for version in (0, 1):
+        await element.load(program, version, first=not version)
+    parser = replace(HEADERS.parser, start=L.ParserStart([0, 0], 127))  # a state without entries
+    other = PipelineProgram(replace(HEADERS, parser=parser), program.units)
+    before, element.image = element.image, element.image.with_program(other, 0)
+    accesses_ = [*accesses(element.image.writes(before)), (L.PIPELINE_REGISTERS_VERSION, 0)]
+    assert len(accesses_) == 3, "no more than where packets begin, and the version"
+    traffic = Traffic(element, [(data, 1) for data, _ in headers(draw)])
+    while await element.registers.read(L.PIPELINE_REGISTERS_DRAINING) or len(traffic.sent) < 100:
+        pass
+    for address, word in accesses_:  # in as many cycles
+        dut.reg_request_i.value, dut.reg_request_valid_i.value = L.RegisterRequest(1, address, word).to_int(), 1
+        await RisingEdge(dut.clk_i)
+    dut.reg_request_valid_i.value = 0
+    for _ in range(100):
+        await RisingEdge(dut.clk_i)
+    traffic.on = False
+    await element.settle()
+    took_over([program, other], traffic.sent, element.left())
+
+
 @cocotb.test()
 async def packets_see_the_old_or_the_new_program_and_none_is_lost(dut):
     draw = random.Random(random.getrandbits(32))
@@ -141,10 +175,7 @@ async def packets_see_the_old_or_the_new_program_and_none_is_lost(dut):
         traffic.on = False
         await element.settle()
         found, element.sink.received = element.left(), deque()
-        old, new = ([model_of(program).run(data, port) for data, port in traffic.sent] for program in programs[-2:])
-        whole = [[one for one in (*old[:at], *new[at:]) if one is not None] for at in range(1, len(old))]
-        assert found in whole, "no moment at which one program took over from the other"
-        assert found not in ([one for one in by if one is not None] for by in (old, new))
+        took_over(programs[-2:], traffic.sent, found)
     for name, address in (("dropped", L.PIPELINE_REGISTERS_DROPPED), ("faults", L.PIPELINE_REGISTERS_FAULTS)):
         assert await element.registers.read(address) > 0, name
     assert await element.registers.read(L.PIPELINE_REGISTERS_LOOKED_UP) > await element.registers.read(

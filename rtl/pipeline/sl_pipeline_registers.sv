@@ -34,6 +34,7 @@ module sl_pipeline_registers
   logic [11:0]             address;
   logic                    write, is_place, is_version, refused, failed;
   logic [InFlightBits-1:0] in_flight_q, in_flight, draining_q;
+  logic [3:0]              changing_q;  // the version changes, after the writes before it are effective
   logic [31:0]             dropped_q, faults_q;
   logic [15:0][31:0]       looked_up_q;
 
@@ -62,7 +63,7 @@ module sl_pipeline_registers
   assign refused = (is_place && (reg_request_i.data[31:24] != '0
                                  || !place_exists(pipeline_memory_t'(reg_request_i.data[23:20]), reg_request_i.data[19:16],
                                                   reg_request_i.data[15:0])))
-                   || (is_version && reg_request_i.data[0] != registers_q.version && draining_q != '0);
+                   || (is_version && reg_request_i.data[0] != registers_q.version && (draining_q != '0 || changing_q != '0));
   assign failed  = !pipeline_registers_allows(address, write) || refused;
 
   // Packets of the version before the last change are those that were in flight then; packets leave in order.
@@ -74,7 +75,7 @@ module sl_pipeline_registers
     live           = '0;
     live.parts     = {8'd0, 8'(Writers), 8'(Units), 8'(Stages)};
     live.entries   = {16'(TernaryEntries), 16'(ExactEntries)};
-    live.draining  = 32'(draining_q);
+    live.draining  = 32'(draining_q) + 32'(changing_q != '0);
     live.dropped   = dropped_q;
     live.faults    = faults_q;
     live.looked_up = looked_up_q[address[5:2]];
@@ -82,13 +83,17 @@ module sl_pipeline_registers
   endfunction
 
   assign reg_request_ready_o = 1'b1;
-  assign version_o           = registers_q.version;
 
   always_ff @(posedge clk_i) begin
     reg_response_valid_o <= reg_request_valid_i && !rst_i;
     write_valid_o        <= reg_request_valid_i && is_place && !failed && !rst_i;
     in_flight_q          <= in_flight;
     if (draining_q != '0) draining_q <= draining_q - InFlightBits'(happened_i.left);
+    changing_q <= {changing_q[2:0], 1'b0};
+    if (changing_q[3]) begin
+      version_o  <= registers_q.version;
+      draining_q <= in_flight;
+    end
     dropped_q <= dropped_q + 32'(happened_i.dropped);
     faults_q  <= faults_q + 32'(happened_i.fault);
     for (int u = 0; u < Units; u++) looked_up_q[u] <= looked_up_q[u] + 32'(looked_up_i[u]);
@@ -101,13 +106,15 @@ module sl_pipeline_registers
       };
       if (write && !failed) begin
         registers_q <= pipeline_registers_write(registers_q, address, reg_request_i.data);
-        if (is_version && reg_request_i.data[0] != registers_q.version) draining_q <= in_flight;
+        changing_q[0] <= is_version && reg_request_i.data[0] != registers_q.version;
       end
     end
     if (rst_i) begin
       registers_q <= PIPELINE_REGISTERS_RESET;
+      version_o   <= 1'b0;
       in_flight_q <= '0;
       draining_q  <= '0;
+      changing_q  <= '0;
       dropped_q   <= '0;
       faults_q    <= '0;
       looked_up_q <= '0;

@@ -13,7 +13,7 @@ module sl_pipeline_row
   input  logic             clk_i,
   input  logic             rst_i,          // synchronous, active high
   input  logic             write_valid_i,
-  input  pipeline_write_t  write_i,        // effective for packets that enter three cycles later
+  input  pipeline_write_t  write_i,        // effective for packets that enter four cycles later
   input  logic             valid_i,
   input  window_t          window_i,       // bytes beyond the packet's end are undefined
   input  meta_t            meta_i,

@@ -30,7 +30,9 @@ module sl_unit_exact
   logic [UNIT_WAYS-1:0][SlotBits-1:0]        slot;
   logic [127:0]                              key;
   logic                                      version, beside;
-  unit_exact_t                               written_q;
+  logic        [UNIT_WAYS-1:0]               write_q;    // a way is written, in this cycle
+  logic        [SlotBits-1:0]                write_slot_q;
+  unit_exact_t                               write_word_q, written_q;
   logic        [UNIT_WAYS-1:0]               collides_q, present_q, match_q;
   unit_exact_t [UNIT_WAYS-1:0]               read, word_q;
   logic        [UNIT_WAYS-1:0][Parts-1:0]    part_q;
@@ -45,16 +47,18 @@ module sl_unit_exact
 
   for (genvar w = 0; w < UNIT_WAYS; w++) begin : gen_way
     sl_ram_block #(.Width($bits(unit_exact_t)), .Depth(Entries / UNIT_WAYS)) u_words (
-      .clk_i, .write_valid_i(write_valid_i && write_way_i == 2'(w)), .write_address_i(write_slot_i), .write_data_i(write_word_i),
+      .clk_i, .write_valid_i(write_q[w]), .write_address_i(write_slot_q), .write_data_i(write_word_q),
       .read_valid_i(valid_q[3]), .read_address_i(slot[w]), .read_data_o(read[w])
     );
   end
 
   always_ff @(posedge clk_i) begin
     valid_q   <= {valid_q[UNIT_EXACT_LATENCY-2:1], key_valid_i};
-    if (write_valid_i) written_q <= write_word_i;
+    if (write_valid_i) {write_slot_q, write_word_q} <= {write_slot_i, write_word_i};
+    written_q <= write_word_q;
     for (int w = 0; w < UNIT_WAYS; w++) begin
-      if (valid_q[3]) collides_q[w] <= write_valid_i && write_way_i == 2'(w) && write_slot_i == slot[w];
+      write_q[w] <= write_valid_i && write_way_i == 2'(w) && !rst_i;
+      if (valid_q[3]) collides_q[w] <= write_q[w] && write_slot_q == slot[w];
       if (valid_q[4]) word_q[w] <= collides_q[w] ? written_q : read[w];
       if (valid_q[5]) begin
         present_q[w]  <= word_q[w].versions[version];
