@@ -131,32 +131,6 @@ def took_over(programs: list[PipelineProgram], sent: list[tuple[bytes, int]], fo
 
 
 @cocotb.test()
-async def writes_are_effective_before_the_version_changes(dut):
-    draw = random.Random(random.getrandbits(32))
-    element, program = Element(dut, 0, 0), some_program(draw)
-    await start(dut)
-    for version in (0, 1):
-        await element.load(program, version, first=not version)
-    parser = replace(HEADERS.parser, start=L.ParserStart([0, 0], 127))  # a state without entries
-    other = PipelineProgram(replace(HEADERS, parser=parser), program.units)
-    before, element.image = element.image, element.image.with_program(other, 0)
-    accesses_ = [*accesses(element.image.writes(before)), (L.PIPELINE_REGISTERS_VERSION, 0)]
-    assert len(accesses_) == 3, "no more than where packets begin, and the version"
-    traffic = Traffic(element, [(data, 1) for data, _ in headers(draw)])
-    while await element.registers.read(L.PIPELINE_REGISTERS_DRAINING) or len(traffic.sent) < 100:
-        pass
-    for address, word in accesses_:  # in as many cycles
-        dut.reg_request_i.value, dut.reg_request_valid_i.value = L.RegisterRequest(1, address, word).to_int(), 1
-        await RisingEdge(dut.clk_i)
-    dut.reg_request_valid_i.value = 0
-    for _ in range(100):
-        await RisingEdge(dut.clk_i)
-    traffic.on = False
-    await element.settle()
-    took_over([program, other], traffic.sent, element.left())
-
-
-@cocotb.test()
 async def packets_see_the_old_or_the_new_program_and_none_is_lost(dut):
     draw = random.Random(random.getrandbits(32))
     element = Element(dut)
