@@ -35,7 +35,8 @@ enum element_kind_t : uint<16> {
     ELEMENT_FLOW_TABLE = 7,
     ELEMENT_GRAPH = 8,
     ELEMENT_HOST = 9,
-    ELEMENT_PIPELINE = 10
+    ELEMENT_PIPELINE = 10,
+    ELEMENT_CONTROLLER = 11
 }
 
 /// Page 0.
@@ -168,6 +169,26 @@ registers pipeline_registers {
     ro uint<32> faults         @ 0x01c; /// packets with a fault, to the host; they wrap
     ro uint<32> looked_up[16]  @ 0x040; /// packets that a unit looked up; they wrap
     rw uint<32> data[12]       @ 0x080 = 0; /// for `place`; low word first
+}
+
+/// Window of the controller core: message packets (layouts/message). Its counters wrap.
+registers controller_registers {
+    ro uint<32> kind           @ 0x000 = ELEMENT_CONTROLLER;
+    rw uint<1>  control        @ 0x004 = 0; /// bit 0: packets to the host go to the agent too
+    rw uint<32> mac_low        @ 0x008 = 0x4c000001; /// of the core: every frame to it ends here
+    rw uint<16> mac_high       @ 0x00c = 0x0253;
+    rw uint<32> packet_in_interval @ 0x010 = 0; /// cycles from the beginning of one Packet_in to that of the next, at least
+    wo uint<32> key[4]         @ 0x020; /// of SipHash-2-4, byte 0 in bits 7:0 of the first; 0: tags are not checked
+    ro uint<32> accepted       @ 0x040; /// messages
+    ro uint<32> repeated       @ 0x044; /// messages that came again: answered again
+    ro uint<32> malformed      @ 0x048; /// dropped: magic, version, type, length, padding, checksum, address or port
+    ro uint<32> forged         @ 0x04c; /// dropped: wrong tag
+    ro uint<32> unexpected     @ 0x050; /// dropped: session or sequence
+    ro uint<32> overflow       @ 0x054; /// dropped: messages without room
+    ro uint<32> packet_in      @ 0x058; /// packets sent to the agent
+    ro uint<32> packet_in_lost @ 0x05c; /// packets for the agent, dropped: no room, or no session yet
+    ro uint<32> packet_out     @ 0x060; /// packets of the agent on their way to the lanes
+    ro uint<32> packet_out_lost @ 0x064; /// packets of the agent, dropped: no such lane, no room, shorter than 14 bytes, or too long
 }
 
 /// Window of a compiled configuration: its signals, its channels from the host, and its drop counters. A message on the signal
