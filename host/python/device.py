@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes as c
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -255,6 +255,11 @@ class Device:
     def write(self, address: int, value: int) -> None:
         """A register."""
         self.call("sluice_register_write", c.c_uint32(address), c.c_uint32(value))
+
+    def write_all(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Writes words to addresses, in order."""
+        for address, value in pairs:
+            self.write(address, value)
 
     def lane_send(self, lane: int, data: bytes, bad: bool = False) -> bool:
         """Put a packet before a lane; False: enough are waiting."""

