@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functional device: the flow-table configuration (configs/flow) in its shell as software, without time. Its parts,
-// and what they share; docs/design/functional.md says what it does as the RTL does and what it does not. Nothing here
-// is thread-safe: the library serialises calls on a device.
+// The functional device: the flow-table configuration (configs/flow), or the overlay (configs/overlay), in its shell as
+// software, without time. Its parts, and what they share; docs/design/functional.md says what it does as the RTL does
+// and what it does not. Nothing here is thread-safe: the library serialises calls on a device.
 #ifndef SLUICE_FUNCTIONAL_H
 #define SLUICE_FUNCTIONAL_H
 
@@ -18,13 +18,16 @@ enum {
     FUNCTIONAL_LANES = SLUICE_HOST_PORT,
     FUNCTIONAL_RINGS = SLUICE_RING_QUEUE + FUNCTIONAL_LANES * SLUICE_HOST_QUEUES
 };
-enum { FUNCTIONAL_FLOW_WINDOW = 1, FUNCTIONAL_DEPARSE_WINDOW = 4, FUNCTIONAL_HOST_WINDOW = 5 }; // as of configs/flow
+// As of configs/flow and configs/overlay.
+enum { FUNCTIONAL_FLOW_WINDOW = 1, FUNCTIONAL_DEPARSE_WINDOW = 4, FUNCTIONAL_HOST_WINDOW = 5 };
+enum { FUNCTIONAL_PIPELINE_WINDOW = 1 };
 enum { FUNCTIONAL_OUT_BYTES = SLUICE_MTU_BYTES + SLUICE_PACKET_GROWTH };
 
 struct functional_size {
     uint32_t lanes, groups, group_entries, ternary_entries;
-    uint32_t queues; // of each lane to the host; 0: one for all
-    uint32_t push;   // 1: counters of rules go into host memory
+    uint32_t queues;         // of each lane to the host; 0: one for all
+    uint32_t push;           // 1: counters of rules go into host memory
+    uint32_t pipeline_units; // 0: the flow table; else the overlay with so many units
 };
 
 // Bits of the shell's control register.
@@ -145,6 +148,20 @@ int functional_deparse_write(struct functional_deparse *deparse, uint32_t offset
 struct functional_job functional_deparse_decide(const struct sluice_phv_record *record,
                                                 struct sluice_graph_counters *counters);
 
+// functional_pipeline.c: the element pipeline, its window and what it does to a packet.
+struct functional_pipeline;
+
+struct functional_pipeline *functional_pipeline_new(uint32_t units);
+void functional_pipeline_free(struct functional_pipeline *pipeline);
+void functional_pipeline_reset(struct functional_pipeline *pipeline);
+// 0, or -EFAULT where the element answers an error.
+int functional_pipeline_read(const struct functional_pipeline *pipeline, uint32_t offset, uint32_t *value);
+int functional_pipeline_write(struct functional_pipeline *pipeline, uint32_t offset, uint32_t value);
+// Bytes of the packet that leaves in `out`, which has room for FUNCTIONAL_OUT_BYTES; 0: none does. `meta` has its
+// ingress port, and then what else the element sets.
+uint32_t functional_pipeline_run(struct functional_pipeline *pipeline, const uint8_t *bytes, uint32_t size,
+                                 struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters, uint8_t *out);
+
 // functional_host.c: how packets of a lane are spread over its receive queues.
 struct functional_spread {
     uint8_t kinds; // bits of enum sluice_hash_kind
@@ -191,7 +208,8 @@ struct functional {
     uint32_t counter_high;
     struct sluice_host_counters host;
     struct sluice_graph_counters graph;
-    struct functional_flow *flow;
+    struct functional_flow *flow;         // NULL: the overlay
+    struct functional_pipeline *pipeline; // NULL: the flow table
     struct sluice_mirror mirror;
     struct functional_deparse deparse;
     uint8_t out[FUNCTIONAL_OUT_BYTES > SLUICE_EGRESS_BYTES ? FUNCTIONAL_OUT_BYTES : SLUICE_EGRESS_BYTES];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shell of the functional device: packets from lanes through parser, flow table, actions and deparser to lanes and
-// to the host's ring, and from the host's other ring to lanes. A packet goes all its way within one cycle, so nothing
-// is ever in flight. What has no room is dropped and counted, or waits where the device is lossless. Nothing that the
-// host wrote into its rings is believed.
+// The shell of the functional device: packets from lanes through parser, flow table, actions and deparser, or through
+// the programmable pipeline, to lanes and to the host's ring, and from the host's other ring to lanes. A packet goes
+// all its way within one cycle, so nothing is ever in flight. What has no room is dropped and counted, or waits where
+// the device is lossless. Nothing that the host wrote into its rings is believed.
 #include <errno.h>
 
 #include "functional.h"
@@ -133,7 +133,7 @@ static bool has_room(const struct functional *it, bool is_host_packet) {
 
 // ---- From lanes
 
-static void process(struct functional *it, unsigned lane, const struct functional_packet *packet) {
+static void process_flow(struct functional *it, unsigned lane, const struct functional_packet *packet) {
     struct sluice_phv_record record;
     sluice_parse(packet->bytes, packet->size, NULL, &record);
     record.ingress_port = (uint8_t)lane;
@@ -170,13 +170,32 @@ static void process(struct functional *it, unsigned lane, const struct functiona
     to_host(it, bytes, (uint32_t)size, &record, &meta);
 }
 
+static void process_pipeline(struct functional *it, unsigned lane, const struct functional_packet *packet) {
+    struct sluice_buffer_meta meta = {.ingress_port = (uint8_t)lane, .timestamp = packet->ingress_cycle};
+    uint32_t size = functional_pipeline_run(it->pipeline, packet->bytes, packet->size, &meta, &it->graph, it->out);
+    bool is_forwarded = meta.verdict == SLUICE_VERDICT_FORWARD, is_copied = meta.egress_mask >> SLUICE_HOST_PORT & 1;
+    if (size == 0)
+        return;
+    if (is_forwarded)
+        to_lanes(it, meta.egress_mask, it->out, size, packet->ingress_cycle);
+    if (meta.verdict != SLUICE_VERDICT_TO_HOST && meta.verdict != SLUICE_VERDICT_TO_CONTROLLER && !is_copied)
+        return;
+    struct sluice_phv_record record;
+    sluice_parse(it->out, size, NULL, &record);
+    record.ingress_port = (uint8_t)lane;
+    to_host(it, it->out, size, &record, &meta);
+}
+
 static bool take_lane(struct functional *it, unsigned lane) {
     struct functional_store *waiting = &it->lane[lane].waiting;
     const struct functional_packet *packet = waiting->count ? functional_store_first(waiting) : NULL;
     if (!packet || (functional_control(it) & FUNCTIONAL_PAUSE) ||
         ((functional_control(it) & FUNCTIONAL_LOSSLESS) && !has_room(it, false)))
         return false;
-    process(it, lane, packet);
+    if (it->pipeline)
+        process_pipeline(it, lane, packet);
+    else
+        process_flow(it, lane, packet);
     functional_store_drop(waiting);
     it->waiting--;
     return true;

@@ -16,6 +16,10 @@ static uint32_t log2_of(uint32_t value) {
 
 // See shell_registers.capability.
 static uint32_t capability(const struct functional *it, uint32_t window) {
+    if (it->size.pipeline_units && window == FUNCTIONAL_PIPELINE_WINDOW)
+        return it->size.pipeline_units << 16 | SLUICE_ELEMENT_PIPELINE;
+    if (it->size.pipeline_units && window == FUNCTIONAL_DEPARSE_WINDOW)
+        return SLUICE_ELEMENT_NONE;
     switch (window) {
     case 0:
         return it->size.lanes << 16 | SLUICE_ELEMENT_SHELL;
@@ -104,8 +108,12 @@ static int write_shell(struct functional *it, uint32_t offset, uint32_t value) {
     if (offset == SLUICE_SHELL_REGISTERS_TICK_SOURCE)
         set_tick(it, tick);
     if (functional_control(it) & FUNCTIONAL_RESET) { // nothing is in flight: the graph is reset at once
-        functional_flow_reset(it->flow);
-        functional_deparse_reset(&it->deparse);
+        if (it->pipeline) {
+            functional_pipeline_reset(it->pipeline);
+        } else {
+            functional_flow_reset(it->flow);
+            functional_deparse_reset(&it->deparse);
+        }
         functional_window_set(&it->shell, SLUICE_SHELL_REGISTERS_CONTROL,
                               functional_control(it) & ~(uint32_t)FUNCTIONAL_RESET);
     }
@@ -119,10 +127,11 @@ static int read_register(struct functional *it, uint32_t address, uint32_t *valu
     switch (window) {
     case 0:
         return read_shell(it, offset, value);
-    case FUNCTIONAL_FLOW_WINDOW:
-        return functional_flow_read(it->flow, offset, value);
+    case FUNCTIONAL_FLOW_WINDOW: // or FUNCTIONAL_PIPELINE_WINDOW
+        return it->pipeline ? functional_pipeline_read(it->pipeline, offset, value)
+                            : functional_flow_read(it->flow, offset, value);
     case FUNCTIONAL_DEPARSE_WINDOW:
-        return functional_window_read(&it->deparse.window, offset, value);
+        return it->pipeline ? -EFAULT : functional_window_read(&it->deparse.window, offset, value);
     case FUNCTIONAL_HOST_WINDOW:
         return it->size.queues ? functional_host_read(it, offset, value) : -EFAULT;
     default:
@@ -137,10 +146,11 @@ static int write_register(struct functional *it, uint32_t address, uint32_t valu
     switch (window) {
     case 0:
         return write_shell(it, offset, value);
-    case FUNCTIONAL_FLOW_WINDOW:
-        return functional_flow_write(it->flow, offset, value);
+    case FUNCTIONAL_FLOW_WINDOW: // or FUNCTIONAL_PIPELINE_WINDOW
+        return it->pipeline ? functional_pipeline_write(it->pipeline, offset, value)
+                            : functional_flow_write(it->flow, offset, value);
     case FUNCTIONAL_DEPARSE_WINDOW:
-        return functional_deparse_write(&it->deparse, offset, value);
+        return it->pipeline ? -EFAULT : functional_deparse_write(&it->deparse, offset, value);
     case FUNCTIONAL_HOST_WINDOW:
         return it->size.queues ? functional_host_write(it, offset, value) : -EFAULT;
     default:

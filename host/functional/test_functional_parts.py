@@ -433,6 +433,7 @@ def test_an_option_is_taken_in_its_whole_range_and_said_where_it_is_not() -> Non
         return text.decode()
 
     ranges = {"lanes": (1, 7), "groups": (1, 256), "entries": (1, 65536), "ternary": (1, 4096), "queues": (0, 8)}
+    ranges["pipeline_units"] = (0, 15)
     small = "lanes=1,groups=1,entries=1,ternary=1,queues=0"
     for name, (least, most) in ranges.items():
         for value in (least, most):
@@ -443,7 +444,7 @@ def test_an_option_is_taken_in_its_whole_range_and_said_where_it_is_not() -> Non
             assert opens(f"{name}={wrong},join") == says, (name, wrong)
     assert opens("groups=16,entries=4096") == "" == opens("") == opens("join,nopush") == opens("lanes=2,")
     assert opens("groups=16,entries=4097") == "functional: 16 groups of 4097 entries; the most is 65536 rules"
-    known = "is none of lanes=, groups=, entries=, ternary=, queues=, join, nopush"
+    known = "is none of lanes=, groups=, entries=, ternary=, queues=, pipeline_units=, join, nopush"
     for word in ("joi", "joinx", "nopus", "nopushx", "lane=3", "x"):
         assert opens(f"{small},{word}") == opens(f"{word},{small}") == f"functional: '{word}' {known}"
     assert opens(",lanes=2") == f"functional: '' {known}"

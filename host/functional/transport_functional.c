@@ -3,10 +3,12 @@
 // host's side, and runs as long as one likes; the differential tests compare it with the RTL. Options, all with the
 // reference size as default: lanes=4,groups=16,entries=4096,ternary=256,queues=4; and join: a cable between lanes 0 and
 // 1, one between 2 and 3, ... instead of what is outside; nopush: counters of rules are in registers only.
+// pipeline_units=N: with the programmable pipeline of N units in place of the flow table.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "functional.h"
+#include "functional_pipeline.h"
 
 enum { LEFT_BYTES = 1 << 20, MAX_GROUPS = 256, MAX_RULES = 65536, MAX_TERNARY = 4096, RING_LEAST = 5 };
 _Static_assert(RING_LEAST *SLUICE_BUFFER_DATA_SIZE >= SLUICE_EGRESS_BYTES, "the largest packet fits into a ring");
@@ -47,7 +49,7 @@ static uint8_t *ring_attach(struct sluice_transport *transport, unsigned which, 
 
 static uint8_t *mirror_attach(struct sluice_transport *transport, uint32_t records) {
     struct functional *it = device_of(transport);
-    if (records < functional_flow_records(it->flow))
+    if (!it->flow || records < functional_flow_records(it->flow))
         return NULL;
     uint8_t *memory = sluice_mirror_make(&it->mirror, records);
     functional_flow_mirror(it->flow, (uint64_t *)memory);
@@ -127,6 +129,7 @@ static void close_functional(struct sluice_transport *transport) {
     for (unsigned i = 0; i < FUNCTIONAL_RINGS; i++)
         free(it->ring[i].memory);
     functional_flow_free(it->flow);
+    functional_pipeline_free(it->pipeline);
     free(it->mirror.memory);
     free(it);
 }
@@ -141,7 +144,8 @@ static int read_option(const char *text, size_t length, struct functional *it) {
                    {"groups=", &it->size.groups, 1, MAX_GROUPS},
                    {"entries=", &it->size.group_entries, 1, MAX_RULES},
                    {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY},
-                   {"queues=", &it->size.queues, 0, SLUICE_HOST_QUEUES}};
+                   {"queues=", &it->size.queues, 0, SLUICE_HOST_QUEUES},
+                   {"pipeline_units=", &it->size.pipeline_units, 0, PIPELINE_UNITS}};
     if (length == strlen("join") && strncmp(text, "join", length) == 0) {
         it->is_joined = true;
         return 0;
@@ -162,9 +166,10 @@ static int read_option(const char *text, size_t length, struct functional *it) {
         *options[i].value = (uint32_t)value;
         return 0;
     }
-    return sluice_fail(-EINVAL,
-                       "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, queues=, join, nopush",
-                       (int)length, text);
+    return sluice_fail(
+        -EINVAL,
+        "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, queues=, pipeline_units=, join, nopush",
+        (int)length, text);
 }
 
 static int read_options(const char *options, struct functional *it) {
@@ -192,9 +197,13 @@ static int make(struct functional *it, const char *options) {
             sluice_fail(result, "functional: out of memory");
     }
     functional_registers_start(it);
-    if (result == 0 && !(it->flow = functional_flow_new(&it->size)))
-        result = sluice_fail(-ENOMEM, "functional: out of memory");
-    return result;
+    if (result)
+        return result;
+    if (it->size.pipeline_units)
+        it->pipeline = functional_pipeline_new(it->size.pipeline_units);
+    else
+        it->flow = functional_flow_new(&it->size);
+    return it->pipeline || it->flow ? 0 : sluice_fail(-ENOMEM, "functional: out of memory");
 }
 
 struct sluice_transport *sluice_transport_functional(const char *options) {

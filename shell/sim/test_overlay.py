@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programmable pipeline in the whole device: without a program packets go to the host; a router is loaded and changed under
-traffic; a reset forgets it. Headers that nobody here knew are a file."""
+"""The programmable pipeline in the whole device, simulated and functional: without a program packets go to the host; a router is
+loaded and changed under traffic; a reset forgets it. Headers that nobody here knew are a file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PROGRAM = read(HEADERS)
 PLACES = PROGRAM.containers
 
 
-@pytest.fixture
-def device() -> Iterator[Device]:
-    with Device(OVERLAY) as opened:
+@pytest.fixture(params=["sim", "functional"])
+def device(request: pytest.FixtureRequest) -> Iterator[Device]:
+    with Device(OVERLAY, transport=request.param) as opened:
         opened.call("sluice_device_set_lossless", 1)
         yield opened
 

@@ -88,10 +88,10 @@ int sluice_fail(int error, const char *format, ...) __attribute__((format(printf
 // Open a device: `sim:lib=PATH` (a simulated device made by shell/sim/build.py, in this process) or
 // `sim-process:lib=PATH` (the same in a process of its own, which ends with this one;
 // `sim-process:timeout=MILLISECONDS,lib=PATH` says after how long without an answer it counts as gone). Without `lib=`,
-// the environment's SLUICE_SIM_LIB. Or `functional:`, the flow-table configuration as software, without time
-// (docs/design/functional.md). -EINVAL: no such transport; -ENODEV: it cannot be loaded or is no Sluice device;
-// -EPROTO: its layouts are not those of this library, or it says of itself what cannot be. A device whose registers all
-// read all ones was removed: every call that reads one returns -ENODEV.
+// the environment's SLUICE_SIM_LIB. Or `functional:`, the flow-table configuration as software, without time, or
+// the overlay (docs/design/functional.md). -EINVAL: no such transport; -ENODEV: it cannot be loaded or is no Sluice
+// device; -EPROTO: its layouts are not those of this library, or it says of itself what cannot be. A device whose
+// registers all read all ones was removed: every call that reads one returns -ENODEV.
 //
 // A program that was compiled with another version of this header is refused, -EPROTO with the reason: each passes the
 // version and the sizes of the structures that both sides read and write. A new field at the end of one, or another

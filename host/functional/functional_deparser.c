@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The deparser of the programmable pipeline as software (rtl/pipeline/sl_deparser.sv, sl_deparser_image.sv,
+// sl_deparser_checksums.sv): checksums that cover what changed, then containers back into the headers of the packet.
+#include "functional_pipeline.h"
+
+enum { ONES = 0xffff };
+
+void functional_writer_write(struct pipeline_writer *writer, unsigned memory, const struct pipeline_write *write) {
+    if (memory == SLUICE_DEPARSER_MEMORY_BASE) {
+        writer->bases[write->address] = write->data[0] % SLUICE_PARSER_BASES;
+        return;
+    }
+    struct sluice_deparser_row row;
+    sluice_deparser_row_unpack(&row, write->data);
+    functional_moves_read(&writer->rows[write->address], row.places);
+}
+
+void functional_checksum_write(struct pipeline_checksum *checksum, unsigned memory,
+                               const struct pipeline_write *write) {
+    if (memory == SLUICE_DEPARSER_MEMORY_CHECKSUM_BASE)
+        checksum->bases[write->address] = write->data[0] % SLUICE_PARSER_BASES;
+    else
+        sluice_checksum_row_unpack(&checksum->rows[write->address], write->data);
+}
+
+// The row for the header that is at a base; none, where there is no header.
+static unsigned row_of(const struct sluice_parser_base *base, unsigned version) {
+    return version * SLUICE_PARSER_KINDS + base->kind;
+}
+
+// ---- Checksums
+
+// The carries come in again at bit 0; 0 only of 0.
+static uint32_t folded(uint64_t sum) {
+    while (sum > ONES)
+        sum = (sum & ONES) + (sum >> 16);
+    return (uint32_t)sum;
+}
+
+// New and complement of old of the covered containers that changed; 0: none did.
+static uint32_t change_of(const struct pipeline_packet *packet, uint64_t covers) {
+    uint64_t sum = 0;
+    for (; covers; covers &= covers - 1) {
+        unsigned container = (unsigned)__builtin_ctzll(covers);
+        uint32_t change = packet->sources[container] + (ONES - (uint32_t)packet->original[container]);
+        sum += change == ONES ? 0 : change;
+    }
+    return folded(sum);
+}
+
+// RFC 1624, equation 3. Whether the checksum is another one then.
+static bool repair(const struct sluice_checksum_row *row, const struct pipeline_packet *packet, uint16_t *checksum) {
+    if (!row->enable || row->container >= SLUICE_PIPELINE_CONTAINERS)
+        return false;
+    uint32_t old = packet->sources[row->container], change = change_of(packet, row->covers);
+    if (change == 0 || (row->optional && old == 0))
+        return false;
+    uint32_t sum = folded((uint64_t)change + (ONES - old));
+    *checksum = (uint16_t)(row->optional && sum == ONES ? ONES : ONES - sum);
+    return true;
+}
+
+void functional_checksums_repair(const struct pipeline_checksum *checksums, struct pipeline_packet *packet) {
+    uint16_t values[SLUICE_DEPARSER_CHECKSUMS];
+    const struct sluice_checksum_row *rows[SLUICE_DEPARSER_CHECKSUMS];
+    for (unsigned i = 0; i < SLUICE_DEPARSER_CHECKSUMS; i++) {
+        const struct sluice_parser_base *base = &packet->bases[checksums[i].bases[packet->version]];
+        rows[i] = &checksums[i].rows[row_of(base, packet->version)];
+        if (!base->valid || !repair(rows[i], packet, &values[i]))
+            rows[i] = NULL;
+    }
+    for (unsigned i = 0; i < SLUICE_DEPARSER_CHECKSUMS; i++)
+        if (rows[i])
+            packet->sources[rows[i]->container] = values[i];
+}
+
+// ---- Headers
+
+// A word of the packet: what of it is in the packet and in the window.
+static void put_word(uint8_t *out, const struct pipeline_packet *packet, uint32_t number, uint32_t value) {
+    if (2 * number < packet->reach)
+        out[2 * number] = (uint8_t)(value >> 8);
+    if (2 * number + 1 < packet->reach)
+        out[2 * number + 1] = (uint8_t)value;
+}
+
+// Slots that go into one word give the bits of all.
+static void write_header(const struct pipeline_moves *row, const struct pipeline_packet *packet, uint32_t position,
+                         uint8_t *out) {
+    for (unsigned i = 0; i < row->count;) {
+        uint32_t value = 0, word = row->moves[i].word;
+        for (; i < row->count && row->moves[i].word == word; i++)
+            value |= packet->sources[row->moves[i].container];
+        put_word(out, packet, position + word, value);
+    }
+}
+
+uint32_t functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
+                                  uint8_t *out) {
+    memcpy(out, packet->bytes, packet->size);
+    for (unsigned i = 0; i < SLUICE_DEPARSER_WRITERS; i++) {
+        const struct sluice_parser_base *base = &packet->bases[writers[i].bases[packet->version]];
+        if (base->valid)
+            write_header(&writers[i].rows[row_of(base, packet->version)], packet, base->position, out);
+    }
+    return packet->size;
+}

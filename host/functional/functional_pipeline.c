@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The element pipeline as software: its window (rtl/pipeline/sl_pipeline_registers.sv) and the way of a packet through
+// parser, units and deparser (elements/pipeline/el_pipeline.sv). A packet goes all its way at once, so none is ever in
+// flight: a new version applies to the very next packet.
+#include "functional_pipeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct functional_pipeline {
+    uint32_t units;
+    struct functional_window window;
+    struct sluice_parser_start starts[PIPELINE_VERSIONS];
+    struct pipeline_stage stages[SLUICE_PARSER_STAGES];
+    struct pipeline_checksum checksums[SLUICE_DEPARSER_CHECKSUMS];
+    struct pipeline_writer writers[SLUICE_DEPARSER_WRITERS];
+    struct pipeline_hash hash;
+    struct pipeline_unit unit[];
+};
+
+static void count(struct functional_pipeline *pipeline, uint32_t offset) {
+    functional_window_set(&pipeline->window, offset, functional_window_get(&pipeline->window, offset) + 1);
+}
+
+// ---- Window
+
+// Whether a memory has the address.
+static bool has_place(const struct functional_pipeline *pipeline, unsigned memory, const struct pipeline_write *write) {
+    uint32_t unit = write->unit, place = write->address;
+    uint32_t slot = place % UNIT_EXACT_WAY;
+    switch (memory) {
+    case SLUICE_PARSER_MEMORY_MATCH:
+        return unit < SLUICE_PARSER_STAGES && place < 4 * SLUICE_PARSER_ENTRIES;
+    case SLUICE_PARSER_MEMORY_STEP:
+        return unit < SLUICE_PARSER_STAGES && place < SLUICE_PARSER_ENTRIES;
+    case SLUICE_PARSER_MEMORY_START:
+        return place < PIPELINE_VERSIONS;
+    case SLUICE_DEPARSER_MEMORY_ROW:
+        return unit < SLUICE_DEPARSER_WRITERS && place < PIPELINE_ROWS;
+    case SLUICE_DEPARSER_MEMORY_BASE:
+        return unit < SLUICE_DEPARSER_WRITERS && place < PIPELINE_VERSIONS;
+    case SLUICE_DEPARSER_MEMORY_CHECKSUM_ROW:
+        return unit < SLUICE_DEPARSER_CHECKSUMS && place < PIPELINE_ROWS;
+    case SLUICE_DEPARSER_MEMORY_CHECKSUM_BASE:
+        return unit < SLUICE_DEPARSER_CHECKSUMS && place < PIPELINE_VERSIONS;
+    case SLUICE_UNIT_MEMORY_SELECTOR:
+        return unit < pipeline->units && place < PIPELINE_VERSIONS;
+    case SLUICE_UNIT_MEMORY_EXACT:
+        return unit < pipeline->units && slot < UNIT_SLOTS;
+    case SLUICE_UNIT_MEMORY_TERNARY:
+        return unit < pipeline->units && place < 4 * SLUICE_PIPELINE_TERNARY_ENTRIES;
+    case SLUICE_UNIT_MEMORY_ACTION:
+        return unit < pipeline->units && place < UNIT_ENTRIES + PIPELINE_VERSIONS;
+    default:
+        return false;
+    }
+}
+
+static void store(struct functional_pipeline *pipeline, unsigned memory, const struct pipeline_write *write) {
+    switch (memory) {
+    case SLUICE_PARSER_MEMORY_MATCH:
+    case SLUICE_PARSER_MEMORY_STEP:
+        functional_stage_write(&pipeline->stages[write->unit], memory, write);
+        break;
+    case SLUICE_PARSER_MEMORY_START:
+        sluice_parser_start_unpack(&pipeline->starts[write->address], write->data);
+        break;
+    case SLUICE_DEPARSER_MEMORY_ROW:
+    case SLUICE_DEPARSER_MEMORY_BASE:
+        functional_writer_write(&pipeline->writers[write->unit], memory, write);
+        break;
+    case SLUICE_DEPARSER_MEMORY_CHECKSUM_ROW:
+    case SLUICE_DEPARSER_MEMORY_CHECKSUM_BASE:
+        functional_checksum_write(&pipeline->checksums[write->unit], memory, write);
+        break;
+    default:
+        functional_unit_write(&pipeline->unit[write->unit], memory, write);
+    }
+}
+
+// `place` is as its register says.
+static int write_place(struct functional_pipeline *pipeline, uint32_t place) {
+    const struct pipeline_write write = {.data = pipeline->window.bytes + SLUICE_PIPELINE_REGISTERS_DATA,
+                                         .unit = place >> 16 & 15,
+                                         .address = place & UINT16_MAX};
+    unsigned memory = place >> 20;
+    if (!has_place(pipeline, memory, &write))
+        return -EFAULT;
+    store(pipeline, memory, &write);
+    return 0;
+}
+
+int functional_pipeline_read(const struct functional_pipeline *pipeline, uint32_t offset, uint32_t *value) {
+    return functional_window_read(&pipeline->window, offset, value);
+}
+
+int functional_pipeline_write(struct functional_pipeline *pipeline, uint32_t offset, uint32_t value) {
+    if (functional_window_write(&pipeline->window, offset, value))
+        return -EFAULT;
+    return offset == SLUICE_PIPELINE_REGISTERS_PLACE ? write_place(pipeline, value) : 0;
+}
+
+// ---- A packet
+
+static void run_row(struct functional_pipeline *pipeline, struct pipeline_packet *packet) {
+    functional_parse(pipeline->stages, &pipeline->starts[packet->version], packet);
+    if (packet->fault)
+        return;
+    memcpy(packet->original, packet->sources, sizeof packet->original);
+    for (uint8_t number = 0; number < pipeline->units; number++)
+        if (packet->next == number) {
+            count(pipeline, SLUICE_PIPELINE_REGISTERS_LOOKED_UP + 4U * number);
+            functional_unit_run(&pipeline->unit[number], &pipeline->hash, packet);
+        }
+    functional_checksums_repair(pipeline->checksums, packet);
+}
+
+// Whether the packet leaves.
+static bool decide(struct functional_pipeline *pipeline, const struct pipeline_packet *packet,
+                   struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters) {
+    bool is_undecided = packet->fault || packet->verdict == SLUICE_VERDICT_PASS;
+    meta->verdict = is_undecided ? SLUICE_VERDICT_TO_HOST : packet->verdict;
+    meta->egress_mask = packet->egress_mask;
+    meta->queue = packet->queue;
+    meta->fault = packet->fault;
+    meta->mark = (uint32_t)packet->sources[SLUICE_PIPELINE_MARK] << 16 | packet->sources[SLUICE_PIPELINE_MARK + 1];
+    if (packet->fault) {
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_FAULTS);
+        counters->faults++;
+    }
+    bool is_forwarded = meta->verdict == SLUICE_VERDICT_FORWARD, is_nowhere = is_forwarded && !meta->egress_mask;
+    bool is_dropped = meta->verdict == SLUICE_VERDICT_DROP || is_nowhere;
+    if (is_dropped)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_DROPPED);
+    counters->drop_rule += is_dropped && !is_nowhere;
+    counters->drop_no_port += is_nowhere;
+    counters->forwarded_packets += is_forwarded && !is_nowhere;
+    counters->to_host_packets +=
+        meta->verdict == SLUICE_VERDICT_TO_HOST || meta->verdict == SLUICE_VERDICT_TO_CONTROLLER;
+    return !is_dropped;
+}
+
+uint32_t functional_pipeline_run(struct functional_pipeline *pipeline, const uint8_t *bytes, uint32_t size,
+                                 struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters,
+                                 uint8_t *out) {
+    struct pipeline_packet packet = {
+        .bytes = bytes,
+        .size = size,
+        .reach = size < SLUICE_WINDOW_BYTES ? size : SLUICE_WINDOW_BYTES,
+        .version = (uint8_t)functional_window_get(&pipeline->window, SLUICE_PIPELINE_REGISTERS_VERSION)};
+    packet.sources[SLUICE_SOURCE_PORT] = meta->ingress_port;
+    run_row(pipeline, &packet);
+    if (!decide(pipeline, &packet, meta, counters))
+        return 0;
+    if (packet.fault) {
+        memcpy(out, bytes, size);
+        return size;
+    }
+    return functional_headers_write(pipeline->writers, &packet, out);
+}
+
+// ---- Life
+
+// The memories stay as they are, but no packet begins in them.
+void functional_pipeline_reset(struct functional_pipeline *pipeline) {
+    memset(pipeline->starts, 0, sizeof pipeline->starts);
+    functional_window_reset(&pipeline->window);
+    functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_DROPPED, 0);
+    functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_FAULTS, 0);
+    for (uint32_t number = 0; number < SLUICE_PIPELINE_REGISTERS_LOOKED_UP_COUNT; number++)
+        functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_LOOKED_UP + 4 * number, 0);
+}
+
+struct functional_pipeline *functional_pipeline_new(uint32_t units) {
+    struct functional_pipeline *pipeline = calloc(1, sizeof *pipeline + units * sizeof *pipeline->unit);
+    if (!pipeline)
+        return NULL;
+    pipeline->units = units;
+    functional_hash_start(&pipeline->hash);
+    FUNCTIONAL_WINDOW_ADD(&pipeline->window, sluice_pipeline_registers);
+    functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_PARTS,
+                          SLUICE_DEPARSER_WRITERS << 16 | units << 8 | SLUICE_PARSER_STAGES);
+    functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_ENTRIES,
+                          SLUICE_PIPELINE_TERNARY_ENTRIES << 16 | SLUICE_PIPELINE_EXACT_ENTRIES);
+    return pipeline;
+}
+
+void functional_pipeline_free(struct functional_pipeline *pipeline) {
+    free(pipeline);
+}

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programmable pipeline of the functional device beside its model: random programs, loaded as any other, with real headers,
+broken ones and noise. What leaves, its metadata and its order must be equal."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pytest
+import sluice_layouts as L
+
+from compiler.pipeline.parser_program import HeaderProgram, ProgramError, read
+from compiler.pipeline.pipeline_image import PipelineProgram
+from compiler.pipeline.unit_image import NOTHING
+from elements.pipeline import test_el_pipeline as real
+from elements.pipeline.test_default_parser import DEFAULT, headers
+from host.python.device import Device, Received
+from host.python.pipeline import Overlay
+from models.pipeline import Pipeline, model_of
+from rtl.pipeline import test_sl_deparser as deparsers
+from rtl.pipeline import test_sl_parser as parsers
+from rtl.pipeline import test_sl_unit as units
+from shell.sim.build import OVERLAY
+from testing.device import run
+
+SEED = 20261124
+LANES = OVERLAY["lanes"]
+SIZE = {**OVERLAY, "host_queues": 0}
+HEADERS = read(DEFAULT)
+Shown = tuple[bytes, int, int, int, int, int, int]  # what the host is told of a packet, but when it came
+Leaves = tuple[list[Shown], list[list[bytes]]]  # to the host; out of each lane
+
+
+@pytest.fixture
+def device() -> Iterator[Device]:
+    with Device(SIZE, transport="functional") as opened:
+        opened.call("sluice_device_set_lossless", 1)
+        yield opened
+
+
+def some_program() -> PipelineProgram:
+    """A filter and a router of real headers; or anything, mostly nothing that anybody wants."""
+    draw = random.Random(random.getrandbits(32))
+    if draw.random() < 0.3:
+        return replace(real.some_program(draw), headers=HEADERS)
+    deparser = deparsers.some_program()
+    for _, rows in deparser.checksums:
+        for row in rows.values():
+            row.container %= L.PIPELINE_MARK  # the model takes the mark before checksums are repaired, the RTL after
+    if draw.random() < 0.5:
+        header_program = replace(HEADERS, deparser=draw.choice([HEADERS.deparser, deparser]))
+    else:
+        header_program = HeaderProgram(parsers.some_program(L.PARSER_STAGES, None), deparser, {})
+    return PipelineProgram(
+        header_program, tuple(units.some_program(draw.random() < 0.5, NOTHING) for _ in range(draw.randrange(3)))
+    )
+
+
+@functools.cache
+def whole_packets() -> list[bytes]:
+    return [data for data, _ in headers(random.Random(SEED))]
+
+
+def some_packets(count: int) -> list[bytes]:
+    """Of every stack of headers, whole, cut and damaged; and of the words that random programs look for."""
+    packets = []
+    for _ in range(count):
+        data = bytearray(random.choice(whole_packets()))
+        if random.random() < 0.3:
+            size = random.choice([14, 15, 60, 61, 128, 191, 192, 193, 1500])
+            data = bytearray(b"".join(random.choice(parsers.ALPHABET).to_bytes(2, "big") for _ in range(size // 2 + 1))[:size])
+        elif random.random() < 0.3:
+            data = data[: random.randrange(14, len(data) + 1)]
+        while random.random() < 0.3:
+            data[random.randrange(min(len(data), 80))] = random.choice([0, 6, 17, 0x45, 0x60, 0xFF, random.randrange(256)])
+        packets.append(bytes(data))
+    return packets
+
+
+def shown(one: Received) -> Shown:
+    return (one.data, one.ingress_port, one.verdict, one.fault, one.mark, one.egress_mask, one.queue)
+
+
+def found(device: Device, port: int, sent: Sequence[bytes]) -> Leaves:
+    host, out = run(device, {port: sent})
+    return [shown(one) for one in host], [out[lane] for lane in range(LANES)]
+
+
+def expected(model: Pipeline, port: int, sent: Sequence[bytes], seen: Counter[str]) -> Leaves:
+    host: list[Shown] = []
+    out: list[list[bytes]] = [[] for _ in range(LANES)]
+    for packet in sent:
+        left = model.run(packet, port)
+        if left is None:
+            seen["dropped"] += 1
+            continue
+        data, meta = left[0][: len(packet)], left[1]  # a program may write behind the end of a packet: that is not sent
+        seen["changed"] += data != packet
+        seen[L.Verdict(meta.verdict).name] += 1
+        seen[L.Fault(meta.fault).name] += 1
+        for lane in range(LANES):
+            if meta.verdict == L.VERDICT_FORWARD and meta.egress_mask >> lane & 1:
+                out[lane].append(data)
+        if meta.verdict in (L.VERDICT_TO_HOST, L.VERDICT_TO_CONTROLLER) or meta.egress_mask >> L.HOST_PORT & 1:
+            host.append((data, port, meta.verdict, meta.fault, meta.mark, meta.egress_mask, meta.queue))
+    return host, out
+
+
+def test_random_programs_do_what_the_model_does(device: Device) -> None:
+    random.seed(SEED)
+    overlay, seen = Overlay(device), Counter[str]()
+    program = PipelineProgram(HEADERS, ())
+    overlay.load(program)
+    for turn in range(40):
+        wanted = some_program()
+        try:
+            overlay.load(wanted)
+            program = wanted
+        except ProgramError:  # no place beside the one that runs, which goes on
+            seen["refused"] += 1
+        sent, port = some_packets(100), turn % LANES
+        assert found(device, port, sent) == expected(model_of(program), port, sent, seen), turn
+    graph = device.counters("graph")
+    assert (graph.forwarded_packets, graph.drop_rule + graph.drop_no_port) == (seen["VERDICT_FORWARD"], seen["dropped"])
+    faults = ("TRUNCATED", "WINDOW", "CHAIN", "PROGRAM", "TAGS", "HEADER_SIZE", "VERSION")
+    assert min(seen[f"FAULT_{name}"] for name in faults) > 5 and seen["FAULT_NONE"] > 1000, seen
+    assert min(seen[name] for name in ("changed", "dropped", "VERDICT_FORWARD")) > 200 and seen["refused"], seen
+    assert device.read(overlay.window + L.PIPELINE_REGISTERS_LOOKED_UP + 4) > 100, "by the second unit"
