@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes as c
 import errno
 import json
+import os
 import random
 import subprocess
 from collections.abc import Iterator
@@ -26,6 +27,8 @@ from models.traffic import malformed, truncated, well_formed
 from testing.device import host_packets, lane_packets, noise, run
 
 SEED = 20261122
+MINUTES = float(os.environ.get("SLUICE_FUZZ_MINUTES", "0"))
+ROUNDS = int(100_000 + 5_000_000 * MINUTES)  # of a fuzzed device
 SIZE = {"lanes": 3, "flow_groups": 2, "flow_group_entries": 8, "flow_ternary": 4}
 FLOW = L.WINDOW_SIZE
 
@@ -451,6 +454,7 @@ def test_a_lane_that_is_full_says_to_try_again() -> None:
 SANITIZE = ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", '-DSLUICE_DEVICE_PROGRAM=""']
 
 
+@pytest.mark.fuzz
 def test_whatever_the_host_does_it_stays_in_its_memory_and_carries_packets_afterwards(tmp_path: Path) -> None:
     random.seed(SEED)
     packets = [packet for packet in [*well_formed(), *malformed(), *truncated(), bytes(9217), bytes(9216)] if packet]
@@ -458,7 +462,7 @@ def test_whatever_the_host_does_it_stays_in_its_memory_and_carries_packets_after
     sources = [*c_files(LIBSLUICE), HOST / "functional" / "testing" / "fuzz_functional.c"]
     program = compile_c("fuzz-functional-{}", SANITIZE, sources)
     for seed in range(4):
-        command = [str(program), str(tmp_path / "packets"), str(seed), "20000"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+        command = [str(program), str(tmp_path / "packets"), str(seed), str(ROUNDS)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100 + 60 * MINUTES)
         assert done.returncode == 0, done.stdout + done.stderr[-4000:]
         assert min(json.loads(done.stdout).values()) > 20, done.stdout

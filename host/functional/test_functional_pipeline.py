@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 import sluice_layouts as L
 
-from compiler.pipeline.parser_program import HeaderProgram, ProgramError, read
+from compiler.pipeline.parser_program import DeparserProgram, Entry, HeaderProgram, ParserProgram, ProgramError, read
 from compiler.pipeline.pipeline_image import PipelineProgram
 from compiler.pipeline.unit_image import NOTHING
 from elements.pipeline import test_el_pipeline as real
@@ -130,3 +130,26 @@ def test_random_programs_do_what_the_model_does(device: Device) -> None:
     assert min(seen[f"FAULT_{name}"] for name in faults) > 5 and seen["FAULT_NONE"] > 1000, seen
     assert min(seen[name] for name in ("changed", "dropped", "VERDICT_FORWARD")) > 200 and seen["refused"], seen
     assert device.read(overlay.window + L.PIPELINE_REGISTERS_LOOKED_UP + 4) > 100, "by the second unit"
+
+
+def test_a_step_may_end_with_the_packet_and_with_the_window(device: Device) -> None:
+    """Two headers: of 61 words and up to 7 more, as the first word says; then the words that the second one needs."""
+    seen, farthest = Counter[str](), L.WINDOW_BYTES // 2
+    for needs in (farthest - 64, farthest - 63, farthest - 62):
+        long = L.ParserStep(length_mask=7, length_scale=16, advance=61, state=2)
+        entries = [
+            Entry(L.ParserKey([0, 0], state, 0), L.ParserKey([0, 0], 127, 0), step)
+            for state, step in ((1, long), (2, L.ParserStep(needs=needs)))
+        ]
+        parser = ParserProgram(L.ParserStart([0, 0], 1), ((entries[0],), (entries[1],), *((),) * (L.PARSER_STAGES - 2)))
+        program = PipelineProgram(HeaderProgram(parser, DeparserProgram(), {}), ())
+        Overlay(device).load(program)
+        ends = [2 * (61 + more) for more in range(8)] + [2 * (61 + more + needs) for more in range(8)]
+        sent = [
+            more.to_bytes(2, "big") + bytes(size - 2)
+            for more in range(8)
+            for end in ends
+            for size in (end - 1, end, end + 1, end + 2)
+        ]
+        assert found(device, 0, sent) == expected(model_of(program), 0, sent, seen), needs
+    assert min(seen[f"FAULT_{name}"] for name in ("NONE", "TRUNCATED", "WINDOW")) > 50, seen

@@ -3,7 +3,8 @@
 // ROUNDS`. PACKETS holds packets, each behind its size (4 bytes, little-endian); they, parts of them and noise go into
 // lanes, garbage into the rings, and registers are read and written, most of them those of rules. In the end the device
 // is reset and must carry a packet both ways; prints what it counted, or what went wrong, and then ends with 1. With an
-// odd seed there are rings for some of the receive queues.
+// odd seed there are rings for some of the receive queues. With bit 1 of the seed it is the overlay, whose memories get
+// garbage in place of rules.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -126,6 +127,52 @@ static void use_rules(void) {
         device->reg_read(device, SLUICE_WINDOW_SIZE + SLUICE_OFU_REGISTERS_RESPONSE + 4 * word, &value);
 }
 
+static uint32_t draw_word(unsigned dense) { // bits of which one in 2**(1 + dense) is 0
+    uint32_t word = 0;
+    for (unsigned i = 0; i <= dense; i++)
+        word |= draw(1 << 16) << 16 | draw(1 << 16);
+    return word;
+}
+
+// A step that does not end a packet at once, as most of the others do.
+static void tame_step(uint8_t *data) {
+    struct sluice_parser_step step;
+    sluice_parser_step_unpack(&step, data);
+    step.fault = step.needs = step.advance = 0;
+    step.length_mask = draw(8) ? 0 : 3;
+    step.state = draw(3) ? step.state : SLUICE_PARSER_DONE;
+    sluice_parser_step_pack(&step, data);
+}
+
+// An action that does not drop a packet, as most of the others do.
+static void tame_action(uint8_t *data) {
+    struct sluice_unit_action action;
+    sluice_unit_action_unpack(&action, data);
+    for (unsigned n = 0; n < SLUICE_UNIT_OPERATIONS; n++)
+        action.operations[n].kind %= SLUICE_OPERATOR_COUNT_DOWN;
+    action.verdict = draw(2) ? SLUICE_VERDICT_FORWARD : SLUICE_VERDICT_PASS;
+    sluice_unit_action_pack(&action, data);
+}
+
+// Any words into any places, and some that are none.
+static void use_memories(void) {
+    uint32_t window = FUNCTIONAL_PIPELINE_WINDOW * SLUICE_WINDOW_SIZE, memory = draw(SLUICE_UNIT_MEMORY_ACTION + 2);
+    uint8_t data[4 * SLUICE_PIPELINE_REGISTERS_DATA_COUNT];
+    unsigned dense = draw(7);
+    for (unsigned i = 0; i < sizeof data; i += 4)
+        functional_put_word(data + i, draw_word(dense));
+    if (memory == SLUICE_PARSER_MEMORY_STEP && draw(16))
+        tame_step(data);
+    if (memory == SLUICE_UNIT_MEMORY_ACTION && draw(4))
+        tame_action(data);
+    write_bytes(SLUICE_PIPELINE_REGISTERS_DATA, data, sizeof data);
+    uint32_t way = memory == SLUICE_UNIT_MEMORY_EXACT ? draw(4) << 14 : 0;
+    uint32_t place = memory << 20 | draw(draw(2) ? 2 : 9) << 16 | way | (draw(2) ? draw(350) : 0);
+    for (uint32_t i = 0; i < 64; i++)
+        device->reg_write(device, window + SLUICE_PIPELINE_REGISTERS_PLACE, place + i);
+    device->reg_write(device, window + SLUICE_PIPELINE_REGISTERS_VERSION, draw(2));
+}
+
 // After the reset a packet of lane 0 goes to the host, and one of the host out of lane 1.
 static void check(void) {
     static const uint8_t good[60] = "good";
@@ -161,7 +208,9 @@ int main(int argc, char **argv) {
         fail("fuzz_functional PACKETS SEED ROUNDS");
     read_packets(argv[1]);
     state = strtoull(argv[2], NULL, 10);
-    device = sluice_transport_functional("lanes=3,groups=3,entries=8,ternary=6");
+    bool is_overlay = state >> 1 & 1;
+    device =
+        sluice_transport_functional(is_overlay ? "lanes=3,pipeline_units=2" : "lanes=3,groups=3,entries=8,ternary=6");
     for (unsigned i = 0; i < 2 && device; i++)
         rings[i] = device->ring_attach(device, i, BUFFERS);
     home = state % 2 ? SLUICE_RING_QUEUE : SLUICE_RING_TO_HOST;
@@ -174,7 +223,8 @@ int main(int argc, char **argv) {
     for (unsigned i = 0; i < VALUES; i++)
         noise(values[i], sizeof values[i]);
     memset(values[0], 0, sizeof values[0]); // matches every packet
-    static void (*const uses[])(void) = {use_lane, use_lane, use_lane, use_rings, use_registers, use_rules};
+    void (*const uses[])(void) = {use_lane,  use_lane,      use_lane,
+                                  use_rings, use_registers, is_overlay ? use_memories : use_rules};
     for (unsigned long rounds = strtoul(argv[3], NULL, 10); rounds > 0; rounds--) {
         uses[draw(sizeof uses / sizeof *uses)]();
         if (draw(64) == 0) // or a pause would last
