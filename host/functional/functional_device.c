@@ -173,16 +173,19 @@ static void process_flow(struct functional *it, unsigned lane, const struct func
 static void process_pipeline(struct functional *it, unsigned lane, const struct functional_packet *packet) {
     struct sluice_buffer_meta meta = {.ingress_port = (uint8_t)lane, .timestamp = packet->ingress_cycle};
     uint32_t size = functional_pipeline_run(it->pipeline, packet->bytes, packet->size, &meta, &it->graph, it->out);
-    bool is_forwarded = meta.verdict == SLUICE_VERDICT_FORWARD, is_copied = meta.egress_mask >> SLUICE_HOST_PORT & 1;
+    bool is_to_host = meta.verdict == SLUICE_VERDICT_TO_HOST || meta.verdict == SLUICE_VERDICT_TO_CONTROLLER ||
+                      (meta.egress_mask >> SLUICE_HOST_PORT & 1);
     if (size == 0)
         return;
-    if (is_forwarded)
+    if (meta.verdict == SLUICE_VERDICT_FORWARD)
         to_lanes(it, meta.egress_mask, it->out, size, packet->ingress_cycle);
-    if (meta.verdict != SLUICE_VERDICT_TO_HOST && meta.verdict != SLUICE_VERDICT_TO_CONTROLLER && !is_copied)
+    if (!is_to_host)
         return;
     struct sluice_phv_record record;
-    sluice_parse(it->out, size, NULL, &record);
-    record.ingress_port = (uint8_t)lane;
+    if (it->size.queues) { // the host is told of what it gets
+        sluice_parse(it->out, size, NULL, &record);
+        record.ingress_port = (uint8_t)lane;
+    }
     to_host(it, it->out, size, &record, &meta);
 }
 

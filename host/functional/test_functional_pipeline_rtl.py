@@ -16,17 +16,18 @@ import sluice_layouts as L
 
 from compiler.pipeline.hash_function import Hash
 from compiler.pipeline.pipeline_image import accesses
-from compiler.pipeline.unit_image import KEY_BITS, SEED, WAYS
-from host.functional.test_functional_pipeline import LANES, SIZE, found, some_packets
+from compiler.pipeline.unit_image import KEY_BITS, WAYS
+from compiler.pipeline.unit_image import SEED as HASH_SEED
+from host.functional.test_functional_pipeline import LANES, SEED, SIZE, TURNS, draw_anew, found, some_packets
 from host.python.device import Device, SluiceError
 from rtl.pipeline import test_sl_parser as parsers
 from shell.sim.build import OVERLAY
 
 UNITS, WINDOW = OVERLAY["pipeline_units"], L.WINDOW_SIZE
-LOOKED_UP, DRAWN = WINDOW + L.PIPELINE_REGISTERS_LOOKED_UP, 20261124
+LOOKED_UP = WINDOW + L.PIPELINE_REGISTERS_LOOKED_UP
 EXACT, TERNARY = L.PIPELINE_EXACT_ENTRIES, L.PIPELINE_TERNARY_ENTRIES
 SLOTS = EXACT // WAYS
-HASH = Hash(KEY_BITS, SLOTS, WAYS, SEED)
+HASH = Hash(KEY_BITS, SLOTS, WAYS, HASH_SEED)
 KEYS = [value << 96 for value in range(4)]  # of exact tables
 ROWS = 2 * L.PARSER_KINDS
 PLACES = {  # units of each memory, and its addresses
@@ -135,15 +136,17 @@ def garbage(memory: L.PipelineMemory, place: int) -> int:
             if one.kind == L.OPERATOR_COUNT_DOWN and random.random() < 0.9:  # or nearly every packet would expire
                 one.kind = L.OPERATOR_XOR
         verdict = random.choice([L.VERDICT_FORWARD, action.verdict])
-        return replace(action, next=random.choice([0, 1, L.UNIT_END]), verdict=verdict).to_int()
+        mask = random.choice([0, action.egress_mask, action.egress_mask, action.egress_mask])
+        return replace(action, next=random.choice([0, 1, L.UNIT_END]), verdict=verdict, egress_mask=mask).to_int()
     return bits(384)
 
 
+@pytest.mark.fuzz
 def test_memories_full_of_garbage_do_the_same(both: Both) -> None:
-    random.seed(DRAWN)
+    draw_anew()
     seen = Counter[str]()
     both.store(ALL)
-    for turn in range(40):
+    for turn in range(TURNS):
         both.send(turn % LANES, some_packets(40), seen)
         both.store(random.sample(ALL, 250))
         if turn % 3 == 2:
@@ -152,12 +155,12 @@ def test_memories_full_of_garbage_do_the_same(both: Both) -> None:
             for device in both.pair:
                 device.advance(16)
     faults = sum(count for name, count in seen.items() if name.startswith("fault ") and name != "fault 0")
-    assert min(seen["fault 0"], seen["to lanes"], seen["changed"], faults) > 100, seen
+    assert min(seen["fault 0"], seen["to lanes"], seen["changed"], faults) > 20, seen
     assert all(both.access(LOOKED_UP + 4 * unit) for unit in range(UNITS))
 
 
 def test_register_accesses_are_answered_alike(both: Both) -> None:
-    random.seed(DRAWN)
+    random.seed(SEED)
     places = [memory << 20 | unit << 16 | place for memory, unit, place in ALL]
     wrong = [base ^ bit for base in random.sample(places, 100) for bit in (1 << random.randrange(32), 1 << random.randrange(16))]
     ends = [(unit, place) for unit in (0, UNITS, 15) for place in (0, 2, SLOTS - 1, SLOTS, 64, 255, 256, 322, 0xC000 | SLOTS)]
@@ -170,7 +173,7 @@ def test_register_accesses_are_answered_alike(both: Both) -> None:
         for device in both.pair:
             device.advance(8)  # a version takes cycles to change
         both.access(at)
-    both.store(random.sample(ALL, 300))
+    both.store([one for one in ALL if one[0] in BEGINNINGS or (one[0] in PARSING and one[1] == 0)])  # packets could begin
     both.access(L.SHELL_REGISTERS_CONTROL, both.pair[0].read(L.SHELL_REGISTERS_CONTROL) | 1)
     for device in both.pair:
         device.advance(256)
