@@ -2,7 +2,8 @@
 // The overlay configuration: the programmable pipeline alone. What it does is loaded while it runs; until then every packet goes to
 // the host. Same ports as cfg_rules but for the tick. Register window 1: the pipeline; the others answer errors.
 module cfg_overlay #(
-  parameter int unsigned Units = 2  // as of el_pipeline
+  parameter int unsigned Units = 2,  // as of el_pipeline
+  parameter int unsigned ExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES
 ) (
   input  logic                           clk_i,
   input  logic                           rst_i,              // synchronous, active high: forgets the program
@@ -22,7 +23,7 @@ module cfg_overlay #(
   import sluice_pkg::*;
 
   el_pipeline #(
-    .Units(Units), .ExactEntries(PIPELINE_EXACT_ENTRIES), .TernaryEntries(PIPELINE_TERNARY_ENTRIES)
+    .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(PIPELINE_TERNARY_ENTRIES)
   ) u_pipeline (
     .clk_i, .rst_i, .in_data_i, .in_valid_i, .in_ready_o, .out_data_o, .out_valid_o, .out_ready_i,
     .reg_request_i, .reg_request_valid_i(reg_request_valid_i[0]), .reg_request_ready_o(reg_request_ready_o[0]),

@@ -43,6 +43,7 @@ module sl_controller
   output logic               reg_request_ready_o,
   output register_response_t reg_response_o,
   output logic               reg_response_valid_o,
+  output logic               session_o,           // there is an agent
   output logic               takes_host_o,        // packets to the host are for the agent too
   output logic               idle_o               // no packet to or from the agent is inside; messages may be
 );
@@ -147,6 +148,7 @@ module sl_controller
     .out_data_o(upload), .out_valid_o(upload_valid), .out_ready_i(upload_ready), .sent_o(sent), .lost_o(lost), .idle_o(in_idle)
   );
 
+  assign session_o    = agent_valid;
   assign takes_host_o = registers.control[0];
   assign idle_o       = out_idle && in_idle && lane_empty;
 

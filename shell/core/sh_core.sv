@@ -23,6 +23,7 @@ module sh_core #(
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
   parameter int unsigned PipelineUnits = 0,
+  parameter int unsigned PipelineExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES,
   parameter bit          Controller = 1'b0,       // 1: the last lane has a controller core (sl_controller), a second master of the registers
   parameter int unsigned HostQueues = 0,          // receive queues per lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
@@ -105,7 +106,8 @@ module sh_core #(
   sh_graph #(
     .Lanes(Lanes), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4),
     .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups), .FlowGroupEntries(FlowGroupEntries),
-    .FlowTernaryEntries(FlowTernaryEntries), .PipelineUnits(PipelineUnits)
+    .FlowTernaryEntries(FlowTernaryEntries), .PipelineUnits(PipelineUnits),
+    .PipelineExactEntries(PipelineExactEntries)
   ) u_graph (
     .clk_i, .rst_i, .graph_rst_i(graph_rst), .pause_i(registers.control[1:0] != '0), .time_i(cycles), .tick_i(registers.tick),
     .lane_data_i(enter_data), .lane_valid_i(enter_valid), .lane_ready_o(enter_ready),
@@ -130,17 +132,17 @@ module sh_core #(
     if (host_valid && host_data.sop) host_enters_q <= host_enters;
   end
 
-  // Out of the graph: to the agent, to the host, to lanes, or to several.
+  // Out of the graph: to the agent, to the host, to lanes, or to several. Without an agent the host has its packets.
   flit_t       aimed, split_data, device_data, merged_data;
   logic [2:0]  split_valid, split_ready, to_q, to;  // agent, host, lanes
-  logic        device_valid, device_ready, merged_valid, merged_ready, agent_takes_host;
+  logic        device_valid, device_ready, merged_valid, merged_ready, agent_session, agent_takes_host;
 
   always_comb begin
     to = to_q;
     if (graph_data.sop) begin
       to = {graph_data.meta.verdict == VERDICT_TO_CONTROLLER, graph_data.meta.verdict == VERDICT_TO_HOST,
             graph_data.meta.verdict == VERDICT_FORWARD};
-      if (!Controller || agent_takes_host) to[2:1] = {Controller && |to[2:1], !Controller && |to[2:1]};
+      if (!agent_session || agent_takes_host) to[2:1] = {agent_session && |to[2:1], !agent_session && |to[2:1]};
       if (graph_data.meta.egress_mask[HOST_PORT]) to[1] = 1'b1;
     end
   end
@@ -277,7 +279,8 @@ module sh_core #(
         .master_response_i(master_response), .master_response_valid_i(agent_response_valid),
         .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[AgentWindow]),
         .reg_request_ready_o(window_request_ready[AgentWindow]), .reg_response_o(window_response[AgentWindow]),
-        .reg_response_valid_o(window_response_valid[AgentWindow]), .takes_host_o(agent_takes_host), .idle_o(agent_idle)
+        .reg_response_valid_o(window_response_valid[AgentWindow]),
+        .session_o(agent_session), .takes_host_o(agent_takes_host), .idle_o(agent_idle)
       );
 
       sl_merge u_packets (
@@ -304,6 +307,7 @@ module sh_core #(
     assign split_ready[2]      = 1'b1;
     assign agent_request       = '0;
     assign agent_request_valid = 1'b0;
+    assign agent_session       = 1'b0;
     assign agent_takes_host    = 1'b0;
     assign agent_idle          = 1'b1;
     assign unused_agent        = &{1'b0, agent_request_ready, agent_response_valid};

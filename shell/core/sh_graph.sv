@@ -10,7 +10,8 @@ module sh_graph #(
   parameter int unsigned FlowGroups = 0,          // 0: the rule tables; else the flow table, sizes as in el_flow_table
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
-  parameter int unsigned PipelineUnits = 0        // 0: no programmable pipeline; else its units
+  parameter int unsigned PipelineUnits = 0,       // 0: no programmable pipeline; else its units
+  parameter int unsigned PipelineExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,              // synchronous, active high: resets the shell
@@ -61,7 +62,7 @@ module sh_graph #(
     assign push_valid_o   = 1'b0;
     assign unused_overlay = &{1'b0, push_ready_i, tick_i};
 
-    cfg_overlay #(.Units(PipelineUnits)) u_overlay (
+    cfg_overlay #(.Units(PipelineUnits), .ExactEntries(PipelineExactEntries)) u_overlay (
       .clk_i, .rst_i(graph_rst_i), .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
       .out_data_o, .out_valid_o, .out_ready_i,
       .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o

@@ -4,15 +4,10 @@ that loses, repeats and reorders; and what others send in its name changes nothi
 
 from __future__ import annotations
 
-import random
-from collections import deque
 from collections.abc import Iterator
 
 import pytest
 import sluice_layouts as L
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-from scapy.packet import Raw
 
 from compiler.pipeline.actions import action
 from compiler.pipeline.pipeline_image import PipelineProgram
@@ -21,48 +16,10 @@ from host.python.messages import Refused, Session, payload
 from host.python.pipeline import Overlay
 from shell.sim.build import OVERLAY
 from shell.sim.test_overlay import PROGRAM, packets, router
-from testing.device import lane_packets, routed
+from testing.device import lane_packets, routed, run
+from testing.messages import AGENT_LANE, LaneLink
 
-AGENT_LANE, MAC = 3, "02:53:4c:00:00:01"
-ROUND_TRIP = 4000  # cycles that an answer may take
 KEY = bytes(range(16))
-
-
-class LaneLink:
-    """A lane of a simulated device as a link, which loses, repeats and reorders frames of both directions with this probability."""
-
-    def __init__(self, device: Device, trouble: float = 0.0, seed: int = 1) -> None:
-        self.device, self.trouble, self.draw = device, trouble, random.Random(seed)
-        self.waiting: deque[bytes] = deque()
-        self.others: list[bytes] = []  # what the lane sends that is not for the agent
-        self.sent: list[bytes] = []
-
-    def send(self, data: bytes) -> None:
-        frame = (
-            Ether(src="02:00:00:00:00:0a", dst=MAC) / IP(src="192.0.2.2", dst="192.0.2.1") / UDP(sport=5000, dport=L.MESSAGE_PORT)
-        )
-        self.sent.append(bytes(frame / Raw(data)))
-        for one in self._passed([self.sent[-1]]):
-            while not self.device.lane_send(AGENT_LANE, one):
-                self.device.advance(64)
-
-    def receive(self) -> bytes | None:
-        for _ in range(ROUND_TRIP // 100):
-            if self.waiting:
-                return self.waiting.popleft()
-            self.device.advance(100)
-            found = []
-            for data in lane_packets(self.device, AGENT_LANE):
-                (found if Ether(data).src == MAC else self.others).append(data)
-            self.waiting.extend(bytes(Ether(data)[UDP].payload) for data in self._passed(found))
-        return None
-
-    def _passed(self, frames: list[bytes]) -> list[bytes]:
-        kept = [one for one in frames if self.draw.random() >= self.trouble]
-        kept += [one for one in kept if self.draw.random() < self.trouble]
-        if self.draw.random() < self.trouble:
-            self.draw.shuffle(kept)
-        return kept
 
 
 @pytest.fixture
@@ -102,10 +59,11 @@ def test_an_agent_loads_programs_over_its_lane(device: Device, trouble: float) -
 
 
 def test_packets_to_the_agent_and_from_it(device: Device) -> None:
-    link = LaneLink(device)
+    link, sent = LaneLink(device), packets(12)
+    Overlay(device).load(to_agent())
+    assert [one.data for one in run(device, {0: sent})[0]] == sent, "without an agent the host has them"
     session = Session(link)
     Overlay(session).load(to_agent())
-    sent = packets(12)
     for at, data in enumerate(sent):
         send(device, at % 3, [data])
         got = session.packet_in()
