@@ -317,13 +317,22 @@ async def packets_reach_the_agent_between_those_of_the_lane(dut):
             upload(data, verdict, number % 3, fault, mark)
             lane.append(bytes(6) + random.randbytes(random.randrange(54, 300)))
             bench.tx.send(*(flit.to_int() for flit in to_flits(lane[-1], L.Meta(length=len(lane[-1])))))
+            if number % 4 == 0:
+                bench.give(bench.control(some_accesses()))
+        stall, bench.tx_out.stall = bench.tx_out.stall, lambda: True  # until the stores are full
+        for _ in range(12_000):
+            await RisingEdge(dut.clk_i)
+        bench.tx_out.stall = stall
         found, passed = [], []
-        while len(found) < len(wanted) or len(passed) < len(lane):
+        while len(found) < len(wanted) or len(passed) < len(lane) or bench.expected:
             data = await bench.answer()
             if data[:6] == bytes(6):
                 passed.append(data)
                 continue
             message, body = parse(unframe(data), KEY)
+            if message.kind == L.MESSAGE_RESULT:
+                assert (message, body) == parse(bench.expected.popleft(), KEY)
+                continue
             assert message.kind == L.MESSAGE_PACKET_IN and message.session == bench.session
             found.append(packet_of(message, body))
         assert found == wanted and passed == lane
