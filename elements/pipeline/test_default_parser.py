@@ -80,6 +80,11 @@ def expected_of(packet: Packet) -> dict[str, int]:
         ip = packet[IPv6]
         wanted |= {"ip6_next": ip.nh << 8 | ip.hlim, "ip_length": ip.plen, "ip_tos": 6 << 12 | ip.tc << 4 | ip.fl >> 16}
         wanted |= {"ip6_src": number_of(ip.original[8:24]), "ip6_dst": number_of(ip.original[24:40])}
+        wanted["ip6_label"] = ip.fl & 0xFFFF
+    elif ARP in packet:
+        arp = packet[ARP]
+        wanted |= {"arp_op": arp.op, "arp_sha": number_of(arp.original[8:14]), "arp_spa": number_of(arp.original[14:18])}
+        wanted |= {"arp_tha": number_of(arp.original[18:24]), "arp_tpa": number_of(arp.original[24:28])}
     if TCP in packet:
         tcp = packet[TCP]
         wanted |= {"l4_src": tcp.sport, "l4_dst": tcp.dport, "tcp_seq": tcp.seq, "tcp_ack": tcp.ack}
