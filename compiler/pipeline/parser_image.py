@@ -26,19 +26,22 @@ class ParserImage:
     stages: int = L.PARSER_STAGES
     places: list[list[Place | None]] = field(default_factory=list)
     starts: list[L.ParserStart] = field(default_factory=lambda: [L.ParserStart(), L.ParserStart()])
+    programs: list[ParserProgram | None] = field(default_factory=lambda: [None, None])
 
     def __post_init__(self) -> None:
         self.places = self.places or [[None] * L.PARSER_ENTRIES for _ in range(self.stages)]
 
     def with_program(self, program: ParserProgram, version: int) -> ParserImage:
         """This image with another program as `version`. Raises ProgramError where a stage has no place for it."""
-        starts = [*self.starts]
-        starts[version] = program.start
+        if program is self.programs[version]:
+            return self
+        starts, programs = [*self.starts], [*self.programs]
+        starts[version], programs[version] = program.start, program
         places = [
             placed(stage, [_ternary(entry) for entry in program.stages[number]], version, f"stage {number}")
             for number, stage in enumerate(self.places)
         ]
-        return ParserImage(self.stages, places, starts)
+        return ParserImage(self.stages, places, starts, programs)
 
     def writes(self, before: ParserImage | None = None) -> Iterator[L.PipelineWrite]:
         """All writes to bring this about from `before`, or from memories of unknown content. What a packet's version has does not

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -74,6 +75,8 @@ class UnitImage:
 
     def with_program(self, program: UnitProgram, version: int) -> UnitImage:
         """This image with another program as `version`. Raises ProgramError where a table has no place for it."""
+        if program == self.programs[version]:
+            return replace(self, moves=())
         programs = (program, self.programs[1]) if version == 0 else (self.programs[0], program)
         exact = bool(program.selector.exact)
         entries = [TernaryEntry(entry.value & entry.mask, entry.mask, entry.action.to_int()) for entry in program.entries]
@@ -121,13 +124,18 @@ class UnitImage:
         return actions | {first + version: program.miss.to_int() for version, program in enumerate(self.programs)}
 
 
+@functools.cache
+def _hash(slots: int) -> Hash:
+    return Hash(KEY_BITS, slots, WAYS, SEED)
+
+
 class _Placing:
     """An exact table on the way to another program."""
 
     def __init__(self, table: Exact, entries: int, version: int) -> None:
         self.slots, self.actions, self.versions = dict(table.slots), dict(table.actions), dict(table.versions)
         self.entries, self.version = entries, version
-        self.hash = Hash(KEY_BITS, entries // WAYS, WAYS, SEED)
+        self.hash = _hash(entries // WAYS)
         self.moves: list[tuple[tuple[int, int], L.UnitExact]] = []
 
     def table(self) -> Exact:
