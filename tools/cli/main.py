@@ -11,6 +11,7 @@ import typer
 
 from toolchain import ROOT
 from tools.cli import (
+    agent,
     bench,
     build,
     check,
@@ -90,6 +91,8 @@ app.command("test")(test.test)
 app.command("fuzz")(fuzz.fuzz)
 app.command("mutate")(mutate.mutate)
 app.command("ovs")(ovs.ovs)
+app.command("agent")(agent.agent)
+app.add_typer(agent.table, name="table")
 app.command("netdev")(netdev.netdev)
 app.command("why")(why.why)
 app.command("signal")(signal.signal)

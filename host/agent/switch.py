@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An OpenFlow switch of a device's pipeline: the flows, what they come to, packets to and from the controllers."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sluice_layouts as L
+from c65of import ofproto as of
+from c65of.ofproto import parser as codec
+
+from compiler.pipeline.parser_program import ProgramError
+from compiler.pipeline.pipeline_image import PipelineProgram
+from host.agent import messages
+from host.agent.actions import Ports, port_of, work_of
+from host.agent.channel import PacketIn
+from host.agent.fields import Match, requirements
+from host.agent.flows import Filter, Flow, Flows
+from host.agent.pipeline import Pipeline
+from host.agent.refusal import Refusal, bad_action, bad_match, table_full
+from host.agent.translate import Rule, TooWide, WrongOrder, program
+
+RATE = 1000.0  # packets to the controllers a second
+TAIL = 256  # packets to the controllers that the local API shows
+NUMBERS = 1 << 16
+Why = tuple[int, int, int]  # table, cookie and reason of a packet to the controller
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A packet that went to the controllers."""
+
+    time: float
+    port: int
+    table: int
+    cookie: int
+    reason: int
+    data: bytes
+
+
+class RateLimit:
+    """A token bucket: `rate` a second, as many at once."""
+
+    def __init__(self, rate: float, clock: Callable[[], float]) -> None:
+        self.rate, self.clock = rate, clock
+        self.tokens, self.last = rate, clock()
+
+    def take(self) -> bool:
+        """Whether one more may go."""
+        now = self.clock()
+        self.tokens = min(self.rate, self.tokens + (now - self.last) * self.rate)
+        self.last = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+class Switch:
+    """The desired state of a device and how it gets there. Events for controllers go to `listeners`."""
+
+    def __init__(self, pipeline: Pipeline, datapath: int = 1, rate: float = RATE, clock: Callable[[], float] = time.time) -> None:
+        """Loads what an agent before this one had kept, or a program that drops everything. Raises ChannelError."""
+        self.pipeline, self.datapath, self.clock = pipeline, datapath, clock
+        self.channel = pipeline.channel
+        self.lanes, self.tables = self.channel.lanes, pipeline.units
+        self.born = clock()
+        self.flows: Flows
+        self.numbers: dict[Why, int]
+        self.flows, self.numbers = pipeline.kept or (Flows(), {})
+        self.next_number = max(self.numbers.values(), default=0)
+        self.generation: int | None = None  # of the master's election
+        self.listeners: list[Callable[[int, int, bytes], None]] = []  # message type, reason, body
+        self.shown: deque[Shown] = deque(maxlen=TAIL)
+        self.counters: Counter[str] = Counter()
+        self.limit = RateLimit(rate, clock)
+        self.loads_wanted = False
+        self.why_refused = ""  # the last refusal, in words
+        self.program = self._program(self.flows)
+        self.load()
+
+    # The desired state.
+
+    def _program(self, flows: Flows) -> PipelineProgram:
+        tables = [[self._rule(flow) for flow in flows.table(table)] for table in range(self.tables)]
+        return program(tables, self.lanes)
+
+    def _rule(self, flow: Flow) -> Rule:
+        port = flow.match.value("in_port")
+        sends = flow.work.now.controller or (flow.work.later or Ports()).controller
+        why = flow.table, flow.cookie, of.OFPR_NO_MATCH if flow.is_miss else of.OFPR_ACTION
+        return Rule(
+            tuple(requirements(flow.match)), None if port is None else port - 1, flow.work, self._number(why) if sends else 0
+        )
+
+    def _number(self, why: Why) -> int:
+        """What packets to the controller are marked with: never 0, and not soon used again."""
+        if why not in self.numbers:
+            used = set(self.numbers.values())
+            if len(used) >= NUMBERS - 1:
+                self.numbers = {}  # what is in use gets another at once
+                return self._number(why)
+            self.next_number = self.next_number % (NUMBERS - 1) + 1
+            while self.next_number in used:
+                self.next_number = self.next_number % (NUMBERS - 1) + 1
+            self.numbers[why] = self.next_number
+        return self.numbers[why]
+
+    def want(self, flows: Flows) -> None:
+        """Make these the desired flows; they are loaded by `load`. Raises Refusal where the device cannot hold them."""
+        try:
+            wanted = self._program(flows)
+        except TooWide as error:
+            raise table_full(str(error)) from error
+        except WrongOrder as error:
+            raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, str(error)) from error
+        except ProgramError as error:
+            raise bad_action(of.OFPBAC_TOO_MANY, str(error)) from error
+        try:
+            self.pipeline.place(wanted)
+        except ProgramError:
+            self.load()  # the places of the program before the last are free then
+            try:
+                self.pipeline.place(wanted)
+            except ProgramError as error:
+                raise table_full(str(error)) from error
+        self.flows, self.program, self.loads_wanted = flows, wanted, True
+
+    def load(self) -> None:
+        """Bring the desired state to the device, if it is not there. Raises ChannelError."""
+        if self.loads_wanted or not self.pipeline.known:
+            self.pipeline.load(self.program, (self.flows, self.numbers))
+            self.loads_wanted = False
+
+    def check(self) -> None:
+        """Once a second: a device that was reset gets its program again; flows whose time is over go."""
+        if not self.pipeline.is_intact():
+            self.counters["reset"] += 1
+            self.pipeline.forget()
+            self.load()
+        if gone := self.flows.expired(self.clock()):
+            self.remove(gone, of.OFPRR_HARD_TIMEOUT)
+            self.load()
+
+    # Requests.
+
+    def flow_of(self, fields: dict[str, Any], match: Match, match_bytes: bytes, data: bytes, instructions: tuple[Any, ...]) -> Flow:
+        """The flow of a request. Raises Refusal."""
+        table = fields["table_id"]
+        if table >= self.tables:
+            raise Refusal(of.OFPET_FLOW_MOD_FAILED, of.OFPFMFC_BAD_TABLE_ID, f"there is no table {table}; there are {self.tables}")
+        for requirement in requirements(match):
+            if len(requirement) > L.UNIT_KEY_WORDS:
+                text = f"the match has {len(requirement)} words of 16 bits; hint: at most {L.UNIT_KEY_WORDS}"
+                raise bad_match(of.OFPBMC_BAD_WILDCARDS, text)
+        work = work_of(instructions, match, table, self.tables, self.lanes)
+        return Flow(
+            table, fields["priority"], match, match_bytes, data, instructions, work, fields["cookie"], fields["flags"],
+            fields["idle_timeout"], fields["hard_timeout"], self.clock(),
+        )  # fmt: skip
+
+    def add(self, flow: Flow) -> None:
+        """Add a flow. Raises Refusal."""
+        self.want(self.flows.added(flow))
+
+    def modify(self, wanted: Filter, data: bytes, instructions: tuple[Any, ...]) -> None:
+        """Change the instructions of flows. Raises Refusal."""
+        self.want(
+            self.flows.changed(
+                wanted, lambda flow: work_of(instructions, flow.match, flow.table, self.tables, self.lanes), instructions, data
+            )
+        )
+
+    def remove(self, gone: Sequence[Flow], reason: int) -> None:
+        """Remove flows; who asked for it hears of it."""
+        self.want(self.flows.without(gone))
+        for flow in gone:
+            if flow.flags & of.OFPFF_SEND_FLOW_REM:
+                seconds, nanoseconds = self.age(flow)
+                made = codec.OFPFlowRemoved(
+                    None, flow.cookie, flow.priority, reason, flow.table, seconds, nanoseconds, flow.idle, flow.hard,
+                    messages.UNKNOWN, messages.UNKNOWN,
+                )  # fmt: skip
+                self._tell(of.OFPT_FLOW_REMOVED, reason, made.pack_fixed() + flow.match_bytes)
+
+    def age(self, flow: Flow | None = None) -> tuple[int, int]:
+        """Seconds and nanoseconds since a flow, or the switch, began."""
+        age = max(0.0, self.clock() - (flow.born if flow else self.born))
+        return int(age), int(age % 1 * 1e9)
+
+    def packet_out(self, in_port: int, actions: Iterable[Any], data: bytes) -> None:
+        """Send a packet of a controller's. Raises Refusal."""
+        ports = Ports()
+        for action in actions:
+            if action.type != of.OFPAT_OUTPUT:
+                raise bad_action(of.OFPBAC_BAD_TYPE, "a packet of the controller's is sent as it is; hint: output alone")
+            ports = ports.joined(port_of(action.port, self.lanes))
+        if ports.controller:
+            raise bad_action(of.OFPBAC_BAD_OUT_PORT, "a packet of the controller's does not come back to it")
+        if ports.back and not 1 <= in_port <= self.lanes:
+            raise bad_action(of.OFPBAC_BAD_OUT_PORT, "output to the ingress port of a packet without one")
+        if not data:
+            raise Refusal(of.OFPET_BAD_REQUEST, of.OFPBRC_BAD_PACKET, "no packet")
+        if mask := ports.mask(in_port - 1 if 1 <= in_port <= self.lanes else None):
+            self.load()  # what was asked for before is done before
+            self.channel.send(mask, data)
+            self.counters["packet_out"] += 1
+
+    # Packets of the device.
+
+    def receive(self) -> bool:
+        """Take a packet of the device's, if there is one, to the controllers; whether there was."""
+        packet = self.channel.receive()
+        if packet is None:
+            return False
+        why = next((why for why, number in self.numbers.items() if number == packet.mark % NUMBERS), None)
+        if packet.fault or why is None:
+            self.counters[f"fault_{L.Fault(packet.fault).name[6:].lower()}" if packet.fault else "unexpected"] += 1
+        elif self.limit.take():
+            self._packet_in(packet, why)
+        else:
+            self.counters["packet_in_limited"] += 1
+        return True
+
+    def _packet_in(self, packet: PacketIn, why: Why) -> None:
+        table, cookie, reason = why
+        self.counters["packet_in"] += 1
+        self.shown.append(Shown(self.clock(), packet.port + 1, table, cookie, reason, packet.data))
+        made = codec.OFPPacketIn(None, of.OFP_NO_BUFFER, len(packet.data), reason, table, cookie)
+        body = made.pack_fixed() + messages.in_port_match(packet.port + 1) + bytes(2) + packet.data
+        self._tell(of.OFPT_PACKET_IN, reason, body)
+
+    def _tell(self, kind: int, reason: int, body: bytes) -> None:
+        for listener in self.listeners:
+            listener(kind, reason, body)
