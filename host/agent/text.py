@@ -19,6 +19,7 @@ from c65of.ofproto import oxm
 from c65of.ofproto import parser as codec
 
 from host.agent.fields import FIELDS
+from host.agent.messages import PARSING
 
 PORTS = {name: getattr(of, f"OFPP_{name}") for name in ("ALL", "FLOOD", "IN_PORT", "CONTROLLER")}
 NUMBERS = {"table": "table_id", "priority": "priority", "cookie": "cookie", "hard_timeout": "hard_timeout"}
@@ -53,7 +54,7 @@ def _message(made: Any) -> Any:
         message.serialize()
     except FlowTextError:
         raise
-    except (ValueError, KeyError, TypeError, OSError, OverflowError) as error:
+    except (*PARSING, OSError, OverflowError) as error:
         raise FlowTextError(f"a value does not fit: {error}") from error
     return message
 
