@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import ctypes as c
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from host.agent.channel import Access, ChannelError, PacketIn
 from host.python.device import MAX_PACKET, Device, SluiceError
+from shell.sim.build import BuildError, build
 
 CYCLES = 64  # that pass at a time
 BURST = 32  # frames of a lane at a time
@@ -103,7 +104,7 @@ class DeviceChannel:
         self.device.close()
 
 
-def open_device(spec: str, lanes: Sequence[str] = ()) -> DeviceChannel:
+def open_device(spec: str, lanes: Sequence[str] = (), say: Callable[[str], None] = lambda text: None) -> DeviceChannel:
     """The channel of a device: `sim` or `functional`, with NAME=NUMBER of `shell.sim.build` behind a colon, joined by commas.
     Raises ChannelError."""
     kind, _, rest = spec.partition(":")
@@ -116,6 +117,8 @@ def open_device(spec: str, lanes: Sequence[str] = ()) -> DeviceChannel:
     if kind not in ("sim", "functional"):
         raise ChannelError(f"no device is of kind {kind!r}; hint: sim, functional")
     try:
+        if kind == "sim":
+            build(sizes, say)
         return DeviceChannel(Device(sizes, transport=kind), lanes)
-    except (SluiceError, OSError) as error:
+    except (BuildError, OSError) as error:
         raise ChannelError(f"{spec}: {error}") from error

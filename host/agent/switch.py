@@ -72,7 +72,8 @@ class Switch:
         self.flows: Flows
         self.numbers: dict[Why, int]
         self.flows, self.numbers = pipeline.kept or (Flows(), {})
-        self.next_number = max(self.numbers.values(), default=0)
+        self.whys = {number: why for why, number in self.numbers.items()}
+        self.next_number = max(self.whys, default=0)
         self.generation: int | None = None  # of the master's election
         self.listeners: list[Callable[[int, int, bytes], None]] = []  # message type, reason, body
         self.shown: deque[Shown] = deque(maxlen=TAIL)
@@ -100,14 +101,9 @@ class Switch:
     def _number(self, why: Why) -> int:
         """What packets to the controller are marked with: never 0, and not soon used again."""
         if why not in self.numbers:
-            used = set(self.numbers.values())
-            if len(used) >= NUMBERS - 1:
-                self.numbers = {}  # what is in use gets another at once
-                return self._number(why)
             self.next_number = self.next_number % (NUMBERS - 1) + 1
-            while self.next_number in used:
-                self.next_number = self.next_number % (NUMBERS - 1) + 1
-            self.numbers[why] = self.next_number
+            self.numbers.pop(self.whys.get(self.next_number, why), None)  # the oldest; it gets another if it is in use
+            self.numbers[why], self.whys[self.next_number] = self.next_number, why
         return self.numbers[why]
 
     def want(self, flows: Flows) -> None:
@@ -158,6 +154,7 @@ class Switch:
                 text = f"the match has {len(requirement)} words of 16 bits; hint: at most {L.UNIT_KEY_WORDS}"
                 raise bad_match(of.OFPBMC_BAD_WILDCARDS, text)
         work = work_of(instructions, match, table, self.tables, self.lanes)
+        self.counters["idle_timeout_ignored"] += bool(fields["idle_timeout"])  # entries have no counters yet
         return Flow(
             table, fields["priority"], match, match_bytes, data, instructions, work, fields["cookie"], fields["flags"],
             fields["idle_timeout"], fields["hard_timeout"], self.clock(),
@@ -217,7 +214,7 @@ class Switch:
         packet = self.channel.receive()
         if packet is None:
             return False
-        why = next((why for why, number in self.numbers.items() if number == packet.mark % NUMBERS), None)
+        why = self.whys.get(packet.mark % NUMBERS)
         if packet.fault or why is None:
             self.counters[f"fault_{L.Fault(packet.fault).name[6:].lower()}" if packet.fault else "unexpected"] += 1
         elif self.limit.take():

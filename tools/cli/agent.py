@@ -59,16 +59,23 @@ def agent(
     where = controllers(controller)
     state.mkdir(parents=True, exist_ok=True)
     try:
-        channel = open_device(device, lane or ["none"] * 4)
+        channel = open_device(device, lane or ["none"] * 4, lambda text: console.log(text, markup=False))
         switch = Switch(Pipeline(channel, state / "state"), int(datapath_id, 0), rate)
     except (ChannelError, ValueError) as error:
         console.print(f"agent: {error}", style="red", markup=False, soft_wrap=True)
         raise typer.Exit(1) from error
     made = {"tables": switch.tables, "ports": switch.lanes, "flows": len(switch.flows.by_key), "socket": str(state / SOCKET)}
     print(json.dumps(made) if json_output else f"agent: {switch.tables} tables, {switch.lanes} ports", flush=True)
-    with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
-        asyncio.run(_until_ended(Agent(switch, where, state / SOCKET)))
-    channel.close()
+    try:
+        with contextlib.suppress(asyncio.CancelledError, KeyboardInterrupt):
+            asyncio.run(_until_ended(Agent(switch, where, state / SOCKET)))
+    except ExceptionGroup as errors:
+        if errors.subgroup(OSError) is None:
+            raise
+        console.print(f"agent: {errors.exceptions[0]}", style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(1) from errors
+    finally:
+        channel.close()
 
 
 async def _until_ended(running: Agent) -> None:
