@@ -47,11 +47,11 @@ class LocalApi:
                 self.path.unlink(missing_ok=True)
 
     async def _client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(ConnectionError, ValueError):  # ValueError: a line beyond the limit
+        with contextlib.suppress(ConnectionError, ValueError, asyncio.CancelledError):  # ValueError: a line beyond the limit
             while line := await reader.readline():
                 request = _request(line)
                 if request.get("do") == "packets":
-                    await self._packets(writer, bool(request.get("follow")))
+                    await self._packets(reader, writer, bool(request.get("follow")))
                 else:
                     _write(writer, self._answer(request))
                 await writer.drain()
@@ -91,9 +91,9 @@ class LocalApi:
         self.switch.load()
         return {"flows": len(self.switch.flows.by_key), "changed": abs(len(self.switch.flows.by_key) - before)}
 
-    async def _packets(self, writer: asyncio.StreamWriter, follow: bool) -> None:
+    async def _packets(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, follow: bool) -> None:
         last: Shown | None = None
-        while True:
+        while not reader.at_eof():
             shown = [*self.switch.shown]
             new = shown[shown.index(last) + 1 :] if last in shown else shown
             for one in new:

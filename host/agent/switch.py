@@ -154,7 +154,8 @@ class Switch:
                 text = f"the match has {len(requirement)} words of 16 bits; hint: at most {L.UNIT_KEY_WORDS}"
                 raise bad_match(of.OFPBMC_BAD_WILDCARDS, text)
         work = work_of(instructions, match, table, self.tables, self.lanes)
-        self.counters["idle_timeout_ignored"] += bool(fields["idle_timeout"])  # entries have no counters yet
+        if fields["idle_timeout"]:
+            self.counters["idle_timeout_ignored"] += 1  # entries have no counters yet
         return Flow(
             table, fields["priority"], match, match_bytes, data, instructions, work, fields["cookie"], fields["flags"],
             fields["idle_timeout"], fields["hard_timeout"], self.clock(),
