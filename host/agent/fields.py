@@ -179,15 +179,17 @@ def _needed(field: Field) -> str:
     return ", ".join(f"{name} {' or '.join(f'{value:#x}' for value in values)}".strip() for name, values in field.needs.items())
 
 
-def requirements(match: Match) -> Iterator[Requirement]:
-    """What packets of a match hold: they hold one of these. More than one where a field has several places."""
+def requirements(match: Match, by_type: bool) -> Iterator[Requirement]:
+    """What packets of a match hold: they hold one of these. More than one where a field has several places. IP and ARP are told
+    by the EtherType, or by bits of SOURCE_HEADERS: which one makes the smaller key depends on the other flows of the table."""
     wanted: dict[int, tuple[int, int]] = {}
     protocol6 = match.value("ip_proto") if match.value("eth_type") == IP6 else None
     for name, (value, mask) in match.fields.items():
-        if name == "eth_type" and value in (IP4, IP6):
-            _require(wanted, L.SOURCE_HEADERS, NETWORKS[value], NETWORK | ADDRESSES)
-        elif name == "eth_type" and any(other.startswith("arp_") for other in match.fields):
+        arp = [pair[0] for other, pair in match.fields.items() if name == "eth_type" and other.startswith("arp_")]
+        if arp and not (by_type and any(arp)):  # there is ARP that is not of IPv4, and has other fields
             _require(wanted, L.SOURCE_HEADERS, NETWORKS[ARP], NETWORK | ADDRESSES)
+        elif name == "eth_type" and value in (IP4, IP6) and not by_type:
+            _require(wanted, L.SOURCE_HEADERS, NETWORKS[value], NETWORK | ADDRESSES)
         elif name == "in_port":
             _require(wanted, L.SOURCE_PORT, min(value - 1, 0xFFFF) if value else 0xFFFF, 0xFFFF)
         elif name != "ip_proto" or protocol6 is None:
@@ -221,8 +223,11 @@ def _require(wanted: dict[int, tuple[int, int]], source: int, value: int, mask: 
 
 def _without_implied(wanted: Mapping[int, tuple[int, int]]) -> Requirement:
     value, mask = wanted.get(L.SOURCE_HEADERS, (0, 0))
+    implied = 0
     for bits, containers in IMPLIED:
         if any(wanted[container][0] for container in containers & wanted.keys()):
             mask &= ~bits
-    kept = {source: pair for source, pair in wanted.items() if source != L.SOURCE_HEADERS}
+            implied |= bits
+    dropped = {L.SOURCE_HEADERS, *(PLACES["eth_type"] if implied & NETWORK else ())}
+    kept = {source: pair for source, pair in wanted.items() if source not in dropped}
     return {**kept, L.SOURCE_HEADERS: (value & mask, mask)} if mask else kept

@@ -94,9 +94,8 @@ class Switch:
         port = flow.match.value("in_port")
         sends = flow.work.now.controller or (flow.work.later or Ports()).controller
         why = flow.table, flow.cookie, of.OFPR_NO_MATCH if flow.is_miss else of.OFPR_ACTION
-        return Rule(
-            tuple(requirements(flow.match)), None if port is None else port - 1, flow.work, self._number(why) if sends else 0
-        )
+        ways = tuple(tuple(requirements(flow.match, by_type)) for by_type in (False, True))
+        return Rule(ways, None if port is None else port - 1, flow.work, self._number(why) if sends else 0)
 
     def _number(self, why: Why) -> int:
         """What packets to the controller are marked with: never 0, and not soon used again."""
@@ -149,10 +148,10 @@ class Switch:
         table = fields["table_id"]
         if table >= self.tables:
             raise Refusal(of.OFPET_FLOW_MOD_FAILED, of.OFPFMFC_BAD_TABLE_ID, f"there is no table {table}; there are {self.tables}")
-        for requirement in requirements(match):
-            if len(requirement) > L.UNIT_KEY_WORDS:
-                text = f"the match has {len(requirement)} words of 16 bits; hint: at most {L.UNIT_KEY_WORDS}"
-                raise bad_match(of.OFPBMC_BAD_WILDCARDS, text)
+        words = min(max(len(one) for one in requirements(match, by_type)) for by_type in (False, True))
+        if words > L.UNIT_KEY_WORDS:
+            text = f"the match has {words} words of 16 bits; hint: at most {L.UNIT_KEY_WORDS}"
+            raise bad_match(of.OFPBMC_BAD_WILDCARDS, text)
         work = work_of(instructions, match, table, self.tables, self.lanes)
         if fields["idle_timeout"]:
             self.counters["idle_timeout_ignored"] += 1  # entries have no counters yet

@@ -23,6 +23,7 @@ from host.agent.fields import HEADERS, Requirement
 
 STATE, NUMBER = L.PIPELINE_MARK, L.PIPELINE_MARK + 1
 WORD = 0xFFFF
+WAYS = 2  # of a rule's requirements
 
 
 class TooWide(ProgramError):
@@ -37,7 +38,7 @@ class WrongOrder(ProgramError):
 class Rule:
     """A flow, translated: `number` stands for it, or for what is as it to the controller, in packets that go there."""
 
-    requirements: tuple[Requirement, ...]
+    requirements: tuple[tuple[Requirement, ...], ...]  # written in several ways, of which a table takes one for all its rules
     lane: int | None  # that it matches; None: any
     work: Work
     number: int
@@ -64,11 +65,11 @@ def program(tables: Sequence[Sequence[Rule]], lanes: int) -> PipelineProgram:
     units = []
     for number, rules in enumerate(tables):
         reached = bool(states[number])  # a table that no flow goes to is empty in the device
-        units.append(_unit([*_rows(rules, states, number, lanes)]) if reached else NOTHING)
+        units.append(_unit([[*_rows(rules, states, number, lanes, way)] for way in range(WAYS)]) if reached else NOTHING)
     return PipelineProgram(HEADERS, tuple(units))
 
 
-def _rows(rules: Sequence[Rule], states: Sequence[set[State]], table: int, lanes: int) -> Iterator[Row]:
+def _rows(rules: Sequence[Rule], states: Sequence[set[State]], table: int, lanes: int, way: int) -> Iterator[Row]:
     """The entries of a unit, in order; finds the states that later tables can be in."""
     here = sorted(states[table], key=lambda state: state.word)
 
@@ -84,7 +85,7 @@ def _rows(rules: Sequence[Rule], states: Sequence[set[State]], table: int, lanes
                 done, following = _action(rule, state, lane)
                 if following is not None:
                     states[rule.work.goto or 0].add(following)
-                for requirement in rule.requirements:
+                for requirement in rule.requirements[way]:
                     yield {**requirement, **came, **keyed(state)}, done
     for state in here:
         if state.now:  # what left before a table without a match has left
@@ -134,11 +135,16 @@ def _ports(mask: int) -> list[int]:
     return [port for port in range(8) if mask >> port & 1]
 
 
-def _unit(rows: Sequence[Row]) -> UnitProgram:
-    """A unit with these entries, the last of which matches everything."""
+def _sources(rows: Sequence[Row]) -> list[int]:
+    return sorted({source for requirement, _ in rows for source in requirement})
+
+
+def _unit(ways: Sequence[Sequence[Row]]) -> UnitProgram:
+    """A unit with these entries, the last of which matches everything; in the way that has the smallest key."""
+    rows = min(ways, key=lambda rows: len(_sources(rows)))
     end = next(number for number, (requirement, _) in enumerate(rows) if not requirement)
     entries, miss = rows[:end], rows[end][1]
-    sources = sorted({source for requirement, _ in entries for source in requirement})
+    sources = _sources(entries)
     if len(sources) > L.UNIT_KEY_WORDS:
         raise TooWide(f"the key has {len(sources)} words; hint: at most {L.UNIT_KEY_WORDS} of 16 bits")
     packed: dict[tuple[int, int], L.UnitAction] = {}
