@@ -253,7 +253,9 @@ class Session:
     def _table_statistics(self, body: bytes) -> Replies:
         for table in range(self.switch.tables):
             count = len(self.switch.flows.table(table))
-            yield codec.OFPTableStats(table, count, self.switch.pipeline.lookups(table), UNKNOWN).pack_fixed()
+            unit = self.switch.unit_of[table]
+            lookups = self.switch.pipeline.lookups(unit) if unit < self.switch.tables else 0
+            yield codec.OFPTableStats(table, count, lookups, UNKNOWN).pack_fixed()
 
     def _port_statistics(self, body: bytes) -> Iterator[bytes]:
         if len(body) < struct.calcsize(of.OFP_PORT_STATS_REQUEST_PACK_STR):

@@ -22,7 +22,7 @@ from host.agent.fields import Match, requirements
 from host.agent.flows import Filter, Flow, Flows
 from host.agent.pipeline import Pipeline
 from host.agent.refusal import Refusal, bad_action, bad_match, table_full
-from host.agent.translate import Rule, TooWide, WrongOrder, program
+from host.agent.translate import Rule, TooWide, WrongOrder, check_width, program
 
 RATE = 1000.0  # packets to the controllers a second
 TAIL = 256  # packets to the controllers that the local API shows
@@ -81,14 +81,14 @@ class Switch:
         self.limit = RateLimit(rate, clock)
         self.loads_wanted = False
         self.why_refused = ""  # the last refusal, in words
-        self.program = self._program(self.flows)
+        self.program, self.unit_of = self._program(self.flows)
         self.load()
 
     # The desired state.
 
-    def _program(self, flows: Flows) -> PipelineProgram:
+    def _program(self, flows: Flows) -> tuple[PipelineProgram, list[int]]:
         tables = [[self._rule(flow) for flow in flows.table(table)] for table in range(self.tables)]
-        return program(tables, self.lanes)
+        return program(tables, self.lanes, self.pipeline.units)
 
     def _rule(self, flow: Flow) -> Rule:
         port = flow.match.value("in_port")
@@ -108,7 +108,7 @@ class Switch:
     def want(self, flows: Flows) -> None:
         """Make these the desired flows; they are loaded by `load`. Raises Refusal where the device cannot hold them."""
         try:
-            wanted = self._program(flows)
+            wanted, unit_of = self._program(flows)
         except TooWide as error:
             raise table_full(str(error)) from error
         except WrongOrder as error:
@@ -123,7 +123,7 @@ class Switch:
                 self.pipeline.place(wanted)
             except ProgramError as error:
                 raise table_full(str(error)) from error
-        self.flows, self.program, self.loads_wanted = flows, wanted, True
+        self.flows, self.program, self.unit_of, self.loads_wanted = flows, wanted, unit_of, True
 
     def load(self) -> None:
         """Bring the desired state to the device, if it is not there. Raises ChannelError."""
@@ -148,10 +148,10 @@ class Switch:
         table = fields["table_id"]
         if table >= self.tables:
             raise Refusal(of.OFPET_FLOW_MOD_FAILED, of.OFPFMFC_BAD_TABLE_ID, f"there is no table {table}; there are {self.tables}")
-        words = min(max(len(one) for one in requirements(match, by_type)) for by_type in (False, True))
-        if words > L.UNIT_KEY_WORDS:
-            text = f"the match has {words} words of 16 bits; hint: at most {L.UNIT_KEY_WORDS}"
-            raise bad_match(of.OFPBMC_BAD_WILDCARDS, text)
+        try:
+            check_width([[*requirements(match, by_type)] for by_type in (False, True)])
+        except TooWide as error:
+            raise bad_match(of.OFPBMC_BAD_WILDCARDS, str(error)) from error
         work = work_of(instructions, match, table, self.tables, self.lanes)
         if fields["idle_timeout"]:
             self.counters["idle_timeout_ignored"] += 1  # entries have no counters yet

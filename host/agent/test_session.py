@@ -17,7 +17,7 @@ from host.agent.testing.model import Bench, parsed
 from host.agent.text import FlowTextError, read_filter, read_flow, show_flow
 
 UDP4 = {"eth_type": 0x800, "ip_proto": 17}
-WIDE = {"eth_dst": "02:00:00:00:00:01", "eth_src": "02:00:00:00:00:02", "eth_type": 0x800, "ipv4_dst": "10.0.0.1"}
+WIDE = {"eth_dst": "02:00:00:00:00:01", "eth_src": "02:00:00:00:00:02", "eth_type": 0x86DD}
 
 
 def flow(match: dict[str, Any] | None = None, *actions: Any, **more: Any) -> codec.OFPFlowMod:
@@ -46,7 +46,7 @@ REFUSED = {
     "mask": (flow({"eth_type": (0x800, 0xFF00)}), MATCH, of.OFPBMC_BAD_MASK),
     "value": (flow({"vlan_vid": 0x1005, "vlan_pcp": 9}), MATCH, of.OFPBMC_BAD_VALUE),
     "extension": (flow({"eth_type": 0x86DD, "ip_proto": 0}), MATCH, of.OFPBMC_BAD_VALUE),
-    "key": (flow({**WIDE, "ip_proto": 6}), MATCH, of.OFPBMC_BAD_WILDCARDS),
+    "key": (flow({**WIDE, "ipv6_src": "2001:db8::1", "ipv6_dst": "2001:db8::2"}), MATCH, of.OFPBMC_BAD_WILDCARDS),
     "table": (flow({}, output(1), table_id=3), FLOW, of.OFPFMFC_BAD_TABLE_ID),
     "port": (flow({}, output(9)), ACTION, of.OFPBAC_BAD_OUT_PORT),
     "normal": (flow({}, output(of.OFPP_NORMAL)), ACTION, of.OFPBAC_BAD_OUT_PORT),
@@ -101,7 +101,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
 
 
 def test_a_table_is_full_by_entries_and_by_words_and_has_place_again() -> None:
-    bench = Bench(ternary=8)
+    bench = Bench(units=1, ternary=8)
     held = [n for n in range(12) if bench.refused(flow({"eth_type": 0x800, "ipv4_dst": (f"{n}.0.0.0", f"255.{n}.0.0")})) is None]
     assert held == [*range(8)]
     full = (FLOW, of.OFPFMFC_TABLE_FULL)

@@ -5,11 +5,13 @@ nor units: it looks at what scapy dissects, runs the tables one by one, and chan
 from __future__ import annotations
 
 import ipaddress
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import sluice_layouts as L
 from c65of import ofproto as of
 from c65of.ofproto import parser as codec
 from hypothesis import HealthCheck, Phase, given, settings
@@ -19,7 +21,11 @@ from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt
 from scapy.layers.l2 import ARP, Dot1Q, Ether
 from scapy.packet import Packet, Raw
 
+from compiler.pipeline.actions import action
+from host.agent import translate
+from host.agent.fields import PLACES
 from host.agent.testing.model import LANES, Bench
+from models.unit_program import execute, find, sources_of
 
 TABLES = 3
 MACS = ["02:00:00:00:00:01", "02:00:00:00:00:02", "ff:ff:ff:ff:ff:ff"]
@@ -277,18 +283,19 @@ def cases(draw: st.DrawFn) -> tuple[list[bytes], list[Plan]]:
 
 
 def test_packets_leave_as_openflow_says() -> None:
-    bench, left, held_flows = Bench(TABLES), Counter[int](), 0
+    bench, left, held_flows, wide = Bench(2 * TABLES), Counter[int](), 0, 0
 
     @settings(max_examples=110, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     @given(cases())
     def check(case: tuple[list[bytes], list[Plan]]) -> None:
-        nonlocal held_flows
+        nonlocal held_flows, wide
         sent, wanted = case
         bench.ask(
             codec.OFPFlowMod(None, command=of.OFPFC_DELETE, table_id=of.OFPTT_ALL, out_port=of.OFPP_ANY, out_group=of.OFPG_ANY)
         )
         held = [plan for plan in wanted if bench.refused(plan.message()) is None]
         held_flows += len(held)
+        wide += len(bench.switch.program.units) > TABLES
         for number, data in enumerate(sent):
             lane = number % LANES
             got = bench.process(data, lane)
@@ -296,4 +303,34 @@ def test_packets_leave_as_openflow_says() -> None:
             assert {port: {one} for port, one in got.items()} == judged(held, data, lane + 1), (held, data.hex(), lane)
 
     check()
-    assert held_flows > 300 and left.total() - left[0] > 100, (held_flows, left)
+    assert held_flows > 300 and left.total() - left[0] > 100 and wide > 5, (held_flows, left, wide)
+
+
+def test_two_units_take_the_row_that_one_wide_unit_would() -> None:
+    draw = random.Random(1)
+    words = [*PLACES["eth_dst"], *PLACES["eth_src"], *PLACES["ip6_dst"][:6]]
+    taken, two = Counter[int](), 0
+
+    def requirement(count: int) -> dict[int, tuple[int, int]]:
+        chosen = {source: draw.choice([1, 2, 3]) for source in draw.sample(words, count)}
+        return {source: (draw.randrange(4) & mask, mask) for source, mask in chosen.items()}
+
+    for _ in range(300):
+        rows = [(requirement(draw.choice([1, 1, 2, 3])), action(verdict=L.VERDICT_FORWARD, queue=at)) for at in range(12)]
+        try:
+            units = translate._units([[*rows, ({}, action(queue=15))]])
+        except translate.TooWide:
+            continue
+        two += len(units) == 2
+        programs = [translate._linked(unit, [number]) for number, unit in enumerate(units, 1)]
+        for _ in range(20):
+            phv = L.PipelinePhv(L.Parsed(containers=[draw.randrange(4) for _ in range(L.PIPELINE_CONTAINERS)]))
+            held = sources_of(phv)
+            wanted = next((at for at, (one, _) in enumerate(rows) if all(not (held[s] ^ v) & m for s, (v, m) in one.items())), 15)
+            for unit in programs:
+                found = find(unit.selector, [(one.value, one.mask, one.action) for one in unit.entries], phv)
+                last = unit.miss if found is None else unit.entries[found].action
+                phv = execute(last, phv)
+            assert last.queue == wanted, rows
+            taken[wanted] += 1
+    assert two > 50 and len(taken) > 10, (two, taken)

@@ -8,22 +8,27 @@ and `NUMBER`, which says why the packet came to the controller.
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 
 import sluice_layouts as L
 
 from compiler.pipeline.actions import Operation, action
 from compiler.pipeline.parser_program import ProgramError
 from compiler.pipeline.pipeline_image import PipelineProgram
-from compiler.pipeline.unit_image import NOTHING, UnitEntry, UnitProgram
+from compiler.pipeline.unit_image import UnitEntry, UnitProgram
 from host.agent.actions import HOST, Ports, Work
-from host.agent.fields import HEADERS, Requirement
+from host.agent.fields import HEADERS, PLACES, Requirement
 
 STATE, NUMBER = L.PIPELINE_MARK, L.PIPELINE_MARK + 1
 WORD = 0xFFFF
 WAYS = 2  # of a rule's requirements
+LABEL = PLACES["ip_length"][0]  # no field of OpenFlow, and not written back
+GROUPS = [(*PLACES[name],) for name in ("eth_dst", "eth_src", "ip6_src", "ip6_dst")]  # words that can have a unit of their own
+MOST_PATTERNS = 64
 
 
 class TooWide(ProgramError):
@@ -57,16 +62,34 @@ class State:
 
 
 Row = tuple[Requirement, L.UnitAction]
+Pattern = tuple[tuple[int, tuple[int, int]], ...]  # of a requirement, sorted: source, value and mask
 
 
-def program(tables: Sequence[Sequence[Rule]], lanes: int) -> PipelineProgram:
-    """The program of these tables; the rules of each in the order in which they match. Raises ProgramError."""
+def program(tables: Sequence[Sequence[Rule]], lanes: int, units: int) -> tuple[PipelineProgram, list[int]]:
+    """The program of these tables, and the first unit of each; the rules of each in the order in which they match. Raises
+    ProgramError."""
     states: list[set[State]] = [{State()}, *(set() for _ in tables[1:])]
-    units = []
+    made: list[list[UnitProgram]] = []
     for number, rules in enumerate(tables):
-        reached = bool(states[number])  # a table that no flow goes to is empty in the device
-        units.append(_unit([[*_rows(rules, states, number, lanes, way)] for way in range(WAYS)]) if reached else NOTHING)
-    return PipelineProgram(HEADERS, tuple(units))
+        reached = bool(states[number])  # a table that no flow goes to is not in the device
+        made.append(_units([[*_rows(rules, states, number, lanes, way)] for way in range(WAYS)]) if reached else [])
+    first = [sum(map(len, made[:number])) for number in range(len(made))]
+    if (total := sum(map(len, made))) > units:
+        raise TooWide(f"the tables need {total} units; hint: there are {units}, and a key of more than 8 words takes two")
+    linked: list[UnitProgram] = []
+    for pair in made:
+        for at, unit in enumerate(pair, 1):
+            linked.append(_linked(unit, first if at == len(pair) else [len(linked) + 1]))
+    return PipelineProgram(HEADERS, tuple(linked)), first
+
+
+def _linked(unit: UnitProgram, unit_of: Sequence[int]) -> UnitProgram:
+    """A unit whose actions name the next table, with units in their place."""
+
+    def link(done: L.UnitAction) -> L.UnitAction:
+        return done if done.next == L.UNIT_END else replace(done, next=unit_of[done.next])
+
+    return replace(unit, entries=tuple(replace(one, action=link(one.action)) for one in unit.entries), miss=link(unit.miss))
 
 
 def _rows(rules: Sequence[Rule], states: Sequence[set[State]], table: int, lanes: int, way: int) -> Iterator[Row]:
@@ -139,14 +162,79 @@ def _sources(rows: Sequence[Row]) -> list[int]:
     return sorted({source for requirement, _ in rows for source in requirement})
 
 
-def _unit(ways: Sequence[Sequence[Row]]) -> UnitProgram:
-    """A unit with these entries, the last of which matches everything; in the way that has the smallest key."""
+def _units(ways: Sequence[Sequence[Row]]) -> list[UnitProgram]:
+    """A unit with these entries, the last of which matches everything; in the way that has the smallest key. Two, if it is too
+    wide for one: the first finds out which of the rows' values for some of the words a packet has. Raises TooWide."""
     rows = min(ways, key=lambda rows: len(_sources(rows)))
     end = next(number for number, (requirement, _) in enumerate(rows) if not requirement)
-    entries, miss = rows[:end], rows[end][1]
+    if len(_sources(rows)) <= L.UNIT_KEY_WORDS:
+        return [_unit(rows[:end], rows[end][1])]
+    labels, rest = _split(rows[:end])
+    named = [(dict(pattern), _labelled(number)) for number, pattern in enumerate(labels, 1)]
+    return [_unit(named, _labelled(0)), _unit(rest, rows[end][1])]
+
+
+def _labelled(label: int) -> L.UnitAction:
+    return action([Operation(LABEL, L.OPERATOR_SET, label)], following=0)
+
+
+def _split(rows: Sequence[Row]) -> tuple[list[Pattern], list[Row]]:
+    """Patterns of some words, those first that match first, and the rows with a pattern's number in place of these words."""
+    sources = {*_sources(rows)}
+    found: list[tuple[list[Pattern], list[Row]]] = []
+    for count in (1, 2):
+        for groups in itertools.combinations(GROUPS, count):
+            apart = sources & {source for group in groups for source in group}
+            if apart and len(apart) <= L.UNIT_KEY_WORDS and len(sources) - len(apart) < L.UNIT_KEY_WORDS:
+                patterns = _closed({_pattern(requirement, apart) for requirement, _ in rows} - {()})
+                if patterns:
+                    found.append((patterns, [*_renamed(rows, apart, patterns)]))
+    if not found:
+        raise TooWide(f"the key has {len(sources)} words; hint: at most {L.UNIT_KEY_WORDS} of 16 bits in each of two units")
+    return min(found, key=lambda one: len(one[0]) + len(one[1]))
+
+
+def _pattern(requirement: Requirement, apart: AbstractSet[int]) -> Pattern:
+    return tuple(sorted((source, pair) for source, pair in requirement.items() if source in apart))
+
+
+def _closed(patterns: AbstractSet[Pattern]) -> list[Pattern]:
+    """With what two or more of them have in common; what has more bits first, so that the first that a packet matches is the part
+    of all that it matches. Empty where these are too many."""
+    closed = {*patterns}
+    new = closed
+    while new:
+        new = {both for one, other in itertools.product(new, patterns) if (both := _both(one, other))} - closed
+        closed |= new
+        if len(closed) > MOST_PATTERNS:
+            return []
+    return sorted(closed, key=lambda one: (-sum(mask.bit_count() for _, (_, mask) in one), one))
+
+
+def _both(one: Pattern, other: Pattern) -> Pattern | None:
+    """What matches both; None: nothing does."""
+    found = dict(one)
+    for source, (value, mask) in other:
+        old_value, old_mask = found.get(source, (0, 0))
+        if (value ^ old_value) & mask & old_mask:
+            return None
+        found[source] = value & mask | old_value & old_mask, mask | old_mask
+    return tuple(sorted(found.items()))
+
+
+def _renamed(rows: Sequence[Row], apart: AbstractSet[int], patterns: Sequence[Pattern]) -> Iterator[Row]:
+    for requirement, done in rows:
+        rest = {source: pair for source, pair in requirement.items() if source not in apart}
+        if pattern := _pattern(requirement, apart):
+            for number, inside in enumerate(patterns, 1):
+                if _both(inside, pattern) == inside:
+                    yield {**rest, LABEL: (number, WORD)}, done
+        else:
+            yield rest, done
+
+
+def _unit(entries: Sequence[Row], miss: L.UnitAction) -> UnitProgram:
     sources = _sources(entries)
-    if len(sources) > L.UNIT_KEY_WORDS:
-        raise TooWide(f"the key has {len(sources)} words; hint: at most {L.UNIT_KEY_WORDS} of 16 bits")
     packed: dict[tuple[int, int], L.UnitAction] = {}
     for requirement, done in entries:
         packed.setdefault(_packed(requirement, sources), done)
@@ -162,3 +250,8 @@ def _packed(requirement: Requirement, sources: Sequence[int]) -> tuple[int, int]
     pairs = [(at, requirement[source]) for at, source in enumerate(sources) if source in requirement]
     value = sum((value & mask) << 16 * at for at, (value, mask) in pairs)
     return value, sum(mask << 16 * at for at, (_, mask) in pairs)
+
+
+def check_width(ways: Sequence[Sequence[Requirement]]) -> None:
+    """Raises TooWide where no table can hold a match of these requirements."""
+    _units([[*((requirement, action()) for requirement in way), ({}, action())] for way in ways])
