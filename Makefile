@@ -8,7 +8,7 @@ CAPTURES := testing/captures
 export OBJCACHE := ccache
 export CCACHE_DIR := $(CURDIR)/build/ccache
 
-.PHONY: help setup dpdk run test lock lint format layouts cost fuzz certify certify-env clean
+.PHONY: help setup dpdk run test lock lint format layouts cost fuzz certify certify-env faucet-env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -33,6 +33,14 @@ build/certify/done: testing/ovs/certify-requirements.lock | setup
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target build/certify -r $<
 	@touch $@
 
+faucet-env: build/faucet/done
+
+build/faucet/done: host/agent/testing/faucet-requirements.lock | setup
+	@rm -rf build/faucet
+	@echo "setup: installing Faucet"
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target build/faucet -r $<
+	@touch $@
+
 certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwitch alone and with the device, case by case (long)
 	@PYTHONPATH=.:build/gen $(PYTHON) -m testing.ovs.certify
 
@@ -40,7 +48,7 @@ certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwit
 CI ?= true
 # A worker more than processors: a test that waits for a switch, a driver or another worker's build leaves its own idle.
 WORKERS = $(shell expr $$(nproc) + 1)
-test: dpdk certify-env lint ## every test; results and times also in build/tests.xml
+test: dpdk certify-env faucet-env lint ## every test; results and times also in build/tests.xml
 	@CI=$(CI) $(PYTEST) -n $(WORKERS) --dist worksteal --durations 15 --junitxml build/tests.xml
 
 lock: ## resolve and hash the Python packages again, after a change of toolchain.toml

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Locks the Python packages: what `toolchain.toml` and the certification name, with all they need, every one with its hashes.
-`make lock` after a change of either; needs the network. Set-up installs what is locked and nothing else."""
+"""Locks the Python packages: what `toolchain.toml` names, with all it needs, and what the certification and the test with Faucet
+name, every one with its hashes. `make lock` after a change of any; needs the network. Set-up installs what is locked and nothing
+else."""
 
 from __future__ import annotations
 
@@ -16,6 +17,8 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TOOLCHAIN, LOCK = ROOT / "toolchain.toml", ROOT / "requirements.lock"
 CERTIFY = ROOT / "testing" / "ovs" / "certify-requirements.txt"
 CERTIFY_LOCK = CERTIFY.with_suffix(".lock")
+FAUCET = ROOT / "host" / "agent" / "testing" / "faucet-requirements.txt"
+FAUCET_LOCK = FAUCET.with_suffix(".lock")
 HEADER = "# SPDX-License-Identifier: Apache-2.0\n# Made by `make lock` from {}; not to be edited.\n"
 UV = "0.13.9"  # what resolves and hashes, in an environment of its own
 PLATFORM = ("--python-version", "3.11", "--python-platform", "x86_64-manylinux_2_36")  # Debian 12
@@ -61,11 +64,12 @@ def main() -> int:
         given.write_text("\n".join(pins()) + "\n")
         try:
             compile_lock(environment / "bin" / "uv", given, LOCK, "toolchain.toml")
-            compile_lock(environment / "bin" / "uv", CERTIFY, CERTIFY_LOCK, str(CERTIFY.relative_to(ROOT)), "--no-deps")
+            for pinned, lock in ((CERTIFY, CERTIFY_LOCK), (FAUCET, FAUCET_LOCK)):
+                compile_lock(environment / "bin" / "uv", pinned, lock, str(pinned.relative_to(ROOT)), "--no-deps")
         except RuntimeError as error:
             print(f"lock: {error}", file=sys.stderr)
             return 1
-    print(f"lock: {len(locked(LOCK))} packages in {LOCK.name}, {len(locked(CERTIFY_LOCK))} in {CERTIFY_LOCK.name}")
+    print("lock: " + ", ".join(f"{len(locked(lock))} packages in {lock.name}" for lock in (LOCK, CERTIFY_LOCK, FAUCET_LOCK)))
     return 0
 
 

@@ -12,7 +12,7 @@ import pytest
 from toolchain.setup import lock, setup
 
 
-@pytest.mark.parametrize("path", [lock.LOCK, lock.CERTIFY_LOCK])
+@pytest.mark.parametrize("path", [lock.LOCK, lock.CERTIFY_LOCK, lock.FAUCET_LOCK])
 def test_every_package_has_hashes_and_no_address(path: Path) -> None:
     text = re.sub(r"^#.*\n", "", path.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip()]
@@ -22,8 +22,10 @@ def test_every_package_has_hashes_and_no_address(path: Path) -> None:
 
 
 def test_the_locks_have_what_is_pinned() -> None:
-    pinned = [line for line in lock.CERTIFY.read_text().splitlines() if line and not line.startswith("#")]
-    assert lock.stale(lock.pins(), lock.LOCK) == [] == lock.stale(pinned, lock.CERTIFY_LOCK), "run `make lock`"
+    assert lock.stale(lock.pins(), lock.LOCK) == [], "run `make lock`"
+    for given, made in ((lock.CERTIFY, lock.CERTIFY_LOCK), (lock.FAUCET, lock.FAUCET_LOCK)):
+        pinned = [line for line in given.read_text().splitlines() if line and not line.startswith("#")]
+        assert lock.stale(pinned, made) == [], "run `make lock`"
     assert len(lock.locked(lock.LOCK)) > len(lock.pins()), "what the packages need is locked, too"
 
 
