@@ -18,7 +18,7 @@ from host.agent.local import LocalApi
 from host.agent.session import Session
 from host.agent.switch import Switch
 
-FIRST_WAIT, LONGEST_WAIT = 0.25, 8.0  # seconds between two attempts to connect
+FIRST_WAIT, LONGEST_WAIT = 0.25, 4.0  # seconds between two attempts to connect
 PROBE, SILENCE = 5.0, 15.0  # seconds without a message: an echo request is sent; the connection is given up
 CHECK = 1.0  # seconds between two looks at the device and at timeouts
 NAP = 0.002  # seconds that a device without descriptors may wait for us

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real controllers drive the agent: hosts in network namespaces talk through the functional device. Needs root."""
+"""Real controllers drive the agent: hosts in network namespaces talk through the functional device, and through the simulated one
+without a host, which the agent reaches by message packets. Needs root."""
 
 from __future__ import annotations
 
@@ -11,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from host.agent.local import ask
+from shell.sim.build import OVERLAY, build
 from testing.ovs import certify
 from testing.ovs.spaces import SpaceError, Spaces
 from toolchain import ROOT
 
 BYTES = 100_000
-PATIENCE = 20.0  # seconds
+PATIENCE = 60.0  # seconds
 APP = Path(__file__).parent / "testing" / "learning_switch.py"
 FAUCET = ROOT / "build" / "faucet"  # by `make faucet-env`
 MANAGER = """
@@ -50,25 +52,37 @@ dps:
 def spaces() -> Iterator[Spaces]:
     try:
         certify.require()
-        with Spaces(3) as made:
+        with Spaces(4) as made:
             yield made
     except (SpaceError, certify.CertifyError) as error:
         pytest.skip(f"controllers cannot be run here: {error}")
 
 
-def start_agent(spaces: Spaces, state: Path, units: int = 2) -> None:
-    """The agent in the switch's namespace, its lanes the hosts' other ends."""
+PYTHON = ("env", f"PYTHONPATH={ROOT}:{ROOT / 'build' / 'gen'}", sys.executable)
+AGENT = ("-m", "tools.cli", "agent", "--controller=127.0.0.1:6653")
+
+
+def start_agent(spaces: Spaces, state: Path, units: int = 2) -> str:
+    """The agent with a device of its own in the switch's namespace, its lanes the hosts' other ends; that namespace."""
     lanes = [f"--lane=af_packet:lane{number}" for number in range(spaces.hosts)]
-    command = [
-        "-m",
-        "tools.cli",
-        "agent",
-        f"--device=functional:pipeline_units={units}",
-        *lanes,
-        "--controller=127.0.0.1:6653",
-        f"--state={state}",
-    ]
-    spaces.start(spaces.switch, "env", f"PYTHONPATH={ROOT}:{ROOT / 'build' / 'gen'}", sys.executable, *command)
+    spaces.start(spaces.switch, *PYTHON, *AGENT, f"--device=functional:pipeline_units={units}", *lanes, f"--state={state}")
+    return spaces.switch
+
+
+def start_remote_agent(spaces: Spaces, state: Path) -> str:
+    """The simulated device without a host in the switch's namespace, and the agent on the host behind its last lane; the
+    namespace of that."""
+    build(OVERLAY)
+    lanes = [f"af_packet:lane{number}" for number in range(spaces.hosts)]
+    device = spaces.start(spaces.switch, *PYTHON, "-m", "host.agent.testing.device_on_a_wire", *lanes)
+    assert device.stdout is not None and device.stdout.readline().strip() == "ready"
+    agent = spaces.host(3)
+    for space, name in ((spaces.switch, "lane3"), (agent, "eth0")):
+        spaces.run(space, f"ip link set {name} mtu 2000")  # packets to the agent are 80 bytes longer
+    spaces.address(3, "192.0.2.2/24")
+    spaces.run(agent, "ip neigh replace 192.0.2.1 lladdr 02:53:4c:00:00:01 dev eth0")
+    spaces.start(agent, *PYTHON, *AGENT, "--device=udp:192.0.2.1", f"--state={state}")
+    return agent
 
 
 def status(state: Path) -> dict[str, object]:
@@ -87,12 +101,12 @@ def wait_for(what: Callable[[], object]) -> None:
         time.sleep(0.05)
 
 
-def test_a_learning_switch_of_os_ken(spaces: Spaces, tmp_path: Path) -> None:
+@pytest.mark.parametrize("start", [start_agent, start_remote_agent])
+def test_a_learning_switch_of_os_ken(spaces: Spaces, tmp_path: Path, start: Callable[[Spaces, Path], str]) -> None:
     for number in range(3):
         spaces.address(number, f"10.0.0.{number + 1}/24")
     environment = ("env", f"PYTHONPATH={certify.SITE}:{ROOT}", "OSKEN_HUB_TYPE=eventlet")
-    start_agent(spaces, tmp_path)
-    controller = spaces.start(spaces.switch, *environment, sys.executable, "-W", "ignore", str(APP))
+    controller = spaces.start(start(spaces, tmp_path), *environment, sys.executable, "-W", "ignore", str(APP))
     wait_for(lambda: status(tmp_path)["counters"]["flows"])  # type: ignore[index]
     assert spaces.ping(0, "10.0.0.2", count=2) == (2, 2)
     assert spaces.ping(2, "10.0.0.1", count=2) == (2, 2)

@@ -5,7 +5,7 @@ of a session. A message is sent until it is answered; the core executes it once,
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -140,9 +140,9 @@ class Session:
             payload(L.Message(kind=L.MESSAGE_PACKET_OUT, sequence_number=number, ports=mask, session=self.session), data, self.key)
         )
 
-    def packet_in(self) -> PacketIn | None:
-        """The next packet from the device, if one comes."""
-        if not self.packets and (data := self.link.receive()) is not None:
+    def packet_in(self, receive: Callable[[], bytes | None] | None = None) -> PacketIn | None:
+        """The next packet from the device, if one comes; `receive`: as the link's, but for how long it waits."""
+        if not self.packets and (data := (receive or self.link.receive)()) is not None:
             self._take(data)
         return self.packets.pop(0) if self.packets else None
 

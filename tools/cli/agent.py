@@ -19,6 +19,7 @@ from host.agent.agent import Agent
 from host.agent.channel import ChannelError
 from host.agent.device_channel import open_device
 from host.agent.local import ask
+from host.agent.message_channel import open_udp
 from host.agent.pipeline import Pipeline
 from host.agent.switch import RATE, Switch
 from toolchain import ROOT
@@ -41,7 +42,10 @@ def controllers(texts: list[str]) -> list[tuple[str, int]]:
 
 
 def agent(
-    device: str = typer.Option("sim:pipeline_units=2", help="sim or functional, with :NAME=NUMBER,... of its sizes"),
+    device: str = typer.Option(
+        "sim:pipeline_units=2",
+        help="sim or functional, with :NAME=NUMBER,... of its sizes; udp:ADDRESS[,key=FILE]: by message packets",
+    ),
     lane: list[str] = typer.Option([], help="connection of each lane, e.g. af_packet:eth1 or tap:sl0; default: none"),
     controller: list[str] = typer.Option([], help="HOST:PORT of a controller; several: all are connected"),
     datapath_id: str = typer.Option("1", help="the switch's number, e.g. 0x10"),
@@ -59,7 +63,11 @@ def agent(
     where = controllers(controller)
     state.mkdir(parents=True, exist_ok=True)
     try:
-        channel = open_device(device, lane or ["none"] * 4, lambda text: console.log(text, markup=False))
+        channel = (
+            open_udp(device.removeprefix("udp:"))
+            if device.startswith("udp:")
+            else open_device(device, lane or ["none"] * 4, lambda text: console.log(text, markup=False))
+        )
         switch = Switch(Pipeline(channel, state / "state"), int(datapath_id, 0), rate)
     except (ChannelError, ValueError) as error:
         console.print(f"agent: {error}", style="red", markup=False, soft_wrap=True)
