@@ -45,7 +45,7 @@ module sl_controller
   output logic               reg_response_valid_o,
   output logic               session_o,           // there is an agent
   output logic               takes_host_o,        // packets to the host are for the agent too
-  output logic               idle_o               // no packet to or from the agent is inside; messages may be
+  output logic               idle_o               // nothing is inside, of messages and packets
 );
   localparam int unsigned Largest = EGRESS_BYTES + MESSAGE_FRAME_BITS / 8 + 8 + MESSAGE_TAG_BYTES;  // message
 
@@ -54,7 +54,9 @@ module sl_controller
   message_event_t        happened;
   message_frame_t        agent;
   logic                  agent_valid, message_lost, lane_empty, unused;
-  logic [1:0]            unused_empty, unused_stored;
+  logic                  messages_empty, answers_empty, core_idle;
+  logic [2:0]            quiet_q;  // cycles for which no message was anywhere, registers between parts included
+  logic [1:0]            unused_stored;
   logic [2:0][15:0]      unused_length;
   logic [3:0]            unused_drops;
 
@@ -74,7 +76,7 @@ module sl_controller
 
   sl_packet_fifo #(.Flits(Flits)) u_messages (
     .clk_i, .rst_i, .lossless_i(1'b0), .in_data_i(rx_data_i), .in_valid_i(rx_valid_i && is_mine), .in_ready_o(message_in_ready),
-    .out_data_o(message), .out_valid_o(message_valid), .out_ready_i(message_ready), .empty_o(unused_empty[0]),
+    .out_data_o(message), .out_valid_o(message_valid), .out_ready_i(message_ready), .empty_o(messages_empty),
     .stored_o(unused_stored[0]), .stored_length_o(unused_length[0]),
     .drop_error_o(drops[0]), .drop_oversize_o(drops[1]), .drop_runt_o(drops[2]), .drop_overflow_o(drops[3])
   );
@@ -101,7 +103,7 @@ module sl_controller
     .packet_data_o(packet_word), .packet_ports_o(packet_ports), .packet_valid_o(packet_valid),
     .reg_request_o(master_request_o), .reg_request_valid_o(master_request_valid_o), .reg_request_ready_i(master_request_ready_i),
     .reg_response_i(master_response_i), .reg_response_valid_i(master_response_valid_i),
-    .agent_o(agent), .agent_valid_o(agent_valid), .happened_o(happened)
+    .agent_o(agent), .agent_valid_o(agent_valid), .happened_o(happened), .idle_o(core_idle)
   );
 
   // Packets of the agent.
@@ -150,7 +152,7 @@ module sl_controller
 
   assign session_o    = agent_valid;
   assign takes_host_o = registers.control[0];
-  assign idle_o       = out_idle && in_idle && lane_empty;
+  assign idle_o       = out_idle && in_idle && lane_empty && quiet_q == '1;
 
   // Answers and packets, whole messages in turn, into the lane.
   logic  uploads_q, inside_q, uploads, out_valid, out_ready, wide_valid, wide_ready, stored_valid, stored_ready;
@@ -183,7 +185,7 @@ module sl_controller
 
   sl_packet_fifo #(.Flits(Flits), .LargestPacket(Largest)) u_answers (
     .clk_i, .rst_i, .lossless_i(1'b1), .in_data_i(wide), .in_valid_i(wide_valid), .in_ready_o(wide_ready),
-    .out_data_o(stored), .out_valid_o(stored_valid), .out_ready_i(stored_ready), .empty_o(unused_empty[1]),
+    .out_data_o(stored), .out_valid_o(stored_valid), .out_ready_i(stored_ready), .empty_o(answers_empty),
     .stored_o(unused_stored[1]), .stored_length_o(unused_length[2]),
     .drop_error_o(unused_drops[0]), .drop_oversize_o(unused_drops[1]), .drop_runt_o(unused_drops[2]), .drop_overflow_o(unused_drops[3])
   );
@@ -194,12 +196,17 @@ module sl_controller
     .empty_o(lane_empty)
   );
 
+  always_ff @(posedge clk_i) begin
+    if (!messages_empty || word_valid || !core_idle || out_valid || wide_valid || !answers_empty || rst_i) quiet_q <= '0;
+    else if (quiet_q != '1) quiet_q <= quiet_q + 1'b1;
+  end
+
   sl_controller_registers u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
     .message_i(happened), .overflow_i(message_lost), .packet_in_i(sent), .packet_in_lost_i(lost), .packet_out_i(packet_out),
     .packet_out_lost_i(out_drops != '0), .registers_o(registers), .key_o(key)
   );
 
-  assign unused = &{1'b0, packet.meta, packet_ports, message.meta, unused_packet_ready, unused_out_ready, unused_empty, unused_stored,
+  assign unused = &{1'b0, packet.meta, packet_ports, message.meta, unused_packet_ready, unused_out_ready, unused_stored,
                     unused_length, unused_drops, registers};
 endmodule

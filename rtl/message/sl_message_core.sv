@@ -26,7 +26,8 @@ module sl_message_core
   input  logic               reg_response_valid_i,
   output message_frame_t     agent_o,          // header of the answer to the session's last message
   output logic               agent_valid_o,    // there is a session
-  output message_event_t     happened_o
+  output message_event_t     happened_o,
+  output logic               idle_o            // no message is under way
 );
   localparam int unsigned IndexBits = $clog2(MESSAGE_ACCESSES);
 
@@ -34,21 +35,24 @@ module sl_message_core
 
   state_e              state_q;
   message_frame_t      header, answer;
-  logic [63:0]         body, session_q, offered_q;
+  logic [63:0]         body, session_q, offered_q, offer;
+  logic [63:0]         nonce_q, offered_nonce_q;   // of the hello that came last, and of the one that is answered by the offer
   logic [31:0]         sequence_q, answered_q;     // of the session: the last message; the one whose answer is kept
   logic                in_session_q, offers_q, is_answered_q;
   logic                half_q;                     // of the memory: it keeps the last answer, a message comes into the other one
   logic [BodyBits-1:0] body_index, index_q, done_q; // done: accesses of the kept answer
   message_status_t     status_q;
-  logic                body_valid, received, plausible, genuine, take, good_q;
+  logic                body_valid, receives_none, received, plausible, genuine, take, good_q;
   logic                is_hello, is_control, is_packet, fits, continues, repeats, fresh;
   logic                fetched_q, send_ready, body_taken;
 
-  assign take = state_q == StTake;
+  assign take   = state_q == StTake;
+  assign idle_o = state_q == StReceive && receives_none;
 
   sl_message_receive u_receive (
     .clk_i, .rst_i, .key_i, .in_data_i, .in_valid_i, .in_ready_o, .header_o(header), .body_o(body), .body_index_o(body_index),
-    .body_valid_o(body_valid), .done_o(received), .plausible_o(plausible), .genuine_o(genuine), .take_i(take)
+    .body_valid_o(body_valid), .done_o(received), .plausible_o(plausible), .genuine_o(genuine), .idle_o(receives_none),
+    .take_i(take)
   );
 
   // What the message is, and whether it is the session's next one.
@@ -62,6 +66,9 @@ module sl_message_core
   assign fresh      = (offers_q && header.message.session == offered_q)
                       || (continues && header.message.sequence_number > sequence_q);
 
+  // A hello that comes again gets the same offer: its answers may come in any order.
+  assign offer = offers_q && nonce_q == offered_nonce_q ? offered_q : time_i;
+
   // The memory of bodies. Words are as in the packet.
   logic [63:0]        write_data, read_data;
   logic [IndexBits:0] write_address, read_address;
@@ -71,7 +78,7 @@ module sl_message_core
 
   assign write_address = body_valid     ? {!half_q, IndexBits'(body_index)}
                          : is_hello     ? {!half_q, IndexBits'(1)} : {half_q, IndexBits'(index_q)};
-  assign write_data    = body_valid ? body : swap64(is_hello ? time_i : result_q);
+  assign write_data    = body_valid ? body : swap64(is_hello ? offer : result_q);
   assign read_address  = {half_q ^ is_hello, IndexBits'(index_q)};
   assign request       = message_access_t'(swap64(read_data));
 
@@ -124,6 +131,7 @@ module sl_message_core
       held_q       <= '{error: 1'b0, eop: 1'b0, sop: body_index == '0, empty: '0, data: body};
       held_valid_q <= is_packet;
       if (body_index == '0) packet_ports_o <= header.message.ports;
+      if (body_index == '0) nonce_q <= body;
     end else if (take) begin
       held_valid_q <= 1'b0;
     end
@@ -167,7 +175,8 @@ module sl_message_core
       end
       StHello: begin
         offers_q  <= 1'b1;
-        offered_q <= time_i;
+        offered_q <= offer;
+        offered_nonce_q <= nonce_q;
         state_q   <= StAnswer;
       end
       StFetch: begin

@@ -20,6 +20,7 @@ module sl_message_receive
   output logic                done_o,        // the packet has ended; until taken
   output logic                plausible_o,
   output logic                genuine_o,     // the tag is right
+  output logic                idle_o,        // no word of a message has come
   input  logic                take_i
 );
   typedef enum logic [2:0] {StHeader, StPlausible, StBody, StTag, StCheck, StSkip, StDone} state_e;
@@ -103,6 +104,7 @@ module sl_message_receive
   assign body_index_o = index_q;
   assign body_valid_o = move && state_q == StBody;
   assign done_o       = state_q == StDone;
+  assign idle_o       = state_q == StHeader && count_q == '0;
   assign plausible_o  = form_q;
 
   always_ff @(posedge clk_i) begin

@@ -119,15 +119,18 @@ class Bench:
 
     async def open(self) -> None:
         """A session: offered to a hello, begun with the next message."""
-        nonce = random.getrandbits(64)
-        self.give(frame(payload(L.Message(kind=L.MESSAGE_HELLO, sequence_number=77), L.MessageHello(nonce).pack(), KEY)))
-        message, body = parse(unframe(await self.answer()), KEY)
+        nonce, offers = random.getrandbits(64), []
+        for one in (nonce ^ 1, nonce, nonce):  # another agent's, and one that comes twice
+            self.give(frame(payload(L.Message(kind=L.MESSAGE_HELLO, sequence_number=77), L.MessageHello(one).pack(), KEY)))
+            message, body = parse(unframe(await self.answer()), KEY)
+            offers.append(L.MessageHello.unpack(body).session)
+            self.dut.time_i.value = random.getrandbits(63) | 1
+        assert offers[0] != offers[1] == offers[2]
         found = L.MessageHello.unpack(body)
         assert (message.kind, message.sequence_number, message.session, found.nonce) == (L.MESSAGE_SESSION, 77, 0, nonce)
         assert found.session not in (0, self.session)
         self.session, self.number, self.answered = found.session, 0, None
-        self.dut.time_i.value = random.getrandbits(63) | 1
-        self.count["accepted"] += 1
+        self.count["accepted"] += 3
 
     def control(self, wanted: list[L.MessageAccess]) -> bytes:
         """A frame of the next message, with what must come of it."""
@@ -274,6 +277,7 @@ async def messages_are_executed_once_and_wrong_ones_never(dut):
         await bench.rx.drained()
         for _ in range(3000):
             await RisingEdge(dut.clk_i)
+    assert dut.idle_o.value == 1
     assert bench.made == bench.accesses
     assert [data for data, _ in whole(bench.rx_out.received)] == others
     found = [(data, at) for data, at in whole(bench.from_agent.received)]

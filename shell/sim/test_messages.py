@@ -58,6 +58,16 @@ def test_an_agent_loads_programs_over_its_lane(device: Device, trouble: float) -
     assert not out[0] and not link.others
 
 
+def test_a_device_is_busy_until_it_has_answered(device: Device) -> None:
+    link = LaneLink(device)
+    session = Session(link)
+    body = L.MessageAccess(address=L.SHELL_REGISTERS_MAGIC).pack() * L.MESSAGE_ACCESSES
+    link.send(payload(L.Message(kind=L.MESSAGE_CONTROL, sequence_number=1, session=session.session), body, None))
+    device.settle()
+    [answer] = lane_packets(device, AGENT_LANE)
+    assert len(answer) == len(link.sent[-1])
+
+
 def test_packets_to_the_agent_and_from_it(device: Device) -> None:
     link, sent = LaneLink(device), packets(12)
     Overlay(device).load(to_agent())
