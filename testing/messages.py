@@ -40,7 +40,7 @@ class LaneLink:
             while not self.device.lane_send(AGENT_LANE, one):
                 self._step()
 
-    def receive(self) -> bytes | None:
+    def receive(self, attempt: int = 0) -> bytes | None:
         """The next message, if one leaves within ROUND_TRIP cycles."""
         for _ in range(ROUND_TRIP // STEP):
             if self.waiting:

@@ -123,9 +123,9 @@ class Link(LaneLink):
         self.messages, self.forged = self.messages + 1, self.forged + 1
         self.seconds += time.perf_counter() - begun
 
-    def receive(self) -> bytes | None:
+    def receive(self, attempt: int = 0) -> bytes | None:
         begun = time.perf_counter()
-        found = super().receive()
+        found = super().receive(attempt)
         self.seconds += time.perf_counter() - begun
         return found
 

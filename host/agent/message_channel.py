@@ -13,7 +13,7 @@ import sluice_layouts as L
 from host.agent.channel import Access, ChannelError, PacketIn
 from host.python.messages import KEY_BYTES, MessageError, Refused, Session
 
-ROUND_TRIP = 0.25  # seconds that an answer may take
+ROUND_TRIP = 0.25  # seconds that an answer may take; doubled with each attempt
 TRIES = 6
 
 
@@ -29,7 +29,11 @@ class UdpLink:
         with contextlib.suppress(OSError):  # as if it were lost on the way: it is sent again
             self.socket.send(data)
 
-    def receive(self, seconds: float = ROUND_TRIP) -> bytes | None:
+    def receive(self, attempt: int = 0) -> bytes | None:
+        return self.poll(ROUND_TRIP * 2**attempt)
+
+    def poll(self, seconds: float = 0.0) -> bytes | None:
+        """The next payload, if one comes in this time."""
         self.socket.settimeout(seconds)
         try:
             return self.socket.recv(1 << 16)
@@ -70,7 +74,7 @@ class MessageChannel:
     def receive(self) -> PacketIn | None:
         if self.session is None:
             return None
-        packet = self.session.packet_in(lambda: self.link.receive(0))
+        packet = self.session.packet_in(self.link.poll)
         return None if packet is None else PacketIn(packet.info.ingress_port, packet.data, packet.info.fault, packet.info.mark)
 
     def send(self, mask: int, data: bytes) -> None:

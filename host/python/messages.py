@@ -84,8 +84,8 @@ class Link(Protocol):
     def send(self, data: bytes) -> None:
         """Sends a payload."""
 
-    def receive(self) -> bytes | None:
-        """The next payload that comes, or None where none came in the time of a round trip."""
+    def receive(self, attempt: int = 0) -> bytes | None:
+        """The next payload that comes, or None where none came in the time of a round trip; longer after more attempts."""
 
 
 class Session:
@@ -165,9 +165,9 @@ class Session:
     def _exchange(self, request: L.Message, body: bytes, kind: int) -> tuple[L.Message, bytes]:
         """Sends it until it is answered by a message of this kind."""
         data = payload(request, body, self.key)
-        for _ in range(self.tries):
+        for attempt in range(self.tries):
             self.link.send(data)
-            while (came := self.link.receive()) is not None:
+            while (came := self.link.receive(attempt)) is not None:
                 taken = self._take(came)
                 expected = (kind, request.session, request.sequence_number)
                 if taken is not None and (taken[0].kind, taken[0].session, taken[0].sequence_number) == expected:
