@@ -91,6 +91,10 @@ CODES = {
     "E0804": "Not supported by the RTL back end yet.",
     "E0805": "A configuration that does not fit the shell: too many channels between host and device.",
     "E0806": "A native body that does not fit its element.",
+    "E0807": "A program that is not of the kind that the overlay runs: packets, tables and header fields, in one element.",
+    "E0808": "A condition, key or assignment that no unit of the overlay can do.",
+    "E0809": "A program that does not fit the overlay: too many units, entries, words or checksums.",
+    "E0810": "A wrong line in a file of table rules.",
 }
 
 

@@ -148,6 +148,10 @@ NOTES = {
     "inputs, and keep tokens that are not needed yet in a state.",
     "E0804": "Run it with `--target cpu`. The message names the unsupported part.",
     "E0805": "The shell has 16 channels to the host and 16 from it. Merge some with an element, or move elements to one side.",
+    "E0807": "`docs/guide/deploy.md` says which programs the overlay runs. `--target cpu` and `sim` run all programs.",
+    "E0808": "`docs/guide/deploy.md` lists what a unit compares and computes.",
+    "E0809": "`./sluice deploy --dry-run` shows the units and entries of a program. A device may have more units.",
+    "E0810": "`docs/guide/deploy.md` describes the file.",
     "E0806": "The message names the port. Native bodies are described in `docs/guide/language.md`.",
 }
 

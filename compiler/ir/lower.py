@@ -7,7 +7,7 @@ are at reset, and leaves the reset values. LowerError: the program is too large 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -27,6 +27,7 @@ MOST_STATEMENTS = 20_000  # followed in one transition, loops unrolled
 MOST_INIT_STATEMENTS = 2_000_000
 RETURN = ("return",)
 ANSWER = ("answer",)
+Keeps = Callable[[typed.Function], bool]
 
 
 @dataclass(eq=False)
@@ -42,9 +43,10 @@ class _Frame:
 class _Body(Values):
     """Follows the statements of one body."""
 
-    def __init__(self, *given: object, most: int = MOST_STATEMENTS) -> None:
+    def __init__(self, *given: object, most: int = MOST_STATEMENTS, keeps: Keeps = lambda function: False) -> None:
         super().__init__(*given)  # type: ignore[arg-type]
         self.most = most
+        self.keeps = keeps
         self.followed = 0
         self.frames: list[_Frame] = []
         self.left: list[tuple[_Frame, bool, Path]] = []  # every leave: the frame, whether `continue`, the path
@@ -76,6 +78,8 @@ class _Body(Values):
 
     def call(self, node: typed.Call) -> Node:
         arguments = [self.value(argument) for argument in node.arguments]
+        if self.keeps(node.function):
+            return self.b.exact("call", arguments, node.type.bits, name=node.function.name)
         parameters = tuple(zip(node.function.parameters, arguments, strict=True))
         return self.function(node.function.body, parameters, self.b.const(0, node.type.bits))
 
@@ -225,8 +229,8 @@ def _label(place: typed.Place) -> str:
 class _Lowering:
     """All transitions of an element, with one layout of its states."""
 
-    def __init__(self, element: typed.Element, dynamic: frozenset[Where] | None) -> None:
-        self.element = element
+    def __init__(self, element: typed.Element, dynamic: frozenset[Where] | None, keeps: Keeps = lambda function: False) -> None:
+        self.element, self.keeps = element, keeps
         self.layout = Layout(element.states, dynamic)
         self.dynamic: set[Where] = set()
         self.registers: dict[str, Register] = {}
@@ -239,7 +243,7 @@ class _Lowering:
         paths = Paths(builder)
         memories = Memories(builder, paths, self.layout, contents, self.dynamic)
         ports = Ports(builder, paths, self.element, self.layout, self.registers, self.names)
-        return _Body(self.element, builder, paths, memories, ports, most=most)
+        return _Body(self.element, builder, paths, memories, ports, most=most, keeps=self.keeps)
 
     def bodies(self) -> tuple[Transition, tuple[Transition, ...]]:
         """The handler and the signals."""
@@ -359,3 +363,11 @@ def lower_states(element: typed.Element) -> tuple[ElementIr, Layout]:
     is_same = second.layout.registers == first.layout.registers and second.layout.memories == first.layout.memories
     made = (first if is_same else second).element_ir()
     return verify(made), second.layout
+
+
+def lower_handler(element: typed.Element, keeps: Keeps) -> tuple[Transition, dict[str, int]]:
+    """The handler alone, and the value of each register at reset. A call of a function that `keeps` names stays a node `call`, so
+    this is no IR for other passes."""
+    lowering = _Lowering(element, None, keeps)
+    resets, _ = lowering._init({})
+    return lowering.bodies()[0], resets

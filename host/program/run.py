@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Captures through a configuration: compiled for the CPU, as RTL in the simulated device, or in the interpreter."""
+"""Captures through a configuration: compiled for the CPU, as RTL in the simulated device, on the overlay, or in the interpreter."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 
 from compiler.backends import cpp, cpp_run
 from compiler.frontend import typed
+from compiler.frontend.source import Source
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
 from compiler.interpreter.packets import from_flits, to_flits
 from compiler.interpreter.program import Graph
-from host.program import InputError, device_run
+from compiler.overlay.rules import read_rules, signals
+from host.program import InputError, device_run, overlay_run
 from host.program.captures import read_capture, write_capture
 from host.program.device_run import Call, Signals
 from host.python.device import SluiceError
@@ -29,6 +31,8 @@ class ProgramRun:
     """Captures and outputs by lane; `signals` as INSTANCE, INSTANCE.NAME or INSTANCE.NAME:ARGUMENT,..., served at the end, or with
     @N behind it when N packets have been sent.
 
+    `rules`: a file of rules of the program's tables (`compiler/overlay/rules.py`), which are inserted before the first packet.
+
     What a PktLogger takes goes to INSTANCE.pcap beside the first output, else in `build/run`."""
 
     path: Path
@@ -36,6 +40,7 @@ class ProgramRun:
     outputs: Sequence[Path]
     signals: Sequence[str]
     seed: int
+    rules: Path | None = None
 
     def log(self, instance: str) -> Path:
         """The capture of a logger."""
@@ -84,12 +89,26 @@ def call_of(program: typed.Program, text: str) -> Call:
     return Call(instance, SignalCall(name, tuple(masked)), int(after) if after else None)
 
 
+def rules_of(what: ProgramRun, program: typed.Program) -> list[str]:
+    """The signals that insert the rules. Raises HardwareError where a rule is wrong, InputError where the file is."""
+    if what.rules is None:
+        return []
+    try:
+        source = Source(str(what.rules), what.rules.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {what.rules}: {error}") from error
+    with_tables = [i for i in program.instances if i.element.tables]
+    tables = {table.name: (i.name, table) for i in with_tables for table in i.element.tables}
+    found = read_rules(source, {name: table for name, (_, table) in tables.items()})
+    return [text for name, rules in found.items() for text in signals(tables[name][0], {name: rules})]
+
+
 def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
     """The configuration in C++."""
     arguments = [word for path in what.inputs for word in ("--in", str(path))]
     arguments += [word for path in what.outputs for word in ("--out", str(path))]
     arguments += [word for i in cpp.loggers(program) for word in ("--log", f"{i.name}={what.log(i.name)}")]
-    for text in what.signals:
+    for text in [*rules_of(what, program), *what.signals]:
         call = call_of(program, text)
         words = [call.instance, call.signal.name, *(f"{value:x}" for value in call.signal.arguments)]
         arguments += ["--signal", "/".join(words) + ("" if call.after is None else f"@{call.after}")]
@@ -105,7 +124,7 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
         choices[name] = Signals(what.seed and what.seed + 1000003 * (1 + len(choices)))
         return choices[name]
 
-    calls = [call_of(program, text) for text in what.signals]
+    calls = [call_of(program, text) for text in [*rules_of(what, program), *what.signals]]
     graph = Graph(program, chosen)
 
     def run() -> None:
@@ -144,7 +163,7 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
 
 def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
     """The configuration as RTL inside the simulated shell; each lane sends as fast as it can. Raises HardwareError."""
-    calls = [call_of(program, text) for text in what.signals]
+    calls = [call_of(program, text) for text in [*rules_of(what, program), *what.signals]]
     captures = [read_capture(path) for path in what.inputs]
     try:
         ran = device_run.run(what.path.stem, program, captures, calls, what.seed, progress)
@@ -167,7 +186,25 @@ def simulated(what: ProgramRun, program: typed.Program, progress: Callable[[str]
     return ProgramResult(lanes, ran.errors, ran.lost, 0, ran.instances, cycles=ran.cycles, notes=notes)
 
 
-EXECUTE = {"cpu": on_cpu, "sim": simulated, "interpreter": interpreted}
+def on_overlay(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
+    """The configuration in a simulated device of the programmable pipeline. Raises HardwareError where it does not fit,
+    RuntimeError where the device fails."""
+    if what.signals:
+        raise InputError("--signal: a program on the overlay takes none; give rules of its tables with --rules")
+    captures = [read_capture(path) for path in what.inputs]
+    try:
+        ran = overlay_run.run(program, what.rules, captures, progress)
+    except SluiceError as error:
+        raise RuntimeError(error.strerror) from error
+    for lane, path in enumerate(what.outputs):
+        write_capture(path, ran.left[lane])
+    for logger in cpp.loggers(program):
+        write_capture(what.log(logger.name), ran.uploaded)
+    loaded = f"loaded in {ran.loaded.cycles:,} cycles, {ran.loaded.writes:,} register writes"
+    return ProgramResult([len(packets) for packets in ran.left], 0, 0, 0, {}, cycles=ran.cycles, notes=[loaded])
+
+
+EXECUTE = {"overlay": on_overlay, "cpu": on_cpu, "sim": simulated, "interpreter": interpreted}
 
 
 def _write_lanes(what: ProgramRun, program: typed.Program, flits: Mapping[int, Sequence[int]]) -> tuple[list[int], int]:

@@ -14,6 +14,9 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet
 
 from bench.pipeline import HEADERS
+from compiler.frontend.program import load
+from compiler.frontend.source import Diagnostics, Source
+from compiler.overlay.deploy import deployed
 from compiler.pipeline.actions import Operation, action, set_words
 from compiler.pipeline.parser_program import ProgramError, read
 from compiler.pipeline.pipeline_image import PipelineProgram
@@ -147,6 +150,35 @@ def test_a_header_that_the_device_did_not_know_is_parsed_matched_and_rewritten(d
     host, out = run(device, {2: sent})
     assert [(one.data, one.fault) for one in host] == [(sent[0], 0), (sent[1], L.FAULT_PROGRAM), (sent[2], 0)]
     assert not any(out.values()), "the last packet has used up its hops"
+
+
+def deployment(name: str, rules: str) -> PipelineProgram:
+    folder = ROOT / "configs" / "overlay" / name
+    program = load(folder / f"{name}.sl", Diagnostics())
+    assert program is not None
+    return deployed(program, Source("rules", rules)).program
+
+
+def test_a_deployed_program_takes_over_from_another_under_traffic(device: Device) -> None:
+    routes = "routes 10.0.0.0/24 -> lanes 2, source 02:00:00:00:00:06, next_hop 02:00:00:00:00:05"
+    switch = deployment("switch", f"stations 02:00:00:00:00:01 -> router 1\n{routes}")
+    overlay, sent = Overlay(device), packets(300, nets=1)
+    overlay.load(deployment("filter", "rules ip_dst 10.0.0.0/24, l4_dst 2000 -> lanes 4"))
+    start = device.cycles
+    waiting = list(sent)
+    while len(waiting) > 200:
+        while waiting and device.lane_send(0, waiting[0]):
+            waiting.pop(0)
+        device.advance(16)
+    overlay.load(switch)
+    assert device.cycles - start < 20_000_000, "100 ms at 200 MHz"
+    while waiting or not device.library.sluice_device_idle(device.handle):
+        while waiting and device.lane_send(0, waiting[0]):
+            waiting.pop(0)
+        device.advance(16)
+    old, new = lane_packets(device, 2), lane_packets(device, 1)
+    assert old == sent[: len(old)] and new == [routed(data) for data in sent[len(old) :]] and old and new
+    assert not host_packets(device)
 
 
 def test_a_device_without_one_says_so() -> None:

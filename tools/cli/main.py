@@ -17,6 +17,7 @@ from tools.cli import (
     check,
     cost,
     coverage,
+    deploy,
     doctor,
     explain,
     fmt,
@@ -85,6 +86,7 @@ app.command("check")(check.check)
 app.command("fmt")(fmt.fmt)
 app.command("explain")(explain.explain)
 app.command("build")(build.build)
+app.command("deploy")(deploy.deploy)
 app.command("report")(report.report)
 app.add_typer(new.app, name="new")
 app.command("test")(test.test)

@@ -218,7 +218,7 @@ def _check_options(captures: bool, live: bool, batch_only: dict[str, bool]) -> N
 
 def run(
     program: Path = typer.Argument(None, help="a program (.sl) with a configuration, instead of --rules: see --target"),
-    rules: Path = typer.Option(None, help="routes, access rules, policy: see docs/guide/rules.md"),
+    rules: Path = typer.Option(None, help="routes, access rules, policy (docs/guide/rules.md); of a program: its tables"),
     inputs: list[Path] = typer.Option([], "--in", help="pcap, pcapng, or either as .xz; repeat: lane 0, lane 1, ..."),
     interfaces: list[str] = typer.Option(
         [], "--live", help="interface, or tap:NAME to make a TAP; repeat: lane 0, lane 1, ...; see docs/guide/live.md"
@@ -235,7 +235,8 @@ def run(
     ),
     target: str = typer.Option(
         "cpu",
-        help="for a program: cpu (compiled C++), sim (RTL in the simulated accelerator, host elements on the CPU), or interpreter",
+        help="for a program: cpu (compiled C++), sim (RTL in the simulated accelerator, host elements on the CPU), overlay (the "
+        "programmable pipeline, docs/guide/deploy.md), or interpreter",
     ),
     seed: int = typer.Option(0, min=0, help="for a program: seed of timing-dependent choices; 0: the default order"),
     signals: list[str] = typer.Option(
@@ -255,8 +256,8 @@ def run(
     an assertion failed.
     """
     live = bool(interfaces)
-    if (program is None) == (rules is None):
-        raise typer.BadParameter("give either a program (FILE.sl) or --rules")
+    if program is None and rules is None:
+        raise typer.BadParameter("give a program (FILE.sl) or --rules")
     if device not in DEVICES:
         raise typer.BadParameter(f"--device: unknown device {device}; choose from {', '.join(DEVICES)}")
     _check_options(bool(inputs), live, {"--repeat": repeat != 1, "--plot": plot is not None})
@@ -270,7 +271,7 @@ def run(
             from host.program.run import ProgramRun
             from tools.cli.run_program import run_program
 
-            run_program(ProgramRun(program, captures, outputs, signals, seed), target, json_output)
+            run_program(ProgramRun(program, captures, outputs, signals, seed, rules), target, json_output)
         sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}
         with steady(rules) as text:
             what: Run | LiveRun = Run(text, captures, outputs, repeat, check, sizes, device)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/guide/tutorial.md says what happens: its files are written, its commands run, and what they print is compared.
+"""docs/guide/tutorial.md and deploy.md say what happens: their files are written, their commands run, and what they
+print is compared.
 
 A fence of `sl FILE` or `py FILE` is a file, of `sh` commands (`sh exit 1`: which fail), of `text` what the commands before it
 print: these lines one after another, where `…` is any text, and a line of it alone is any lines. Spaces count once.
@@ -9,9 +10,11 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from toolchain import ROOT
 
-PAGE = ROOT / "docs" / "guide" / "tutorial.md"
+GUIDE = ROOT / "docs" / "guide"
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FOLDER = "build/tutorial"
 
@@ -28,8 +31,9 @@ def pattern(expected: str) -> str:
     return "".join(parts)
 
 
-def test_the_tutorial_is_true(tmp_path: Path) -> None:
-    text = PAGE.read_text().replace("../../../build/env", str(ROOT / "build" / "env")).replace(FOLDER, str(tmp_path))
+@pytest.mark.parametrize(("page", "least"), [("tutorial.md", 10), ("deploy.md", 2)])
+def test_the_page_is_true(page: str, least: int, tmp_path: Path) -> None:
+    text = (GUIDE / page).read_text().replace("../../../build/env", str(ROOT / "build" / "env")).replace(FOLDER, str(tmp_path))
     said, commands = "", 0
     for kind, rest, body in FENCE.findall(text):
         if kind in ("sl", "py"):
@@ -43,4 +47,4 @@ def test_the_tutorial_is_true(tmp_path: Path) -> None:
         else:
             lines = "".join(f"{line}\n" for line in squeezed(said))
             assert re.fullmatch(pattern(body), lines), f"expected:\n{body}\nis:\n{said}"
-    assert commands >= 10
+    assert commands >= least

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the words of packets are in the pipeline, and the program of it: parser, deparser, units.
+
+The parser reads the words that a program compares, changes or copies into containers, in steps that do not move and demand nothing
+of the packet, so that words behind its end read 0 as in a flit. The deparser writes back those that change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import sluice_layouts as L
+
+from compiler.frontend.source import Span
+from compiler.overlay.behaviour import HOST
+from compiler.overlay.bits import LENGTH, PORT, OverlayError, number_of, word_name
+from compiler.overlay.conditions import Cube
+from compiler.overlay.operations import words_of
+from compiler.overlay.units import Effect, UnitDraft
+from compiler.pipeline.actions import Operation, action
+from compiler.pipeline.parser_program import (
+    ANY_STATE,
+    DeparserProgram,
+    Entry,
+    HeaderProgram,
+    ParserProgram,
+    ProgramError,
+)
+from compiler.pipeline.pipeline_image import PipelineProgram
+from compiler.pipeline.unit_image import UnitEntry, UnitProgram
+
+FIXED = {PORT: L.SOURCE_PORT, LENGTH: L.SOURCE_LENGTH, "mark 0": L.PIPELINE_MARK, "mark 1": L.PIPELINE_MARK + 1}
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of a pipeline: what a program must fit into."""
+
+    stages: int = L.PARSER_STAGES
+    units: int = 2
+    writers: int = L.DEPARSER_WRITERS
+    exact: int = 256
+    ternary: int = 64
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A program, and where its words are."""
+
+    program: PipelineProgram
+    containers: Mapping[str, int]
+    written: tuple[str, ...]
+    checksums: Mapping[str, frozenset[str]]
+
+
+def placed(units: Sequence[UnitDraft], sizes: Sizes, fallback: Span) -> Placed:
+    """The program of these units. Raises OverlayError where it does not fit."""
+    _check_sizes(units, sizes)
+    effects = [(effect, span) for unit in units for _, effect, span in unit.entries]
+    checksums = _checksums(effects, fallback)
+    containers = _containers(units, [effect for effect, _ in effects], checksums)
+    changed = {change.target for effect, _ in effects for change in effect.changes} | checksums.keys()
+    written = tuple(sorted((name for name in changed if number_of(name) is not None), key=lambda name: number_of(name) or 0))
+    headers = _headers(containers, written, checksums, sizes, fallback)
+    programs = tuple(_unit(unit, units, containers) for unit in units)
+    return Placed(PipelineProgram(headers, programs), containers, written, checksums)
+
+
+def _check_sizes(units: Sequence[UnitDraft], sizes: Sizes) -> None:
+    if len(units) > sizes.units:
+        text = f"the program needs {len(units)} units; this pipeline has {sizes.units}"
+        hint = "compare fewer words in all, use fewer tables, or a device with more units"
+        raise OverlayError("E0809", text, units[sizes.units].span, hint)
+    for unit in units:
+        places, kind = (sizes.exact, "exact") if unit.exact else (sizes.ternary, "ternary")
+        if len(unit.entries) - 1 > places:
+            text = f"{len(unit.entries) - 1} {kind} entries; a unit of this pipeline has {places}"
+            raise OverlayError("E0809", text, unit.entries[places][2], "fewer rules, or simpler conditions before the table")
+
+
+def _checksums(effects: Iterable[tuple[Effect, Span]], fallback: Span) -> dict[str, frozenset[str]]:
+    """The words that each checksum follows; on every path that changes one of them it must."""
+    found: dict[str, frozenset[str]] = {}
+    everything = list(effects)
+    for effect, _ in everything:
+        for name, words in effect.checksums:
+            found[name] = found.get(name, frozenset()) | words
+    for effect, span in everything:
+        changed, mine = {change.target for change in effect.changes}, dict(effect.checksums)
+        for name, words in found.items():
+            if changed & words != changed & mine.get(name, frozenset()):
+                place = next((c.span for c in effect.changes if c.target in words), None) or span
+                hint = "a checksum that follows a field on one path follows it on all: call checksum_updated() here too"
+                raise OverlayError("E0808", "this change leaves a checksum as it was that other changes update", place, hint)
+    if len(found) > L.DEPARSER_CHECKSUMS:
+        text = f"{len(found)} checksums to update; the pipeline has {L.DEPARSER_CHECKSUMS} checksum units"
+        raise OverlayError("E0809", text, fallback, "update fewer")
+    return found
+
+
+def _containers(units: Sequence[UnitDraft], effects: Sequence[Effect], checksums: Mapping[str, frozenset[str]]) -> dict[str, int]:
+    """A container for each word: those that one action changes have different numbers modulo UNIT_OPERATIONS."""
+    names: dict[str, set[str]] = {name: set() for unit in units for name in unit.words}
+    for effect in effects:
+        targets = [change.target for change in effect.changes]
+        for change in effect.changes:
+            for name in words_of(change):
+                names.setdefault(name, set())
+            names[change.target] |= {*targets} - {change.target}
+    for name in (*checksums, *(word for words in checksums.values() for word in words)):
+        names.setdefault(name, set())
+    free = [number for number in range(L.PIPELINE_CONTAINERS) if number not in FIXED.values()]
+    found = {name: number for name, number in FIXED.items() if name in names}
+    for name in sorted((n for n in names if n not in FIXED), key=lambda n: (-len(names[n]), number_of(n) or 0)):
+        taken = {found[other] % L.UNIT_OPERATIONS for other in names[name] if other in found}
+        number = next((one for one in free if one % L.UNIT_OPERATIONS not in taken), free[0])  # `action` refuses the latter
+        free.remove(number)
+        found[name] = number
+    return found
+
+
+def _headers(
+    containers: Mapping[str, int], written: Sequence[str], checksums: Mapping[str, frozenset[str]], sizes: Sizes, span: Span
+) -> HeaderProgram:
+    """Steps that each read the words of a row of containers, and writers for those with words that change."""
+    rows: dict[int, dict[int, int]] = {}
+    for name, container in containers.items():
+        if (word := number_of(name)) is not None:
+            rows.setdefault(container // L.PARSER_SLOTS, {})[container] = word
+    steps = [rows[row] for row in sorted(rows)] or [{}]
+    stages: list[tuple[Entry, ...]] = [() for _ in range(sizes.stages)]
+    writers = []
+    for number, words in enumerate(steps):
+        following = number + 2 if number + 1 < len(steps) else L.PARSER_DONE
+        step = L.ParserStep(state=following, base=number, has_base=1)
+        row = L.DeparserRow()
+        for container, word in words.items():
+            place = L.ParserExtract(1 + container // L.PARSER_SLOTS, word)
+            step.extracts[container % L.PARSER_SLOTS] = place
+            if word_name(word) in written:
+                row.places[container % L.PARSER_SLOTS] = place
+        if any(place.row for place in row.places):
+            writers.append((number, {0: row}))
+        stages[number] = (Entry(L.ParserKey([0, 0], number + 1, 0), L.ParserKey([0, 0], ANY_STATE, 0), step),)
+    if len(steps) > sizes.stages or len(writers) > sizes.writers:
+        text = f"the program uses {len(containers)} words of the packet, in {len(steps)} steps of the parser"
+        raise OverlayError("E0809", text, span, "use fewer, or a device with more parser stages and writers")
+    sums = tuple(
+        (0, {0: L.ChecksumRow(sum(1 << containers[word] for word in words), containers[name], 1, 0)})
+        for name, words in checksums.items()
+    )
+    parser = ParserProgram(L.ParserStart([0, 0], 1), tuple(stages))
+    return HeaderProgram(parser, DeparserProgram(tuple(writers), sums), {})
+
+
+def _unit(unit: UnitDraft, units: Sequence[UnitDraft], containers: Mapping[str, int]) -> UnitProgram:
+    sources = [containers[name] if name in containers else FIXED[name] for name in unit.words]
+    cares = 0
+    entries = []
+    for cube, effect, span in unit.entries[:-1]:
+        value, mask = _key(cube, unit.words)
+        cares |= mask
+        entries.append(UnitEntry(value, mask, _action(effect, units, containers, span)))
+    words = [*sources, *[0] * (L.UNIT_KEY_WORDS - len(sources))]
+    selector = L.UnitSelector(words, cares, int(unit.exact))
+    return UnitProgram(selector, tuple(entries), _action(unit.entries[-1][1], units, containers, unit.entries[-1][2]))
+
+
+def _key(cube: Cube, words: Sequence[str]) -> tuple[int, int]:
+    """Value and mask; the first word is the lowest of the key."""
+    value, mask = 0, 0
+    for (name, at), bit in cube.items():
+        place = 16 * words.index(name) + at
+        value, mask = value | bit << place, mask | 1 << place
+    return value, mask
+
+
+def _action(effect: Effect, units: Sequence[UnitDraft], containers: Mapping[str, int], span: Span) -> L.UnitAction:
+    operations = []
+    for change in effect.changes:
+        source = None if change.source is None else FIXED.get(change.source, containers.get(change.source))
+        operations.append(Operation(containers[change.target], change.kind, change.value, source, change.mask))
+    following = L.UNIT_END if effect.following is None else units.index(effect.following)
+    try:
+        return action(operations, following, effect.verdict, effect.lanes, effect.queue)
+    except ProgramError as error:
+        text = f"{len(operations)} words change at once; an action has {L.UNIT_OPERATIONS} operations, on containers that differ"
+        raise OverlayError("E0809", text, span, "change fewer words of a packet") from error
+
+
+assert HOST == L.HOST_PORT

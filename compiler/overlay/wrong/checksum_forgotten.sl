@@ -1,0 +1,19 @@
+import "../../../elements/ipchecksum/updated.sl";
+.element Program (packet in -> packet out, packet other) {
+    .handler {
+        flit x = read(in);
+        ethernet_t *eth = (ethernet_t *) &x.data;
+        ipv4_t *ip = (ipv4_t *) (&x.data + 14);
+        if (x.sop) {
+            ip->ttl -= 1;
+            if (eth->ethertype == ETHERTYPE_IPV4)
+                ip->checksum = checksum_updated(ip->checksum, ip->ttl + 1 << 8 | ip->protocol, ip->ttl << 8 | ip->protocol);
+        }
+        write(out, x);
+    }
+}
+Program :: program
+host PktLogger :: logger
+from_tor -> program
+program.out -> to_tor
+program.other -> logger

@@ -1,0 +1,14 @@
+.element Program (packet in -> packet out, packet other) {
+    .handler {
+        flit x = read(in);
+        ethernet_t *eth = (ethernet_t *) &x.data;
+        ipv4_t *ip = (ipv4_t *) (&x.data + 14);
+        if (x.sop && x.meta.timestamp > 1000) x.meta.mark = 1;
+        write(out, x);
+    }
+}
+Program :: program
+host PktLogger :: logger
+from_tor -> program
+program.out -> to_tor
+program.other -> logger

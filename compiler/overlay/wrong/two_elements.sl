@@ -1,0 +1,1 @@
+from_tor -> RoundRobin<N = 1> -> Count -> to_tor
