@@ -257,7 +257,7 @@ def run(
     """
     live = bool(interfaces)
     if program is None and rules is None:
-        raise typer.BadParameter("give a program (FILE.sl) or --rules")
+        raise typer.BadParameter("give a program (FILE.sl), --rules, or both")
     if device not in DEVICES:
         raise typer.BadParameter(f"--device: unknown device {device}; choose from {', '.join(DEVICES)}")
     _check_options(bool(inputs), live, {"--repeat": repeat != 1, "--plot": plot is not None})

@@ -135,7 +135,10 @@ def test_says_what_is_wrong(tmp_path: Path) -> None:
     assert "expects 2 arguments" in invoke(tmp_path, *given, "--signal", "split.add:1")[2]
     assert "number of packets" in invoke(tmp_path, *given, "--signal", "cnt@soon")[2]
     assert "unknown target 'gpu'" in invoke(tmp_path, "--target", "gpu", "--in", str(tmp_path / "in.pcap"))[2]
-    assert "give either a program" in CliRunner(env=WIDE).invoke(app, ["run", "--in", str(tmp_path / "in.pcap")]).stderr
+    assert (
+        "give a program (FILE.sl), --rules, or both"
+        in CliRunner(env=WIDE).invoke(app, ["run", "--in", str(tmp_path / "in.pcap")]).stderr
+    )
 
 
 @pytest.mark.parametrize("target", ["cpu", "interpreter"])
