@@ -95,7 +95,7 @@ def test_packets_follow_the_old_program_or_the_new_one(device: Device) -> None:
     assert first > 1000 > writes, "what both programs have is not written again"
 
 
-class Interest(Packet):  # type: ignore[misc]
+class Interest(Packet):
     """An interest of CCNx with a name of one segment (RFC 8609)."""
 
     fields_desc: ClassVar[list[Any]] = [
@@ -120,7 +120,7 @@ class Interest(Packet):  # type: ignore[misc]
         return header[:2] + len(header).to_bytes(2, "big") + header[4:] + payload
 
 
-def interest(name: bytes, hop_limit: int = 64, options: bytes = b"", **fields: int) -> bytes:
+def interest(name: bytes, hop_limit: int = 64, options: bytes = b"", **fields: Any) -> bytes:
     frame = Ether(src="02:00:00:00:00:0a", dst="02:00:00:00:00:0b", type=0x88B5)
     return bytes(frame / Interest(segment=name, hop_limit=hop_limit, options=options, **fields) / bytes(40))
 
