@@ -41,16 +41,26 @@ class Pipeline:
             meta.verdict, meta.mark = L.VERDICT_TO_HOST, self._mark(parsed)
             return data, meta
         original = [*parsed.containers]
-        phv = L.PipelinePhv(parsed)
-        for number, unit in enumerate(self.units):
-            if phv.next == number:
-                entry = find(unit.selector, unit.entries, phv)
-                phv = execute(unit.miss if entry is None else unit.entries[entry][2], phv)
+        phv, _ = self._looked_up(parsed)
         if phv.verdict == L.VERDICT_DROP or (phv.verdict == L.VERDICT_FORWARD and not phv.egress_mask):
             return None
         phv.verdict = phv.verdict if phv.verdict != L.VERDICT_PASS else L.VERDICT_TO_HOST
         meta.verdict, meta.egress_mask, meta.queue, meta.mark = phv.verdict, phv.egress_mask, phv.queue, self._mark(phv.parsed)
         return deparse(self.writers, self.checksums, phv.parsed, original, data), meta
+
+    def lookups(self, data: bytes, port: int) -> list[tuple[int, int | None]]:
+        """The units that look the packet up, each with the number of the entry that matches."""
+        parsed = parse(self.start, self.stages, data, port=port)
+        return [] if parsed.fault else self._looked_up(parsed)[1]
+
+    def _looked_up(self, parsed: L.Parsed) -> tuple[L.PipelinePhv, list[tuple[int, int | None]]]:
+        phv, lookups = L.PipelinePhv(parsed), []
+        for number, unit in enumerate(self.units):
+            if phv.next == number:
+                entry = find(unit.selector, unit.entries, phv)
+                lookups.append((number, entry))
+                phv = execute(unit.miss if entry is None else unit.entries[entry][2], phv)
+        return phv, lookups
 
     @staticmethod
     def _mark(parsed: L.Parsed) -> int:

@@ -60,7 +60,8 @@ class Exact:
 @dataclass(frozen=True)
 class UnitImage:
     """What the memories of a unit hold, as far as matches go. `moves` are the words of the exact table that the last program
-    changed, in the order in which they must be written: an entry that moves is in two slots for a while, never in none."""
+    changed, in the order in which they must be written: an entry that moves is in two slots for a while, never in none. `added` are
+    the numbers of actions that only the last program has: they are written, and their counters begin at 0."""
 
     exact_entries: int
     ternary_entries: int
@@ -68,6 +69,7 @@ class UnitImage:
     exact: Exact = field(default_factory=Exact)
     ternary: Sequence[Place | None] = ()
     moves: tuple[tuple[tuple[int, int], L.UnitExact], ...] = ()
+    added: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.ternary:
@@ -75,8 +77,11 @@ class UnitImage:
 
     def with_program(self, program: UnitProgram, version: int) -> UnitImage:
         """This image with another program as `version`. Raises ProgramError where a table has no place for it."""
-        if program == self.programs[version]:
-            return replace(self, moves=())
+        image = replace(self, moves=()) if program == self.programs[version] else self._placed(program, version)
+        same_miss = program.miss == self.programs[0].miss == self.programs[1].miss
+        return replace(image, added=frozenset([*image._only(version), *([] if same_miss else [self._miss(version)])]))
+
+    def _placed(self, program: UnitProgram, version: int) -> UnitImage:
         programs = (program, self.programs[1]) if version == 0 else (self.programs[0], program)
         exact = bool(program.selector.exact)
         entries = [TernaryEntry(entry.value & entry.mask, entry.mask, entry.action.to_int()) for entry in program.entries]
@@ -88,22 +93,48 @@ class UnitImage:
         return replace(self, programs=programs, exact=placing.table(), ternary=ternary, moves=tuple(placing.moves))
 
     def action_of(self, entry: UnitEntry | None, version: int) -> int:
-        """The number of the action of an entry of a version, or of the packets without a match."""
+        """The number of the action of an entry of a version, or of the packets without a match. KeyError: it has no such entry."""
         program = self.programs[version]
         if entry is None:
-            return self.exact_entries + self.ternary_entries + version
+            return self._miss(version)
         if program.selector.exact:
             return self.exact.actions[entry.value & program.selector.mask, entry.action.to_int()]
         wanted = TernaryEntry(entry.value & entry.mask, entry.mask, entry.action.to_int())
-        return self.exact_entries + next(
-            at for at, place in enumerate(self.ternary) if place and place.entry == wanted and version in place.versions
-        )
+        places = (at for at, place in enumerate(self.ternary) if place and place.entry == wanted and version in place.versions)
+        if (found := next(places, None)) is None:
+            raise KeyError(entry)
+        return self.exact_entries + found
+
+    def copies(self, version: int) -> dict[int, int]:
+        """Entries of a version that the other one has at another place too: number of its action there, and here. An entry is
+        copied where the order of ternary entries asks for it; both versions have an action for packets without a match."""
+        other = 1 - version
+        own = {place.entry: at for at, place in enumerate(self.ternary) if place and version in place.versions}
+        base = self.exact_entries
+        copies = {
+            base + at: base + own[place.entry]
+            for at, place in enumerate(self.ternary)
+            if place and other in place.versions and version not in place.versions and place.entry in own
+        }
+        if self.programs[0].miss == self.programs[1].miss:
+            copies[self._miss(other)] = self._miss(version)
+        return copies
+
+    def action_numbers(self) -> set[int]:
+        """The numbers of all actions of both versions."""
+        return {*self._actions()}
+
+    def lost(self, version: int, after: UnitImage) -> dict[int, int]:
+        """Copies of entries of the other version that `after` gives up, which has another program as this version: what was counted
+        there is to be added to the action here."""
+        actions = after.action_numbers()
+        return {there: here for there, here in self.copies(1 - version).items() if there in after.added or there not in actions}
 
     def writes(self, unit: int, before: UnitImage | None = None) -> Iterator[L.PipelineWrite]:
         """All writes to bring this about from the image before the last `with_program`, or from memories of unknown content. What
         a packet's version has does not change on the way, so they can be made under traffic of the other version."""
         for number, action in self._actions().items():
-            if before is None or before._actions().get(number) != action:
+            if before is None or number in self.added:
                 yield L.PipelineWrite(action, number, unit, L.UNIT_MEMORY_ACTION)
         slots = self.exact_entries // WAYS
         words = self.moves if before else [(at, self.exact.word(at)) for at in ((w, s) for w in range(WAYS) for s in range(slots))]
@@ -120,8 +151,15 @@ class UnitImage:
         """Action words by number."""
         actions = {number: entry[1] for entry, number in self.exact.actions.items()}
         actions |= {self.exact_entries + at: place.entry.action for at, place in enumerate(self.ternary) if place}
-        first = self.exact_entries + self.ternary_entries
-        return actions | {first + version: program.miss.to_int() for version, program in enumerate(self.programs)}
+        return actions | {self._miss(version): program.miss.to_int() for version, program in enumerate(self.programs)}
+
+    def _only(self, version: int) -> Iterator[int]:
+        """Numbers of the actions of entries that the other version has not."""
+        yield from (number for entry, number in self.exact.actions.items() if self.exact.versions[entry] == {version})
+        yield from (self.exact_entries + at for at, place in enumerate(self.ternary) if place and place.versions == {version})
+
+    def _miss(self, version: int) -> int:
+        return self.exact_entries + self.ternary_entries + version
 
 
 @functools.cache

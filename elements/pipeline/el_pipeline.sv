@@ -17,6 +17,7 @@ module el_pipeline
 ) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high; afterwards packets fault until a program is loaded
+  input  logic [31:0]        tick_i,               // microseconds
   input  flit_t              in_data_i,            // with the length in the first flit
   input  logic               in_valid_i,
   output logic               in_ready_o,
@@ -27,19 +28,19 @@ module el_pipeline
   input  logic               reg_request_valid_i,
   output logic               reg_request_ready_o,
   output register_response_t reg_response_o,
-  output logic               reg_response_valid_o, // the cycle after the request
+  output logic               reg_response_valid_o, // the cycle after the request is taken
   output deparse_event_t     event_o               // one-cycle pulses, at most one packet per cycle
 );
   localparam int unsigned RowLatency = parser_latency(Stages) + Units * UNIT_LATENCY + DEPARSER_CHECKSUM_LATENCY;
   localparam int unsigned CountBits  = $clog2(PacketFlits + 1);
 
-  logic             write_valid, version;
-  pipeline_write_t  write;
-  logic [Units-1:0] looked_up;
+  logic                      write_valid, version, counter_begins;
+  pipeline_write_t           write;
+  lookup_event_t [Units-1:0] lookups;
 
   // A packet comes in: its flits wait, its first bytes go to the parser.
   flit_t                body;
-  logic                 body_in_ready, body_valid, body_ready, window_in_ready, window_valid, window_ready;
+  logic                 body_in_ready, body_valid, body_ready, window_in_ready, window_valid, window_ready, row_ready;
   window_t              window;
   meta_t                meta;
   logic [CountBits-1:0] unused_count;
@@ -60,8 +61,9 @@ module el_pipeline
   logic          enters, row_valid, record_valid, record_ready;
   pipeline_phv_t row_phv, record;
 
+  assign window_ready = row_ready && !counter_begins;  // a cycle without a packet passes all units: a read of counters
   sl_pipe_gate #(.InWidth(WINDOW_BITS + META_BITS), .OutWidth(PIPELINE_PHV_BITS), .Latency(RowLatency)) u_row_gate (
-    .clk_i, .rst_i, .in_data_i({window, meta}), .in_valid_i(window_valid), .in_ready_o(window_ready),
+    .clk_i, .rst_i, .in_data_i({window, meta}), .in_valid_i(window_valid && !counter_begins), .in_ready_o(row_ready),
     .stage_valid_o(enters), .stage_data_o({row_window, row_meta}), .stage_valid_i(row_valid), .stage_data_i(row_phv),
     .out_data_o(record), .out_valid_o(record_valid), .out_ready_i(record_ready)
   );
@@ -70,7 +72,7 @@ module el_pipeline
   ) u_row (
     .clk_i, .rst_i, .write_valid_i(write_valid), .write_i(write),
     .valid_i(enters), .window_i(row_window), .meta_i(row_meta), .version_i(version),
-    .valid_o(row_valid), .phv_o(row_phv), .looked_up_o(looked_up)
+    .valid_o(row_valid), .phv_o(row_phv), .lookups_o(lookups)
   );
 
   // The packet meets its record again, and leaves through the deparser.
@@ -128,11 +130,23 @@ module el_pipeline
     end
   end
 
+  logic           counters_ready, counter_valid, counter_done;
+  logic [3:0]     counter_unit;
+  logic [15:0]    counter_action;
+  rule_counters_t counter_data;
+
   sl_pipeline_registers #(
     .Stages(Stages), .Units(Units), .Writers(Writers), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)
   ) u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
-    .happened_i(happened), .looked_up_i(looked_up), .version_o(version), .write_valid_o(write_valid), .write_o(write)
+    .happened_i(happened), .lookups_i(lookups), .version_o(version), .write_valid_o(write_valid), .write_o(write),
+    .counters_ready_i(counters_ready), .counter_begins_o(counter_begins), .counter_valid_o(counter_valid),
+    .counter_unit_o(counter_unit), .counter_action_o(counter_action), .counter_done_i(counter_done), .counter_data_i(counter_data)
+  );
+  sl_pipeline_counters #(.Units(Units), .Actions(ExactEntries + TernaryEntries + 2)) u_counters (
+    .clk_i, .rst_i, .ready_o(counters_ready), .tick_i, .write_valid_i(write_valid), .write_i(write), .lookups_i(lookups),
+    .read_valid_i(counter_valid), .read_unit_i(counter_unit), .read_action_i(counter_action),
+    .read_done_o(counter_done), .read_data_o(counter_data)
   );
 
   logic unused;

@@ -5,7 +5,7 @@ whole, none is lost. And it takes a flit a cycle."""
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import Counter, deque
 from dataclasses import replace
 
 import cocotb
@@ -90,6 +90,11 @@ class Element:
             await self.registers.write(address, word)
         await self.registers.write(L.PIPELINE_REGISTERS_VERSION, version)
 
+    async def counters(self, unit: int, action_number: int) -> L.RuleCounters:
+        await self.registers.write(L.PIPELINE_REGISTERS_COUNTER_INDEX, unit << 16 | action_number)
+        words = [await self.registers.read(L.PIPELINE_REGISTERS_COUNTER_DATA + 4 * word) for word in range(4)]
+        return L.RuleCounters.from_int(sum(word << 32 * at for at, word in enumerate(words)))
+
     def send(self, data: bytes, port: int) -> None:
         self.source.send(*(flit.to_int() for flit in to_flits(data, L.Meta(ingress_port=port, length=len(data)))))
 
@@ -169,21 +174,75 @@ async def takes_a_flit_a_cycle(dut):
         flits = len(element.source.queue)
         while dut.in_valid_i.value == 0:
             await RisingEdge(dut.clk_i)
-        cycles = 0
+        cycles, counters = 0, None
         while element.source.queue:
+            if cycles == 150:  # the first packets have reached the units
+                counters = cocotb.start_soon(element.counters(0, SIZES["ExactEntries"] + SIZES["TernaryEntries"]))
             await RisingEdge(dut.clk_i)
             cycles += 1
         assert flits - 2 <= cycles <= flits + 8, (size, flits, cycles)
+        assert counters and counters.done(), "counters are read although a unit looks up in every cycle"
         await element.settle()
         assert [data for data, _ in element.left()] == packets
         element.sink.received = deque()
+
+
+def counted(
+    program: PipelineProgram, image: PipelineImage, version: int, sent: list[tuple[bytes, int]]
+) -> Counter[tuple[int, int]]:
+    """Bytes of each packet that a unit looks up, below a packet's 2**48: by unit and number of the action."""
+    counts: Counter[tuple[int, int]] = Counter()
+    for data, port in sent:
+        for unit, entry in model_of(program).lookups(data, port):
+            found = None if entry is None else program.units[unit].entries[entry]
+            counts[unit, image.units[unit].action_of(found, version)] += 1 << 48 | len(data)
+    return counts
+
+
+@cocotb.test()
+async def counts_what_every_entry_does(dut):
+    draw = random.Random(random.getrandbits(32))
+    element = Element(dut, 0, 0)
+    dut.tick_i.value = tick = draw.getrandbits(32)
+    await start(dut)
+    packets = [(data, port) for port in (0, 3) for data, _ in headers(draw)]
+    expected: Counter[tuple[int, int]] = Counter()
+    matched = [0, 0]
+    router = router_program(draw, draw.random() < 0.5)
+    for turn in range(4):
+        version = turn % 2
+        program = PipelineProgram(HEADERS, (filter_program(draw), router if turn < 3 else router_program(draw, True)))
+        await element.load(program, version, first=not turn)
+        while await element.registers.read(L.PIPELINE_REGISTERS_DRAINING):  # the version changes some cycles later
+            pass
+        for unit, image in enumerate(element.image.units):
+            for number in image.added:
+                del expected[unit, number]
+        traffic = Traffic(element, packets)
+        while len(traffic.sent) < 400:  # a read under traffic gives counters of one moment
+            words = await element.counters(1, SIZES["ExactEntries"] + SIZES["TernaryEntries"] + version)
+            assert words.bytes >= 14 * words.packets
+        traffic.on = False
+        await element.settle()
+        new = counted(program, element.image, version, traffic.sent)
+        expected += new
+        for unit in range(SIZES["Units"]):
+            matched[unit] += sum(n >> 48 for (u, number), n in new.items() if u == unit and number < 128)
+            assert await element.registers.read(L.PIPELINE_REGISTERS_MATCHED + 4 * unit) == matched[unit]
+            for number in element.image.units[unit].action_numbers():
+                found = await element.counters(unit, number)
+                assert found.packets << 48 | found.bytes == expected[unit, number], (turn, unit, number)
+                assert not new[unit, number] or found.last_hit == tick, "the last hit is of this turn"
+        assert len(new) > 2
+        dut.tick_i.value = tick = draw.getrandbits(32)
+    assert len(+expected) > 5
 
 
 @cocotb.test()
 async def refuses_what_has_no_place(dut):
     element = Element(dut)
     await start(dut)
-    await check_window(element.registers.access, L.PIPELINE_REGISTERS, values={}, live=("version",))
+    await check_window(element.registers.access, L.PIPELINE_REGISTERS, values={"counter_index": [1 << 16 | 5]}, live=("version",))
     sizes = SIZES
     last = {
         L.PARSER_MEMORY_MATCH: (sizes["Stages"], 256),
@@ -203,6 +262,8 @@ async def refuses_what_has_no_place(dut):
             if unit < 16:
                 access = await element.registers.access(L.PIPELINE_REGISTERS_PLACE, memory << 20 | unit << 16 | place)
                 assert bool(access.error) != there, (memory.name, unit, place)
+    for index, there in ((1 << 16 | 129, True), (130, False), (2 << 16, False), (1 << 20, False)):
+        assert bool((await element.registers.access(L.PIPELINE_REGISTERS_COUNTER_INDEX, index)).error) != there, index
     for word in (11 << 20, 15 << 20, 1 << 24):
         assert (await element.registers.access(L.PIPELINE_REGISTERS_PLACE, word)).error
     await element.load(PipelineProgram(HEADERS, ()), 0, first=True)

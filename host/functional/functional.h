@@ -158,9 +158,10 @@ void functional_pipeline_reset(struct functional_pipeline *pipeline);
 int functional_pipeline_read(const struct functional_pipeline *pipeline, uint32_t offset, uint32_t *value);
 int functional_pipeline_write(struct functional_pipeline *pipeline, uint32_t offset, uint32_t value);
 // Bytes of the packet that leaves in `out`, which has room for FUNCTIONAL_OUT_BYTES; 0: none does. `meta` has its
-// ingress port, and then what else the element sets.
+// ingress port, and then what else the element sets. `tick`: microseconds.
 uint32_t functional_pipeline_run(struct functional_pipeline *pipeline, const uint8_t *bytes, uint32_t size,
-                                 struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters, uint8_t *out);
+                                 uint32_t tick, struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters,
+                                 uint8_t *out);
 
 // functional_host.c: how packets of a lane are spread over its receive queues.
 struct functional_spread {

@@ -172,7 +172,8 @@ static void process_flow(struct functional *it, unsigned lane, const struct func
 
 static void process_pipeline(struct functional *it, unsigned lane, const struct functional_packet *packet) {
     struct sluice_buffer_meta meta = {.ingress_port = (uint8_t)lane, .timestamp = packet->ingress_cycle};
-    uint32_t size = functional_pipeline_run(it->pipeline, packet->bytes, packet->size, &meta, &it->graph, it->out);
+    uint32_t size = functional_pipeline_run(it->pipeline, packet->bytes, packet->size, functional_tick(it), &meta,
+                                            &it->graph, it->out);
     bool is_to_host = meta.verdict == SLUICE_VERDICT_TO_HOST || meta.verdict == SLUICE_VERDICT_TO_CONTROLLER ||
                       (meta.egress_mask >> SLUICE_HOST_PORT & 1);
     if (size == 0)

@@ -50,7 +50,7 @@ static bool has_place(const struct functional_pipeline *pipeline, unsigned memor
     case SLUICE_UNIT_MEMORY_TERNARY:
         return unit < pipeline->units && place < 4 * SLUICE_PIPELINE_TERNARY_ENTRIES;
     case SLUICE_UNIT_MEMORY_ACTION:
-        return unit < pipeline->units && place < UNIT_ENTRIES + PIPELINE_VERSIONS;
+        return unit < pipeline->units && place < UNIT_ACTIONS;
     default:
         return false;
     }
@@ -90,11 +90,23 @@ static int write_place(struct functional_pipeline *pipeline, uint32_t place) {
     return 0;
 }
 
+// `index` is as its register says.
+static int read_counters(struct functional_pipeline *pipeline, uint32_t index) {
+    const struct pipeline_write action = {.unit = index >> 16 & 15, .address = index & UINT16_MAX};
+    if (index >> 20 || !has_place(pipeline, SLUICE_UNIT_MEMORY_ACTION, &action))
+        return -EFAULT;
+    sluice_rule_counters_pack(&pipeline->unit[action.unit].counters[action.address],
+                              pipeline->window.bytes + SLUICE_PIPELINE_REGISTERS_COUNTER_DATA);
+    return 0;
+}
+
 int functional_pipeline_read(const struct functional_pipeline *pipeline, uint32_t offset, uint32_t *value) {
     return functional_window_read(&pipeline->window, offset, value);
 }
 
 int functional_pipeline_write(struct functional_pipeline *pipeline, uint32_t offset, uint32_t value) {
+    if (offset == SLUICE_PIPELINE_REGISTERS_COUNTER_INDEX && read_counters(pipeline, value))
+        return -EFAULT;
     if (functional_window_write(&pipeline->window, offset, value))
         return -EFAULT;
     return offset == SLUICE_PIPELINE_REGISTERS_PLACE ? write_place(pipeline, value) : 0;
@@ -102,15 +114,27 @@ int functional_pipeline_write(struct functional_pipeline *pipeline, uint32_t off
 
 // ---- A packet
 
-static void run_row(struct functional_pipeline *pipeline, struct pipeline_packet *packet) {
+// A lookup of a unit, by its action.
+static void count_lookup(struct functional_pipeline *pipeline, uint32_t unit, uint32_t action, uint32_t size,
+                         uint32_t tick) {
+    struct sluice_rule_counters *counters = &pipeline->unit[unit].counters[action];
+    count(pipeline, SLUICE_PIPELINE_REGISTERS_LOOKED_UP + 4 * unit);
+    if (action < UNIT_ENTRIES)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_MATCHED + 4 * unit);
+    counters->packets++;
+    counters->bytes += size;
+    counters->last_hit = tick;
+}
+
+static void run_row(struct functional_pipeline *pipeline, struct pipeline_packet *packet, uint32_t tick) {
     functional_parse(pipeline->stages, &pipeline->starts[packet->version], packet);
     if (packet->fault)
         return;
     memcpy(packet->original, packet->sources, sizeof packet->original);
     for (uint8_t number = 0; number < pipeline->units; number++)
         if (packet->next == number) {
-            count(pipeline, SLUICE_PIPELINE_REGISTERS_LOOKED_UP + 4U * number);
-            functional_unit_run(&pipeline->unit[number], &pipeline->hash, packet);
+            uint32_t action = functional_unit_run(&pipeline->unit[number], &pipeline->hash, packet);
+            count_lookup(pipeline, number, action, packet->size, tick);
         }
     functional_checksums_repair(pipeline->checksums, packet);
 }
@@ -141,7 +165,7 @@ static bool decide(struct functional_pipeline *pipeline, const struct pipeline_p
 }
 
 uint32_t functional_pipeline_run(struct functional_pipeline *pipeline, const uint8_t *bytes, uint32_t size,
-                                 struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters,
+                                 uint32_t tick, struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters,
                                  uint8_t *out) {
     struct pipeline_packet packet = {
         .bytes = bytes,
@@ -149,7 +173,7 @@ uint32_t functional_pipeline_run(struct functional_pipeline *pipeline, const uin
         .reach = size < SLUICE_WINDOW_BYTES ? size : SLUICE_WINDOW_BYTES,
         .version = (uint8_t)functional_window_get(&pipeline->window, SLUICE_PIPELINE_REGISTERS_VERSION)};
     packet.sources[SLUICE_SOURCE_PORT] = meta->ingress_port;
-    run_row(pipeline, &packet);
+    run_row(pipeline, &packet, tick);
     if (!decide(pipeline, &packet, meta, counters))
         return 0;
     if (packet.fault) {
@@ -167,8 +191,14 @@ void functional_pipeline_reset(struct functional_pipeline *pipeline) {
     functional_window_reset(&pipeline->window);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_DROPPED, 0);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_FAULTS, 0);
-    for (uint32_t number = 0; number < SLUICE_PIPELINE_REGISTERS_LOOKED_UP_COUNT; number++)
+    for (uint32_t number = 0; number < SLUICE_PIPELINE_REGISTERS_LOOKED_UP_COUNT; number++) {
         functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_LOOKED_UP + 4 * number, 0);
+        functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_MATCHED + 4 * number, 0);
+    }
+    for (uint32_t word = 0; word < SLUICE_PIPELINE_REGISTERS_COUNTER_DATA_COUNT; word++)
+        functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_COUNTER_DATA + 4 * word, 0);
+    for (uint32_t number = 0; number < pipeline->units; number++)
+        memset(pipeline->unit[number].counters, 0, sizeof pipeline->unit[number].counters);
 }
 
 struct functional_pipeline *functional_pipeline_new(uint32_t units) {

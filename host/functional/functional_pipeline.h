@@ -15,6 +15,7 @@ enum { UNIT_WAYS = 4, UNIT_SLOTS = SLUICE_PIPELINE_EXACT_ENTRIES / UNIT_WAYS }; 
 enum { UNIT_EXACT_WAY = 1 << 14 }; // from a way to the next in the addresses of UNIT_MEMORY_EXACT
 enum { UNIT_BANKS = SLUICE_PIPELINE_TERNARY_ENTRIES / PIPELINE_BANK };
 enum { UNIT_ENTRIES = SLUICE_PIPELINE_EXACT_ENTRIES + SLUICE_PIPELINE_TERNARY_ENTRIES };
+enum { UNIT_ACTIONS = UNIT_ENTRIES + PIPELINE_VERSIONS }; // the last ones: of packets without a match
 enum { PIPELINE_UNITS = SLUICE_UNIT_END, PIPELINE_NOTHING = SLUICE_UNIT_SOURCES - 1 }; // most; a source that reads 0
 
 _Static_assert(SLUICE_PARSER_ENTRIES == PIPELINE_BANK, "a stage has one match word");
@@ -72,7 +73,8 @@ struct pipeline_unit {
     struct pipeline_selector selectors[PIPELINE_VERSIONS];
     struct pipeline_exact exact[UNIT_WAYS][UNIT_SLOTS];
     pipeline_accepts accepts[UNIT_BANKS][UNIT_NIBBLES];
-    struct pipeline_action actions[UNIT_ENTRIES + PIPELINE_VERSIONS];
+    struct pipeline_action actions[UNIT_ACTIONS];
+    struct sluice_rule_counters counters[UNIT_ACTIONS];
 };
 
 struct pipeline_writer {
@@ -130,9 +132,9 @@ void functional_parse(const struct pipeline_stage *stages, const struct sluice_p
 
 void functional_hash_start(struct pipeline_hash *hash);
 void functional_unit_write(struct pipeline_unit *unit, unsigned memory, const struct pipeline_write *write);
-// The lookup and its action.
-void functional_unit_run(const struct pipeline_unit *unit, const struct pipeline_hash *hash,
-                         struct pipeline_packet *packet);
+// The lookup and its action, whose number it returns.
+uint32_t functional_unit_run(const struct pipeline_unit *unit, const struct pipeline_hash *hash,
+                             struct pipeline_packet *packet);
 
 void functional_writer_write(struct pipeline_writer *writer, unsigned memory, const struct pipeline_write *write);
 void functional_checksum_write(struct pipeline_checksum *checksum, unsigned memory, const struct pipeline_write *write);

@@ -128,6 +128,7 @@ void functional_unit_write(struct pipeline_unit *unit, unsigned memory, const st
         break;
     default:
         write_action(&unit->actions[write->address], write->data);
+        unit->counters[write->address] = (struct sluice_rule_counters){0};
     }
 }
 
@@ -213,8 +214,8 @@ static void execute(const struct pipeline_action *action, struct pipeline_packet
     }
 }
 
-void functional_unit_run(const struct pipeline_unit *unit, const struct pipeline_hash *hash,
-                         struct pipeline_packet *packet) {
+uint32_t functional_unit_run(const struct pipeline_unit *unit, const struct pipeline_hash *hash,
+                             struct pipeline_packet *packet) {
     const struct pipeline_selector *selector = &unit->selectors[packet->version];
     uint32_t miss = UNIT_ENTRIES + packet->version;
     uint64_t key[UNIT_KEY_BYTES / 8];
@@ -222,4 +223,5 @@ void functional_unit_run(const struct pipeline_unit *unit, const struct pipeline
     uint32_t number = selector->is_exact ? find_exact(unit, hash_of(hash, key), key, packet->version, miss)
                                          : find_ternary(unit, key, packet->version, miss);
     execute(&unit->actions[number], packet);
+    return number;
 }

@@ -56,6 +56,7 @@ class Both:
         self.pair = [Device(OVERLAY), Device(SIZE, transport="functional")]
         for device in self.pair:
             device.call("sluice_device_set_lossless", 1)
+            device.write(L.SHELL_REGISTERS_TICK_SOURCE, 0)  # or the tick would be of the clock, and the last hits too
 
     def close(self) -> None:
         for device in self.pair:
@@ -80,6 +81,7 @@ class Both:
             assert self.access(WINDOW + address, word) is None
 
     def send(self, lane: int, packets: list[bytes], seen: Counter[str]) -> None:
+        self.access(L.SHELL_REGISTERS_TICK, random.getrandbits(32))
         there, here = (found(device, lane, packets) for device in self.pair)
         assert there == here
         for one in here[0]:
@@ -89,6 +91,12 @@ class Both:
         for device in self.pair:
             device.advance(16)
         self.compare_counters()
+        places = [(unit, place) for memory, unit, place in ALL if memory == L.UNIT_MEMORY_ACTION]
+        misses = [(unit, EXACT + TERNARY + version) for unit in range(UNITS) for version in range(2)]
+        for unit, place in [*random.sample(places, 30), *misses]:
+            self.access(WINDOW + L.PIPELINE_REGISTERS_COUNTER_INDEX, unit << 16 | place)
+            words = [self.access(WINDOW + L.PIPELINE_REGISTERS_COUNTER_DATA + 4 * word) for word in range(4)]
+            seen["counted"] += words != [0] * 4
 
     def compare_counters(self) -> None:
         for kind, lanes in (("lane", LANES), ("host", 1), ("graph", 1)):
@@ -155,7 +163,7 @@ def test_memories_full_of_garbage_do_the_same(both: Both) -> None:
             for device in both.pair:
                 device.advance(16)
     faults = sum(count for name, count in seen.items() if name.startswith("fault ") and name != "fault 0")
-    assert min(seen["fault 0"], seen["to lanes"], seen["changed"], faults) > 20, seen
+    assert min(seen["counted"], seen["fault 0"], seen["to lanes"], seen["changed"], faults) > 20, seen
     assert all(both.access(LOOKED_UP + 4 * unit) for unit in range(UNITS))
 
 
@@ -176,8 +184,8 @@ def test_register_accesses_are_answered_alike(both: Both) -> None:
     both.store([one for one in ALL if one[0] in BEGINNINGS or (one[0] in PARSING and one[1] == 0)])  # packets could begin
     both.access(L.SHELL_REGISTERS_CONTROL, both.pair[0].read(L.SHELL_REGISTERS_CONTROL) | 1)
     for device in both.pair:
-        device.advance(256)
+        device.advance(1024)  # the counters are cleared
     both.send(0, some_packets(20), seen := Counter[str]())
-    assert +seen == {f"fault {L.FAULT_PROGRAM}": 20}
+    assert +seen == {f"fault {L.FAULT_PROGRAM}": 20}, "and no counter kept what it had before the reset"
     for window in range(5):
         both.access(L.SHELL_REGISTERS_CAPABILITY + 4 * window)

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import sluice_layouts as L
 
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
+from compiler.pipeline.unit_image import UnitEntry
 
 PATIENCE = 100_000  # cycles
 
@@ -37,6 +38,8 @@ class Overlay:
         parts, entries = self.read(L.PIPELINE_REGISTERS_PARTS), self.read(L.PIPELINE_REGISTERS_ENTRIES)
         self.image = PipelineImage.of(parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF, entries & 0xFFFF, entries >> 16)
         self.loaded = False  # memories hold anything after power-up
+        # Of a unit's action: what was counted in places that its entry had before.
+        self.carried: dict[tuple[int, int], L.RuleCounters] = {}
 
     def read(self, register: int) -> int:
         """A register of the pipeline."""
@@ -54,7 +57,51 @@ class Overlay:
             self.device.advance(16)
         else:
             raise TimeoutError(f"packets of an older program are in flight after {PATIENCE} cycles")
+        self._carry(version, image)
         writes = [*accesses(image.writes(self.image if self.loaded else None)), (L.PIPELINE_REGISTERS_VERSION, version)]
         self.device.write_all((self.window + address, word) for address, word in writes)
         self.image, self.loaded = image, True
         return len(writes)
+
+    def counters(self, unit: int, entry: UnitEntry | None = None) -> L.RuleCounters:
+        """Packets, bytes and last hit (`tick`, microseconds) of an entry of the program that packets get, or of its packets without
+        a match, since a program first had it: an entry that the next program has too goes on counting. Raises KeyError where the
+        program has no such entry."""
+        version, image = self.read(L.PIPELINE_REGISTERS_VERSION), self.image.units[unit]
+        number = image.action_of(entry, version)
+        numbers = [number, *(there for there, here in image.copies(version).items() if here == number)]
+        return self._total(unit, numbers)
+
+    def lookups(self, unit: int) -> tuple[int, int]:
+        """Packets that a unit looked up, and those of them that an entry matched; 32 bits that wrap."""
+        return self.read(L.PIPELINE_REGISTERS_LOOKED_UP + 4 * unit), self.read(L.PIPELINE_REGISTERS_MATCHED + 4 * unit)
+
+    def _carry(self, version: int, image: PipelineImage) -> None:
+        """Keep what was counted in places that this image of the memories gives up."""
+        for unit, (before, after) in enumerate(zip(self.image.units, image.units, strict=True)):
+            lost = before.lost(version, after) if self.loaded else {}
+            kept = {here: self._total(unit, [there]) for there, here in lost.items()}
+            for number in after.added:
+                self.carried.pop((unit, number), None)
+            for here, counters in kept.items():
+                self.carried[unit, here] = added(counters, self.carried.get((unit, here), L.RuleCounters()))
+
+    def _total(self, unit: int, numbers: Sequence[int]) -> L.RuleCounters:
+        """The counters of actions together, with what was carried to them."""
+        total = L.RuleCounters()
+        for number in numbers:
+            self.device.write_all([(self.window + L.PIPELINE_REGISTERS_COUNTER_INDEX, unit << 16 | number)])
+            words = [
+                self.read(L.PIPELINE_REGISTERS_COUNTER_DATA + 4 * word) for word in range(L.PIPELINE_REGISTERS_COUNTER_DATA_COUNT)
+            ]
+            read = L.RuleCounters.from_int(sum(word << 32 * at for at, word in enumerate(words)))
+            total = added(added(total, read), self.carried.get((unit, number), L.RuleCounters()))
+        return total
+
+
+def added(one: L.RuleCounters, other: L.RuleCounters) -> L.RuleCounters:
+    """The counters of an entry that was counted in two places; its last hit is the later one of a tick that wraps."""
+    if not one.packets or not other.packets:
+        return one if one.packets else other
+    later = one.last_hit if (one.last_hit - other.last_hit) & 0xFFFFFFFF < 1 << 31 else other.last_hit
+    return L.RuleCounters(later, one.bytes + other.bytes, one.packets + other.packets)

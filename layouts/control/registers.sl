@@ -167,8 +167,11 @@ registers pipeline_registers {
     wo uint<32> place          @ 0x014; /// a write puts `data` into a memory: bits 15:0 address, 19:16 unit, 23:20 pipeline_memory_t; error if there is no such place
     ro uint<32> dropped        @ 0x018; /// packets whose verdict was to drop them; they wrap
     ro uint<32> faults         @ 0x01c; /// packets with a fault, to the host; they wrap
+    rw uint<20> counter_index  @ 0x020 = 0; /// bits 15:0 number of an action, as its address in UNIT_MEMORY_ACTION, 19:16 unit; a write reads its counters into counter_data, atomically; error if there is no such action, or while a reset still clears the counters
+    ro uint<32> counter_data[4] @ 0x024; /// see rule_counters_t; a read waits until the counters are available
     ro uint<32> looked_up[16]  @ 0x040; /// packets that a unit looked up; they wrap
     rw uint<32> data[12]       @ 0x080 = 0; /// for `place`; low word first
+    ro uint<32> matched[16]    @ 0x0c0; /// of those, packets that an entry matched; they wrap
 }
 
 /// Window of the controller core: message packets (layouts/message). Its counters wrap.

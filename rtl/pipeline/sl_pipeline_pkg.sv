@@ -59,6 +59,13 @@ package sl_pipeline_pkg;
     parser_reach_t                words;
   } header_image_t;
 
+  // A unit looked up a packet.
+  typedef struct packed {
+    logic        looked_up;
+    logic [15:0] action;  // its number, as an address in UNIT_MEMORY_ACTION
+    logic [15:0] length;  // bytes of the packet
+  } lookup_event_t;
+
   // What happens to packets in a cycle.
   typedef struct packed {
     logic entered;  // the row, with the version of that cycle

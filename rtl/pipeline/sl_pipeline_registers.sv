@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Register window of the programmable pipeline (`pipeline_registers`): writes to its memories, the version that packets get, and
 // counters. An invalid access, a place that no memory has, or a change of the version while packets of the other one are in flight
-// answers an error and changes nothing.
+// answers an error and changes nothing. Requests wait while the counters of an action are read.
 module sl_pipeline_registers
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -20,28 +20,40 @@ module sl_pipeline_registers
   input  logic               reg_request_valid_i,
   output logic               reg_request_ready_o,
   output register_response_t reg_response_o,
-  output logic               reg_response_valid_o, // the cycle after the request
+  output logic               reg_response_valid_o, // the cycle after the request is taken
   input  pipeline_event_t    happened_i,
-  input  logic [Units-1:0]   looked_up_i,
+  input  lookup_event_t [Units-1:0] lookups_i,
   output logic               version_o,
   output logic               write_valid_o,        // pulse
-  output pipeline_write_t    write_o
+  output pipeline_write_t    write_o,
+  input  logic               counters_ready_i,
+  output logic               counter_begins_o,     // pulse: a read of counters begins
+  output logic               counter_valid_o,      // reads the counters of this action; stable until counter_done_i
+  output logic [3:0]         counter_unit_o,
+  output logic [15:0]        counter_action_o,
+  input  logic               counter_done_i,       // pulse
+  input  rule_counters_t     counter_data_i        // from the cycle after counter_done_i on
 );
   localparam int unsigned InFlightBits = 16;
-  localparam int unsigned Actions = ExactEntries + TernaryEntries + 2;
+  localparam int unsigned Entries = ExactEntries + TernaryEntries;
+  localparam int unsigned Actions = Entries + 2;
 
   pipeline_registers_t     registers_q;
   logic [11:0]             address;
-  logic                    write, is_place, is_version, refused, failed;
+  logic                    taken, write, is_place, is_version, is_counter, refused, failed;
   logic [InFlightBits-1:0] in_flight_q, in_flight, draining_q;
   logic [3:0]              changing_q;  // the version changes, after the writes before it are effective
   logic [31:0]             dropped_q, faults_q;
-  logic [15:0][31:0]       looked_up_q;
+  logic [15:0][31:0]       looked_up_q, matched_q;
+  logic [3:0]              reading_q;  // counters are read; the last bit: all actions that were written before have their counters
+  logic [3:0][31:0]        counter_words;
 
+  assign taken      = reg_request_valid_i && reg_request_ready_o;
   assign address    = reg_request_i.address[11:0];
   assign write      = reg_request_i.write[0];
   assign is_place   = write && address == PIPELINE_REGISTERS_PLACE;
   assign is_version = write && address == PIPELINE_REGISTERS_VERSION;
+  assign is_counter = write && address == PIPELINE_REGISTERS_COUNTER_INDEX;
 
   function automatic logic place_exists(pipeline_memory_t memory, logic [3:0] unit, logic [15:0] place);
     unique case (memory)
@@ -63,6 +75,8 @@ module sl_pipeline_registers
   assign refused = (is_place && (reg_request_i.data[31:24] != '0
                                  || !place_exists(pipeline_memory_t'(reg_request_i.data[23:20]), reg_request_i.data[19:16],
                                                   reg_request_i.data[15:0])))
+                   || (is_counter && (reg_request_i.data[31:20] != '0 || !counters_ready_i
+                                      || !place_exists(UNIT_MEMORY_ACTION, reg_request_i.data[19:16], reg_request_i.data[15:0])))
                    || (is_version && reg_request_i.data[0] != registers_q.version && (draining_q != '0 || changing_q != '0));
   assign failed  = !pipeline_registers_allows(address, write) || refused;
 
@@ -79,14 +93,20 @@ module sl_pipeline_registers
     live.dropped   = dropped_q;
     live.faults    = faults_q;
     live.looked_up = looked_up_q[address[5:2]];
+    live.matched   = matched_q[address[5:2]];
+    live.counter_data = counter_words[2'((address - PIPELINE_REGISTERS_COUNTER_DATA) >> 2)];
     return pipeline_registers_read(pipeline_registers_values(live, registers_q, address), address);
   endfunction
 
-  assign reg_request_ready_o = 1'b1;
+  assign reg_request_ready_o = !reading_q[0];
+  assign counter_begins_o    = reading_q[0] && !reading_q[1];
+  assign counter_valid_o     = reading_q[3];
+  assign {counter_unit_o, counter_action_o} = registers_q.counter_index;
+  assign counter_words       = counter_data_i;
 
   always_ff @(posedge clk_i) begin
-    reg_response_valid_o <= reg_request_valid_i && !rst_i;
-    write_valid_o        <= reg_request_valid_i && is_place && !failed && !rst_i;
+    reg_response_valid_o <= taken && !rst_i;
+    write_valid_o        <= taken && is_place && !failed && !rst_i;
     in_flight_q          <= in_flight;
     if (draining_q != '0) draining_q <= draining_q - InFlightBits'(happened_i.left);
     changing_q <= {changing_q[2:0], 1'b0};
@@ -96,8 +116,12 @@ module sl_pipeline_registers
     end
     dropped_q <= dropped_q + 32'(happened_i.dropped);
     faults_q  <= faults_q + 32'(happened_i.fault);
-    for (int u = 0; u < Units; u++) looked_up_q[u] <= looked_up_q[u] + 32'(looked_up_i[u]);
-    if (reg_request_valid_i) begin
+    for (int u = 0; u < Units; u++) begin
+      looked_up_q[u] <= looked_up_q[u] + 32'(lookups_i[u].looked_up);
+      matched_q[u]   <= matched_q[u] + 32'(lookups_i[u].looked_up && 32'(lookups_i[u].action) < Entries);
+    end
+    reading_q <= counter_done_i ? '0 : {reading_q[2:0], reading_q[0]};
+    if (taken) begin
       reg_response_o.error <= failed;
       reg_response_o.data  <= write || failed ? '0 : read();
       write_o              <= '{
@@ -106,6 +130,7 @@ module sl_pipeline_registers
       };
       if (write && !failed) begin
         registers_q <= pipeline_registers_write(registers_q, address, reg_request_i.data);
+        reading_q[0]  <= is_counter;
         changing_q[0] <= is_version && reg_request_i.data[0] != registers_q.version;
       end
     end
@@ -118,6 +143,8 @@ module sl_pipeline_registers
       dropped_q   <= '0;
       faults_q    <= '0;
       looked_up_q <= '0;
+      matched_q   <= '0;
+      reading_q   <= '0;
     end
   end
 endmodule

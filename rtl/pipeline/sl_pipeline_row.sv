@@ -20,7 +20,7 @@ module sl_pipeline_row
   input  logic             version_i,      // of the program, for this packet
   output logic             valid_o,
   output pipeline_phv_t    phv_o,
-  output logic [Units-1:0] looked_up_o     // pulses: a unit looked up a packet
+  output lookup_event_t [Units-1:0] lookups_o
 );
   logic                 parsed_valid, original_valid, repaired_valid, verdict_valid;
   parsed_t              parsed;
@@ -38,6 +38,7 @@ module sl_pipeline_row
   for (genvar u = 0; u < Units; u++) begin : gen_unit
     logic          in_valid, valid;
     pipeline_phv_t in_phv, phv;
+    logic [$clog2(ExactEntries + TernaryEntries + 2)-1:0] action;
 
     if (u == 0) begin : gen_first
       assign in_valid = parsed_valid;
@@ -46,12 +47,11 @@ module sl_pipeline_row
       assign in_valid = gen_unit[u-1].valid;
       assign in_phv   = gen_unit[u-1].phv;
     end
-    /* verilator lint_off PINCONNECTEMPTY */  // for counters of entries
     sl_unit #(.Number(u), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)) u_unit (
       .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(in_valid), .phv_i(in_phv), .valid_o(valid), .phv_o(phv),
-      .looked_up_o(looked_up_o[u]), .action_o(), .length_o()
+      .looked_up_o(lookups_o[u].looked_up), .action_o(action), .length_o(lookups_o[u].length)
     );
-    /* verilator lint_on PINCONNECTEMPTY */
+    assign lookups_o[u].action = 16'(action);
   end
 
   assign last = gen_unit[Units-1].phv;

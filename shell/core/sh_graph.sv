@@ -60,10 +60,10 @@ module sh_graph #(
     logic unused_overlay;
     assign push_data_o    = '0;
     assign push_valid_o   = 1'b0;
-    assign unused_overlay = &{1'b0, push_ready_i, tick_i};
+    assign unused_overlay = push_ready_i;
 
     cfg_overlay #(.Units(PipelineUnits), .ExactEntries(PipelineExactEntries)) u_overlay (
-      .clk_i, .rst_i(graph_rst_i), .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
+      .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
       .out_data_o, .out_valid_o, .out_ready_i,
       .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o
     );

@@ -4,7 +4,9 @@ loaded and changed under traffic; a reset forgets it. Headers that nobody here k
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
@@ -93,6 +95,46 @@ def test_packets_follow_the_old_program_or_the_new_one(device: Device) -> None:
     assert sorted(out[1] + out[2]) == sorted(routed(data) for data in sent) and out[1] and out[2]
     assert not out[0] and not out[3] and not host_packets(device)
     assert first > 1000 > writes, "what both programs have is not written again"
+
+
+def test_entries_that_both_programs_have_go_on_counting(device: Device) -> None:
+    overlay, sent = Overlay(device), packets(40)
+    route, longer = router({0: 1, 1: 2}).units[0], router({0: 1, 1: 2, 2: 3}).units[0]
+    wide = UnitEntry(0, 0, action(verdict=L.VERDICT_TO_HOST))  # matches all, so what stands behind it is copied to later places
+    with_wide, other_miss = replace(route, entries=(wide, *route.entries)), replace(route, miss=action(verdict=L.VERDICT_DROP))
+    expected: Counter[str] = Counter()
+    lookups = [0, 0]
+    programs = (
+        (longer, ("third",)),
+        (route, ()),
+        (longer, ("third",)),  # at the place that it had, with the same action: it begins at 0
+        (route, ()),
+        (with_wide, ("wide",)),
+        (route, ()),
+        (with_wide, ("wide",)),
+        (other_miss, ("miss",)),
+    )
+    for turn, (unit, new) in enumerate(programs):
+        overlay.load(PipelineProgram(PROGRAM, (unit,)))
+        for name in new:
+            del expected[name]
+        device.write(L.SHELL_REGISTERS_TICK_SOURCE, 0)
+        device.write(L.SHELL_REGISTERS_TICK, 1000 + turn)
+        run(device, {0: sent})
+        hit = ("wide",) * 4 if unit is with_wide else ("first", "second", "third" if unit is longer else "miss", "miss")
+        for number, data in enumerate(sent):
+            expected[hit[number % 4]] += 1 << 48 | len(data)
+            lookups = [lookups[0] + 1, lookups[1] + (hit[number % 4] != "miss")]
+        entries = {"first": route.entries[0], "second": route.entries[1], "third": longer.entries[2], "miss": None, "wide": wide}
+        for name, entry in entries.items():
+            if entry in (*unit.entries, None):
+                found = overlay.counters(0, entry)
+                assert found.packets << 48 | found.bytes == expected[name], name
+    assert overlay.lookups(0) == tuple(lookups) and overlay.lookups(1) == (0, 0)
+    idle = device.read(L.SHELL_REGISTERS_TICK) - overlay.counters(0, route.entries[0]).last_hit
+    assert idle == 0
+    with pytest.raises(KeyError):
+        overlay.counters(0, wide)
 
 
 class Interest(Packet):
