@@ -21,9 +21,10 @@ from compiler.ir.lower import lower_handler
 from compiler.ir.memories import LowerError
 from compiler.ir.rewrite import order
 from compiler.overlay.bits import LENGTH, PORT, WORD_BITS, OverlayError, replaced, word_name
+from toolchain import ROOT
 
 WORDS = 8 * L.DATA_BYTES // WORD_BITS
-CHECKSUM = "checksum_updated"  # of elements/ipchecksum/updated.sl
+CHECKSUM, LIBRARY = "checksum_updated", ROOT / "elements" / "ipchecksum" / "updated.sl"
 HOST = L.HOST_PORT
 FIXED = ("error", "eop", "empty", "ingress_port", "egress_mask", "fault", "timestamp", "length")  # what must leave as it came
 
@@ -93,7 +94,7 @@ def behaviour(program: typed.Program, lanes: int = 4) -> Behaviour:
 
 
 def _is_library(function: typed.Function) -> bool:
-    return Path(function.span.source.name).name == "updated.sl"
+    return Path(function.span.source.name).resolve() == LIBRARY
 
 
 def _graph(program: typed.Program) -> tuple[typed.Instance, list[Output], set[int]]:

@@ -35,7 +35,7 @@ def message(path: Path) -> str:
     return error.render().replace(f"{FOLDER}/", "")
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.iterdir() if path.suffix != ".expected"))
+@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.iterdir() if path.suffix in (".sl", ".rules")))
 def test_says_what_does_not_fit_and_where(name: str) -> None:
     said, expected = message(FOLDER / name), FOLDER / f"{name}.expected"
     if os.environ.get("SLUICE_BLESS"):

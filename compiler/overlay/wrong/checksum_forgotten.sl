@@ -5,9 +5,10 @@ import "../../../elements/ipchecksum/updated.sl";
         ethernet_t *eth = (ethernet_t *) &x.data;
         ipv4_t *ip = (ipv4_t *) (&x.data + 14);
         if (x.sop) {
+            ushort before = ip->ttl << 8 | ip->protocol;
             ip->ttl -= 1;
             if (eth->ethertype == ETHERTYPE_IPV4)
-                ip->checksum = checksum_updated(ip->checksum, ip->ttl + 1 << 8 | ip->protocol, ip->ttl << 8 | ip->protocol);
+                ip->checksum = checksum_updated(ip->checksum, before, ip->ttl << 8 | ip->protocol);
         }
         write(out, x);
     }
