@@ -34,7 +34,7 @@ BURST = 20
 
 @pytest.fixture
 def channel() -> Iterator[DeviceChannel]:
-    opened = open_device("sim:pipeline_units=2")
+    opened = open_device("sim:pipeline_units=2,controller=1")  # the build of other tests
     opened.device.call("sluice_device_set_lossless", 1)
     yield opened
     opened.close()
