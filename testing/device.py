@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import errno
 import ipaddress
 import random
 from collections import defaultdict
@@ -14,7 +15,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Dot1Q, Ether
 
-from host.python.device import Action, Device, Received, instruction, prefix, set_field
+from host.python.device import Action, Device, Received, SluiceError, instruction, prefix, set_field
 
 ROUTER, HOST, NEXT_HOP, SELF = "02:00:00:00:00:01", "02:00:00:00:00:aa", 0x020000000005, 0x020000000006
 ANY_MAC = 0x800
@@ -30,6 +31,21 @@ def host_packets(device: Device) -> list[Received]:
 def lane_packets(device: Device, lane: int) -> list[bytes]:
     """Every packet that has left a lane."""
     return [data for data, _ in iter(lambda: device.lane_receive(lane), None)]
+
+
+def access_alike(pair: Sequence[Device], at: int, value: int | None = None) -> int | None:
+    """A register of two devices, read or written with `value`: the answer, which is the same; -1: both answered an error."""
+    answers: list[int | None] = []
+    for device in pair:
+        try:
+            if value is not None:
+                device.write(at, value)
+            answers.append(device.read(at) if value is None else None)
+        except SluiceError as error:
+            assert error.errno == errno.EFAULT
+            answers.append(-1)
+    assert answers[0] == answers[1], f"{at:#x} {value}"
+    return answers[0]
 
 
 def run(device: Device, sent: Mapping[int, Sequence[bytes]]) -> tuple[list[Received], dict[int, list[bytes]]]:

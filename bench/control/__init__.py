@@ -25,7 +25,7 @@ from compiler.pipeline.pipeline_image import PipelineProgram
 from compiler.pipeline.unit_image import UnitEntry, UnitProgram
 from host.python.device import Device
 from host.python.messages import Session, payload
-from host.python.pipeline import Overlay
+from host.python.pipeline import Overlay, window_of
 from models.pipeline import model_of
 from testing.device import udp
 from testing.messages import LaneLink
@@ -135,19 +135,14 @@ def _now(device: Device) -> int:
     return device.read(L.SHELL_REGISTERS_TIME_LOW) | device.read(L.SHELL_REGISTERS_TIME_HIGH) << 32
 
 
-def _controller(device: Device) -> int:
-    """Address of the controller core's registers."""
-    kinds = [device.read(L.SHELL_REGISTERS_CAPABILITY + 4 * at) & 0xFFFF for at in range(device.read(L.SHELL_REGISTERS_WINDOWS))]
-    return kinds.index(L.ELEMENT_CONTROLLER) * L.WINDOW_SIZE
-
-
 def measure(log: Log, peers: bool = False, *, entries: int = ENTRIES, echoes: int = ECHOES, **sizes: int) -> dict[str, Any]:
     """All figures of the benchmark; `log` is told what goes on. There are no peers. `sizes`: of another device."""
     del peers
     programs = [program(entries, generation) for generation in range(2)]
     with Device(sizes or SIZES) as device:
         device.call("sluice_device_set_lossless", 1)
-        window = _controller(device)
+        window = window_of(device.read, L.ELEMENT_CONTROLLER)
+        assert window is not None
         for at in range(4):
             device.write(window + L.CONTROLLER_REGISTERS_KEY + 4 * at, int.from_bytes(KEY[4 * at : 4 * at + 4], "little"))
         log(f"two programs of {entries} entries, and what they make of {LANES * entries} packets")

@@ -14,44 +14,37 @@ from toolchain import ROOT
 
 SOURCE = Path(__file__).with_name("tables.c")
 BUILD = ROOT / "build" / "bench"
-EAL = (
-    "--no-huge",
-    "--no-pci",
-    "-m",
-    "512",
-    "-l",
-    "1",
-    "--log-level",
-    "error",
-    "--no-telemetry",
-    "--file-prefix",
-    "sluice-tables",
-)
 
 
 class PeerMissing(RuntimeError):
     """The peer is not installed; the text says how to get it."""
 
 
-def built() -> Path:
-    """The compiled program; compiled again when its source is newer."""
-    program = BUILD / "tables"
-    if not program.exists() or program.stat().st_mtime < SOURCE.stat().st_mtime:
+def eal(program: str, megabytes: int = 512) -> list[str]:
+    """DPDK's options of a program on one core, with so much memory."""
+    options = f"--no-huge --no-pci -m {megabytes} -l 1 --log-level error --no-telemetry --file-prefix sluice-{program}"
+    return options.split()
+
+
+def built(source: Path, name: str) -> Path:
+    """A program for DPDK, compiled; again when its source is newer. Raises PeerMissing."""
+    program = BUILD / name
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         BUILD.mkdir(parents=True, exist_ok=True)
         found = subprocess.run(["pkg-config", "--cflags", "--libs", "libdpdk"], capture_output=True, text=True, check=False)
         if found.returncode != 0:
             raise PeerMissing("DPDK's headers are missing: toolchain/setup/setup.sh --bench")
         flags = ["-std=gnu11", "-O3", "-march=native", "-Wall", "-Wextra", "-Werror"]
-        subprocess.run(["gcc", *flags, "-o", str(program), str(SOURCE), *shlex.split(found.stdout)], check=True)
+        subprocess.run(["gcc", *flags, "-o", str(program), str(source), *shlex.split(found.stdout)], check=True)
     return program
 
 
 def measure(kind: str, rules: Sequence[str]) -> dict[str, Any]:
     """Figures of one table ("lpm4", "lpm6", "hash4", "hash6") with `rules`, a line each as `tables.c` says."""
-    program = built()
+    program = built(SOURCE, "tables")
     path = BUILD / f"peer-{kind}.rules"
     path.write_text("\n".join(rules) + "\n")
-    done = subprocess.run([program, kind, path, *EAL], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run([program, kind, path, *eal("tables")], capture_output=True, text=True, timeout=300, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"tables {kind}: {done.stderr.strip()}")
     result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ipaddress
 import json
 import random
-import shlex
 import statistics
 import subprocess
 from collections.abc import Callable, Sequence
@@ -28,7 +27,7 @@ from scapy.utils import wrpcap
 
 from bench import CLOCK_MHZ
 from bench.peers import forward
-from bench.peers.tables import PeerMissing
+from bench.peers.tables import PeerMissing, built, eal
 from bench.simulator import BUILD, FAST, figures, simulator
 from compiler.pipeline.actions import Operation, action, set_words
 from compiler.pipeline.parser_program import read
@@ -46,19 +45,6 @@ BYTES = (64, 128, 256, 512, 1024)  # on the wire
 ROUTES, EXACT, WRITERS = 64, 64, 6
 PACKETS = 1000
 WORDS = (L.Flit.BITS + 31) // 32
-EAL = (
-    "--no-huge",
-    "--no-pci",
-    "-m",
-    "1024",
-    "-l",
-    "1",
-    "--log-level",
-    "error",
-    "--no-telemetry",
-    "--file-prefix",
-    "sluice-pipeline",
-)
 
 Log = Callable[[str], None]
 Routes = Sequence[ipaddress.IPv4Network]
@@ -146,19 +132,6 @@ def row(
     }
 
 
-def _peer_program() -> Path:
-    """`peer.c`, compiled. Raises PeerMissing."""
-    built, source = BUILD / "pipeline_peer", HERE / "peer.c"
-    if not built.exists() or built.stat().st_mtime < source.stat().st_mtime:
-        found = subprocess.run(["pkg-config", "--cflags", "--libs", "libdpdk"], capture_output=True, text=True, check=False)
-        if found.returncode != 0:
-            raise PeerMissing("DPDK's headers are missing: toolchain/setup/setup.sh --bench")
-        flags = ["-std=gnu11", "-O3", "-march=native", "-Wall", "-Wextra", "-Werror"]
-        BUILD.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["gcc", *flags, "-o", str(built), str(source), *shlex.split(found.stdout)], check=True)
-    return built
-
-
 def peer(units: int, wire_bytes: int, table: Routes) -> dict[str, Any]:
     """DPDK code and OVS-DPDK with the same function, on one core each: packets a second, or why they could not be measured."""
     capture, file = BUILD / f"pipeline-{wire_bytes}.pcap", BUILD / "pipeline.routes"
@@ -168,9 +141,8 @@ def peer(units: int, wire_bytes: int, table: Routes) -> dict[str, Any]:
     vdevs = ("--vdev", f"net_pcap0,rx_pcap={capture},infinite_rx=1", "--vdev", "net_null0,no-rx=1")
     found: dict[str, Any] = {"units": units, "bytes": wire_bytes}
     try:
-        done = subprocess.run(
-            [_peer_program(), str(units), file, *EAL, *vdevs], capture_output=True, text=True, timeout=120, check=True
-        )
+        command = [str(built(HERE / "peer.c", "pipeline_peer")), str(units), str(file), *eal("pipeline", 1024), *vdevs]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
         found["dpdk_packets_per_s"] = round(statistics.median(json.loads(done.stdout.strip().splitlines()[-1])))
         found["ovs_packets_per_s"] = round(forward.ovs_dpdk(capture, list(_flows(units, table)))["packets_per_s"])
     except (PeerMissing, OSError, RuntimeError, subprocess.SubprocessError, ValueError) as reason:

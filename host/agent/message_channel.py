@@ -12,6 +12,7 @@ import sluice_layouts as L
 
 from host.agent.channel import Access, ChannelError, PacketIn
 from host.python.messages import KEY_BYTES, MessageError, Refused, Session
+from host.python.pipeline import window_of
 
 ROUND_TRIP = 0.25  # seconds that an answer may take; doubled with each attempt
 TRIES = 6
@@ -53,9 +54,8 @@ class MessageChannel:
 
     def _begin(self) -> Session:
         session = Session(self.link, self.key, TRIES)
-        windows = range(session.read(L.SHELL_REGISTERS_WINDOWS))
-        kinds = [session.read(L.SHELL_REGISTERS_CAPABILITY + 4 * window) & 0xFFFF for window in windows]
-        core = kinds.index(L.ELEMENT_CONTROLLER) * L.WINDOW_SIZE
+        core = window_of(session.read, L.ELEMENT_CONTROLLER)
+        assert core is not None  # it answers
         session.write_all([(core + L.CONTROLLER_REGISTERS_CONTROL, 1)])  # nobody else takes the packets to the host
         return session
 

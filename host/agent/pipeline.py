@@ -14,6 +14,7 @@ import sluice_layouts as L
 
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
 from host.agent.channel import Access, Channel, ChannelError
+from host.python.pipeline import window_of
 
 PATIENCE = 5.0  # seconds, for packets of an older program to leave
 MARK = L.PIPELINE_REGISTERS_DATA + 4 * (L.PIPELINE_REGISTERS_DATA_COUNT - 1)  # holds a number of ours between two loads
@@ -29,11 +30,10 @@ class Pipeline:
     def __init__(self, channel: Channel, file: Path | None = None) -> None:
         """Raises ChannelError where the device has no pipeline."""
         self.channel, self.file = channel, file
-        windows = self.read([L.SHELL_REGISTERS_WINDOWS])[0]
-        kinds = [one & 0xFFFF for one in self.read([L.SHELL_REGISTERS_CAPABILITY + 4 * n for n in range(windows)])]
-        if L.ELEMENT_PIPELINE not in kinds:
+        window = window_of(lambda address: self.read([address])[0], L.ELEMENT_PIPELINE)
+        if window is None:
             raise ChannelError("this device has no programmable pipeline; hint: --device sim:pipeline_units=2")
-        self.window = kinds.index(L.ELEMENT_PIPELINE) * L.WINDOW_SIZE
+        self.window = window
         parts, entries, version = self._registers(
             L.PIPELINE_REGISTERS_PARTS, L.PIPELINE_REGISTERS_ENTRIES, L.PIPELINE_REGISTERS_VERSION
         )

@@ -5,7 +5,6 @@ be equal."""
 
 from __future__ import annotations
 
-import errno
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -19,9 +18,10 @@ from compiler.pipeline.pipeline_image import accesses
 from compiler.pipeline.unit_image import KEY_BITS, WAYS
 from compiler.pipeline.unit_image import SEED as HASH_SEED
 from host.functional.test_functional_pipeline import LANES, SEED, SIZE, TURNS, draw_anew, found, some_packets
-from host.python.device import Device, SluiceError
+from host.python.device import Device
 from rtl.pipeline import test_sl_parser as parsers
 from shell.sim.build import OVERLAY
+from testing.device import access_alike
 
 UNITS, WINDOW = OVERLAY["pipeline_units"], L.WINDOW_SIZE
 LOOKED_UP = WINDOW + L.PIPELINE_REGISTERS_LOOKED_UP
@@ -64,15 +64,7 @@ class Both:
 
     def access(self, at: int, value: int | None = None) -> int | None:
         """A read, or a write of `value`; -1: both answered an error."""
-        answers: list[int | None] = []
-        for device in self.pair:
-            try:
-                answers.append(device.read(at) if value is None else device.write(at, value))
-            except SluiceError as error:
-                assert error.errno == errno.EFAULT
-                answers.append(-1)
-        assert answers[0] == answers[1], f"{at:#x} {value}"
-        return answers[0]
+        return access_alike(self.pair, at, value)
 
     def store(self, places: list[tuple[L.PipelineMemory, int, int]]) -> None:
         """Garbage into these places of the memories."""

@@ -5,7 +5,6 @@ bytes, metadata, order, answers and counters that come out must be equal."""
 from __future__ import annotations
 
 import ctypes as c
-import errno
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -27,7 +26,7 @@ from models.traffic import mutated, well_formed
 from models.transmit import asked_packet, hostile
 from shell.sim.build import FLOW
 from shell.sim.test_flow import ALWAYS, CAPTURES, ENDS, PORTS, SHAPES, capture, full
-from testing.device import run, udp
+from testing.device import access_alike, run, udp
 
 SEED = 20261122
 LANES = FLOW["lanes"]
@@ -81,16 +80,8 @@ class Both:
             device.template(index, headers)
 
     def access(self, at: int, value: int | None = None) -> int | None:
-        """A read, or a write of `value`; None: both answered an error."""
-        answers: list[int | None] = []
-        for device in self.pair:
-            try:
-                answers.append(device.read(at) if value is None else device.write(at, value))
-            except SluiceError as error:
-                assert error.errno == errno.EFAULT
-                answers.append(-1)
-        assert answers[0] == answers[1], f"{at:#x} {value}"
-        return answers[0]
+        """A read, or a write of `value`; -1: both answered an error."""
+        return access_alike(self.pair, at, value)
 
     def add(self, value: int, mask: int, priority: int, actions: Sequence[Action]) -> int:
         first, second = [flows.add(value, mask, priority, actions) for flows in self.flows]

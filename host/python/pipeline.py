@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 import sluice_layouts as L
@@ -24,17 +24,23 @@ class Bus(Protocol):
     def advance(self, cycles: int) -> None: ...
 
 
+def window_of(read: Callable[[int], int], kind: int) -> int | None:
+    """The address of the first register window of a kind (`element_kind_t`), or None; `read` reads a register."""
+    for window in range(read(L.SHELL_REGISTERS_WINDOWS)):
+        if read(L.SHELL_REGISTERS_CAPABILITY + 4 * window) & 0xFFFF == kind:
+            return window * L.WINDOW_SIZE
+    return None
+
+
 class Overlay:
     """The pipeline of a device, whose memories it knows from now on: nobody else may write them."""
 
     def __init__(self, device: Bus) -> None:
         """Raises ValueError where the device has none."""
         self.device = device
-        windows = range(device.read(L.SHELL_REGISTERS_WINDOWS))
-        kinds = [device.read(L.SHELL_REGISTERS_CAPABILITY + 4 * window) & 0xFFFF for window in windows]
-        if L.ELEMENT_PIPELINE not in kinds:
+        if (window := window_of(device.read, L.ELEMENT_PIPELINE)) is None:
             raise ValueError("this device has no programmable pipeline; hint: SLUICE_SIM_OPTIONS=pipeline_units=2")
-        self.window = kinds.index(L.ELEMENT_PIPELINE) * L.WINDOW_SIZE
+        self.window = window
         parts, entries = self.read(L.PIPELINE_REGISTERS_PARTS), self.read(L.PIPELINE_REGISTERS_ENTRIES)
         self.image = PipelineImage.of(parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF, entries & 0xFFFF, entries >> 16)
         self.loaded = False  # memories hold anything after power-up

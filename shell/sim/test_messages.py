@@ -13,7 +13,7 @@ from compiler.pipeline.actions import action
 from compiler.pipeline.pipeline_image import PipelineProgram
 from host.python.device import Device
 from host.python.messages import Refused, Session, payload
-from host.python.pipeline import Overlay
+from host.python.pipeline import Overlay, window_of
 from shell.sim.build import OVERLAY
 from shell.sim.test_overlay import PROGRAM, packets, router
 from testing.device import lane_packets, routed, run
@@ -34,10 +34,11 @@ def send(device: Device, lane: int, sent: list[bytes]) -> None:
             device.advance(64)
 
 
-def window_of(device: Device) -> int:
+def controller(device: Device) -> int:
     """Address of the controller core's registers."""
-    kinds = [device.read(L.SHELL_REGISTERS_CAPABILITY + 4 * at) & 0xFFFF for at in range(device.read(L.SHELL_REGISTERS_WINDOWS))]
-    return kinds.index(L.ELEMENT_CONTROLLER) * L.WINDOW_SIZE
+    found = window_of(device.read, L.ELEMENT_CONTROLLER)
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize("trouble", [0.0, 0.15])
@@ -86,7 +87,7 @@ def test_packets_to_the_agent_and_from_it(device: Device) -> None:
     device.settle()
     link.receive()
     assert [lane_packets(device, lane) for lane in range(3)] == [[sent[0]], [], [sent[0]]] and link.others == [sent[1]]
-    window = window_of(device)
+    window = controller(device)
     assert session.read(window + L.CONTROLLER_REGISTERS_PACKET_OUT_LOST) == 1
     session.write_all([(window + L.CONTROLLER_REGISTERS_CONTROL, 1)])
     Overlay(session).load(to_agent(L.VERDICT_TO_HOST))
@@ -102,7 +103,7 @@ def to_agent(verdict: int = L.VERDICT_TO_CONTROLLER) -> PipelineProgram:
 
 
 def test_what_is_forged_or_refused_changes_nothing(device: Device) -> None:
-    window = window_of(device)
+    window = controller(device)
     for at in range(4):
         device.write(window + L.CONTROLLER_REGISTERS_KEY + 4 * at, int.from_bytes(KEY[4 * at : 4 * at + 4], "little"))
     with pytest.raises(TimeoutError, match="did not answer 2 times"):
