@@ -14,11 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from shell.sim.build import SMALL
+
 settings.register_profile("repeatable", derandomize=True, database=None)
 if "SLUICE_FUZZ_MINUTES" not in os.environ:
     settings.load_profile("repeatable")
 
-os.environ.setdefault("SLUICE_SIM_OPTIONS", "hostile=1")
+# Where a test does not say how large the tables are, they are small: so most tests share a build.
+os.environ.setdefault("SLUICE_SIM_OPTIONS", ",".join(f"{name}={size}" for name, size in {**SMALL, "hostile": 1}.items()))
 SIM_SEED, SIM_SEEDS = os.environ.get("SLUICE_SIM_SEED"), 3
 
 MAY_SKIP = {  # anywhere, and why

@@ -63,8 +63,9 @@ MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAG
 CPU = Path("/proc/cpuinfo")  # what it can do is part of what a build is known by
 ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")
 FLAGS = f"--cc --build -j 2 -Wno-fatal {SPEED} {MAKE}".split()
-# Of a compiled configuration that is traced: its elements print what happens, and it is soon built rather than fast.
-GRAPH_FLAGS = ["-DSLUICE_TRACE", "-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"]
+# Of builds for tests, hostile ones and traced configurations: soon built rather than fast.
+QUICK = ["-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"]
+TRACED = ["-DSLUICE_TRACE"]  # elements print what happens
 
 
 class BuildError(RuntimeError):
@@ -106,10 +107,12 @@ def build(
     """The library for these sizes (see `defaults`); made when it is not there. Raises BuildError.
 
     `graph`: modules by file name, `sh_graph.sv` among them, that stand in for those of the rule tables; `traced`: their elements
-    print what happens, and it is soon built rather than fast."""
+    print what happens."""
     wanted = {**defaults(), **(sizes or {})}
     modules = _written(graph or {})
-    flags = [*(GRAPH_FLAGS if graph and traced else []), *(UNOPTIMIZED if wanted["sanitize"] else [])]
+    is_traced = bool(graph and traced)
+    optimized = UNOPTIMIZED if wanted["sanitize"] else QUICK if is_traced or wanted["hostile"] else []
+    flags = [*(TRACED if is_traced else []), *optimized]
     library = BUILD / _digest(wanted, modules, flags, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
     if not library.exists():
         shell = BUILD / f"shell-{_digest(wanted, modules, flags)}"

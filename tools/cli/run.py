@@ -228,8 +228,10 @@ def run(
     repeat: int = typer.Option(1, min=1, help="send the captures this many times"),
     check: bool = typer.Option(True, help="compare every output packet with a second implementation of the rules (host/judge)"),
     plot: Path = typer.Option(None, help="write hit rate over time and latency by size as SVG into this folder"),
-    lpm: int = typer.Option(LPM_ENTRIES4, help="device capacity: routes per IP version"),
-    exact: int = typer.Option(EXACT_ENTRIES4, help="device capacity: IPv4 flows; a quarter of that for IPv6"),
+    lpm: int = typer.Option(None, help="device capacity: routes per IP version", show_default=str(LPM_ENTRIES4)),
+    exact: int = typer.Option(
+        None, help="device capacity: IPv4 flows; a quarter of that for IPv6", show_default=str(EXACT_ENTRIES4)
+    ),
     device: str = typer.Option(
         "sim", help="sim: simulated in this process; sim-process: in a separate process; see docs/guide/devices.md"
     ),
@@ -272,7 +274,8 @@ def run(
             from tools.cli.run_program import run_program
 
             run_program(ProgramRun(program, captures, outputs, signals, seed, rules), target, json_output)
-        sizes = {"lanes": 4, "lpm4": lpm, "lpm6": lpm, "exact4": exact, "exact6": max(64, exact // 4)}
+        sizes = {"lanes": 4} | ({} if lpm is None else {"lpm4": lpm, "lpm6": lpm})
+        sizes |= {} if exact is None else {"exact4": exact, "exact6": max(64, exact // 4)}
         with steady(rules) as text:
             what: Run | LiveRun = Run(text, captures, outputs, repeat, check, sizes, device)
             if live:
