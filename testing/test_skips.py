@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from toolchain import ROOT
+from toolchain.simulate import GENERATED
 
 SKIPS = {
     "body": "def test_it():\n    pytest.skip('no namespaces')\n",
@@ -26,7 +27,7 @@ OTHERS = "def test_runs():\n    pass\n\n\n@pytest.mark.xfail\ndef test_is_expect
 def run(folder: Path, text: str, ci: str) -> tuple[int, str]:
     """Exit status and words of pytest over a test, with the project's conftest."""
     shutil.copy(ROOT / "conftest.py", folder)
-    (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "pytest.ini").write_text(f"[pytest]\npythonpath = '{ROOT}' '{GENERATED}'\n")
     (folder / "test_it.py").write_text(f"import pytest\n\n\n{text}")
     environment = {**os.environ, "CI": ci, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)]

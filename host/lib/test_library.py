@@ -185,24 +185,29 @@ def test_a_full_table_refuses_one_more_and_keeps_the_rest(device: Device) -> Non
 
 
 def test_edit_data_is_shared_and_given_back(device: Device) -> None:
-    """300 routes through 3 neighbours need 3 entries; 256 different neighbours more do not fit, and take nothing."""
-    ids = [device.rule(LPM, route(f"10.0.{n}.0/24", set_field(L.FIELD_ETH_DST, n % 3))) for n in range(200)]
+    """200 flows to 3 neighbours need 3 entries; of as many different neighbours 253 more fit, and the next takes nothing."""
+
+    def flow(number: int, neighbour: int) -> int:
+        actions = [set_field(L.FIELD_ETH_DST, neighbour)]
+        return device.rule(EXACT, instruction(POPULATE, 0, value=number, mask=KEY4, actions=actions))
+
+    ids = [flow(n, n % 3) for n in range(200)]
     others = []
     while True:
         try:
-            others.append(device.rule(LPM, route(f"10.1.{len(others)}.0/24", set_field(L.FIELD_ETH_DST, 100 + len(others)))))
+            others.append(flow(1000 + len(others), 100 + len(others)))
         except SluiceError as error:
             assert error.errno == errno.ENOSPC
             break
     assert len(others) == 256 - 3
-    before = used(device, LPM)
-    device.rule(LPM, instruction(DELETE, 0, others[0]))
-    device.rule(LPM, route("10.9.0.0/24", set_field(L.FIELD_ETH_DST, 999)))
-    assert used(device, LPM) == before
+    before = used(device, EXACT)
+    device.rule(EXACT, instruction(DELETE, 0, others[0]))
+    flow(2000, 999)
+    assert used(device, EXACT) == before
     for rule in ids:
-        device.rule(LPM, instruction(DELETE, 0, rule))
+        device.rule(EXACT, instruction(DELETE, 0, rule))
     for n in range(3):
-        device.rule(LPM, route(f"10.8.{n}.0/24", set_field(L.FIELD_ETH_DST, 2000 + n)))
+        flow(3000 + n, 2000 + n)
 
 
 def test_a_table_can_be_emptied_whatever_edit_data_its_rules_had(device: Device) -> None:

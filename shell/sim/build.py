@@ -49,7 +49,7 @@ DEFAULTS = {"lanes": 4, "lpm4": L.LPM_ENTRIES4, "lpm6": L.LPM_ENTRIES6, "exact4"
             "pipeline_units": 0, "pipeline_exact": L.PIPELINE_EXACT_ENTRIES, "controller": 0, "lane_clocks": 0,
             "host_lanes": 0, "host_queues": 0, "hostile": 0, "sanitize": 0}  # fmt: skip
 # Tests and benchmarks share two builds: small rule tables, and the flow table with receive queues.
-SMALL = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}
+SMALL = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 512, "exact6": 64}
 FLOW = {"lanes": 4, "flow_groups": 8, "flow_group_entries": L.FLOW_GROUP_ENTRIES, "flow_ternary": L.FLOW_TERNARY_ENTRIES,
         "host_queues": 4}  # fmt: skip
 OVERLAY = {"lanes": 4, "pipeline_units": 2, "controller": 1}

@@ -381,7 +381,8 @@ def test_identity_and_capabilities(device: Device) -> None:
     assert device.read(L.SHELL_REGISTERS_LANES) == 4
     windows = device.read(L.SHELL_REGISTERS_WINDOWS)
     words = [device.read(L.SHELL_REGISTERS_CAPABILITY + 4 * i) for i in range(16)]
-    graph = [(L.ELEMENT_SHELL, 4), (L.ELEMENT_ADMIT, 0), (EXACT, 6), (LPM, 6), (L.ELEMENT_DEPARSE, (L.TEMPLATES - 1).bit_length())]
+    exact, templates = SMALL["exact4"].bit_length() - 1, (L.TEMPLATES - 1).bit_length()
+    graph = [(L.ELEMENT_SHELL, 4), (L.ELEMENT_ADMIT, 0), (EXACT, exact), (LPM, 6), (L.ELEMENT_DEPARSE, templates)]
     queues = [(L.ELEMENT_QOS, lane) for lane in range(4)]
     assert [(word & 0xFFFF, word >> 16) for word in words] == graph + queues + [(0, 0)] * (16 - windows)
 
