@@ -136,6 +136,21 @@ def test_the_flow_counts_the_flip_flops_of_a_skid_buffer() -> None:
     assert ports("sl_skid", {"Width": "4"})["in_data_i"] == ("input", 4)
 
 
+def test_what_is_synthesised_once_counts_as_often_as_it_stands() -> None:
+    whole = area("sl_cdc_fifo", {"Width": "4"}, "ecp5")
+    once = area("sl_cdc_fifo", {"Width": "4"}, "ecp5", once=["sl_sync"])  # one for each direction
+    assert (once.ff, once.lutram) == (whole.ff, whole.lutram)
+    assert abs(once.lut - whole.lut) <= 4
+
+
+@pytest.mark.parametrize(
+    ("module", "once", "words"), [("sl_skid", "sl_fifo", "no sl_fifo"), ("sl_checksum_fill", "sl_fifo", "differ")]
+)
+def test_what_stands_nowhere_or_in_several_sizes_is_not_synthesised_once(module: str, once: str, words: str) -> None:
+    with pytest.raises(SynthesisError, match=words):
+        area(module, {}, "ecp5", once=[once])
+
+
 def test_the_flow_hands_on_what_the_tool_says_of_a_wrong_value() -> None:
     with pytest.raises(SynthesisError, match="broad"):
         area("sl_skid", {"Width": "broad"}, "ecp5")

@@ -126,22 +126,63 @@ def _area(target: str, cells: dict[str, int]) -> Area:
     return Area(target, lut, cells.get("TRELLIS_FF", 0), cells.get("TRELLIS_DPR16X4", 0), cells.get("DP16KD", 0), 0)
 
 
-def area(module: str, parameters: Mapping[str, object], target: str, timeout: float = 1800, *, luts: bool = True) -> Area:
+def area(
+    module: str,
+    parameters: Mapping[str, object],
+    target: str,
+    timeout: float = 1800,
+    *,
+    luts: bool = True,
+    once: Sequence[str] = (),
+) -> Area:
     """Synthesise `module` with Yosys for `target` ("xcup" or "ecp5"). Raises SynthesisError with the tool's words.
 
     Without `luts` it stops before logic becomes LUTs, which takes half of the time: memories and flip-flops are as they will be,
-    `lut` is not, and shift registers in LUTs (SRL) are not there yet."""
+    `lut` is not, and shift registers in LUTs (SRL) are not there yet. The modules of `once` are synthesised once, each by itself,
+    and counted as often as they stand in `module`: nothing is optimised across their ports."""
     command = _synth_command(target) + ("" if luts else " -run begin:map_luts")
-    folder = BUILD / f"{module}-{target}-{_digest(module, sorted(parameters.items()), command, module=module)}"
+    made_by = (module, sorted(parameters.items()), command, *([inspect.getsource(_joined), once] if once else []))
+    folder = BUILD / f"{module}-{target}-{_digest(*made_by, module=module)}"
 
     def make() -> dict[str, Any]:
         folder.mkdir(parents=True, exist_ok=True)
-        stat = folder / "stat.json"
+        stat, read = folder / "stat.json", _read(module, parameters)
         report = f"tee -q -o {stat.relative_to(ROOT)} stat -json"
-        _yosys([_read(module, parameters), command, report], folder, timeout)
+        _yosys([read, *_joined(read, once, folder, timeout), command, report], folder, timeout)
         return asdict(_area(target, json.loads(stat.read_text())["design"]["num_cells_by_type"]))
 
     return Area(**ledger.figure(folder, "area", make))
+
+
+def _joined(read: str, once: Sequence[str], folder: Path, timeout: float) -> list[str]:
+    """Commands that make one module of the copies of each module of `once`: elaboration makes one for each place. Raises
+    SynthesisError where there is none, or where they differ."""
+    if not once:
+        return []
+    stat = folder / "elaborated.json"
+    _yosys([read, f"tee -q -o {stat.relative_to(ROOT)} stat -json"], folder, timeout)
+    cells = {name.lstrip("\\"): found["num_cells_by_type"] for name, found in json.loads(stat.read_text())["modules"].items()}
+    commands = []
+    for module in once:
+        copies = [name for name in cells if name.startswith(f"{module}$")]
+        if not copies:
+            raise SynthesisError(f"there is no {module} to synthesise once")
+        if any(_within(name, cells) != _within(copies[0], cells) for name in copies):
+            raise SynthesisError(f"{module} cannot be synthesised once: its copies differ")
+        if others := [f"t:{name}" for name in copies[1:]]:
+            commands.append(f"chtype -set {copies[0]} {' '.join(others)}")
+        commands.append(f"setattr -mod -set keep_hierarchy 1 {copies[0]}")
+    return commands
+
+
+def _within(copy: str, cells: Mapping[str, Mapping[str, int]]) -> dict[str, list[tuple[str, int]]]:
+    """The cells of an elaborated module and of those below it, by module and place in it, without the place of the copy."""
+    place = copy.partition("$")[2]
+    return {
+        name.replace(place, ""): sorted((kind.replace(place, ""), count) for kind, count in found.items())
+        for name, found in cells.items()
+        if name == copy or name.partition("$")[2].startswith(f"{place}.")
+    }
 
 
 def ports(module: str, parameters: Mapping[str, object]) -> dict[str, tuple[str, int]]:

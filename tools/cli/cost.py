@@ -32,7 +32,7 @@ GOLDEN = ROOT / "toolchain" / "synth" / "golden.json"
 TOLERANCE = 0.03  # of area; a clock may be 10 % slower, which is what seeds differ by
 CLOCK_TOLERANCE = 0.10
 TARGETS = ("xcup", "ecp5")
-KEYS = {"module", "parameters", "xcup", "targets", "timing", "rules", "beside"}
+KEYS = {"module", "parameters", "xcup", "targets", "timing", "rules", "beside", "once"}
 AREAS = ("lut", "ff", "lutram", "bram")
 
 
@@ -41,6 +41,7 @@ class Part:
     """An entry of parts.toml. `rules`: how many rules a table of these parameters holds, 0 for what is no table.
 
     `xcup`: the parameters that differ on that target. `beside`: the part that it is compared with, which is measured with it.
+    `once`: modules that are synthesised once and counted as often as they stand (`flow.area`).
     """
 
     name: str
@@ -51,6 +52,7 @@ class Part:
     timing: Sequence[int] = ()
     rules: int = 0
     beside: str = ""
+    once: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -152,7 +154,7 @@ def _measure(part: Part, changes: Mapping[str, str], clock: bool, limit: float, 
     for target in part.targets:
         console.log(f"{part.name}: synthesis for {target}")
         here = {**parameters, **part.xcup, **changes} if target == "xcup" else parameters
-        areas[target] = area(part.module, here, target, limit)
+        areas[target] = area(part.module, here, target, limit, once=part.once)
     mhz: dict[int, float] = {}
     if clock and part.timing:
         console.log(f"{part.name}: place and route, seeds {list(part.timing)}")
