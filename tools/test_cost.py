@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from typer.testing import CliRunner
 
 from bench import every
 from toolchain import ROOT
-from toolchain.synth.flow import Area, SynthesisError, area, ports
+from toolchain.synth.flow import Area, SynthesisError, _joined, _read, area, ports
 from tools.cli import cost, cost_doc, cost_sweep
 from tools.cli.main import app
 
@@ -149,6 +151,17 @@ def test_what_is_synthesised_once_counts_as_often_as_it_stands() -> None:
 def test_what_stands_nowhere_or_in_several_sizes_is_not_synthesised_once(module: str, once: str, words: str) -> None:
     with pytest.raises(SynthesisError, match=words):
         area(module, {}, "ecp5", once=[once])
+
+
+def test_the_copies_of_a_pipeline_are_alike() -> None:
+    part = PARTS["pipeline_2"]
+    folder = ROOT / "build" / "synth" / f"copies-{os.getpid()}"  # the tools see only files below the root
+    folder.mkdir(parents=True)
+    try:
+        commands = _joined(_read(part.module, part.parameters), part.once, folder, 600)
+    finally:
+        shutil.rmtree(folder)
+    assert [command.split()[0] for command in commands] == ["chtype", "setattr"] * 2
 
 
 def test_the_flow_hands_on_what_the_tool_says_of_a_wrong_value() -> None:

@@ -16,6 +16,7 @@ import json
 import re
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -176,10 +177,18 @@ def _joined(read: str, once: Sequence[str], folder: Path, timeout: float) -> lis
 
 
 def _within(copy: str, cells: Mapping[str, Mapping[str, int]]) -> dict[str, list[tuple[str, int]]]:
-    """The cells of an elaborated module and of those below it, by module and place in it, without the place of the copy."""
+    """The cells of an elaborated module and of those below it, by module and place in it, without the place of the copy. Copies may
+    compare with other constants, as with their number: a comparison with 0 is a cell of another kind."""
     place = copy.partition("$")[2]
+
+    def kinds(found: Mapping[str, int]) -> list[tuple[str, int]]:
+        counts = Counter[str]()
+        for kind, count in found.items():
+            counts["$eq" if kind == "$logic_not" else kind.replace(place, "")] += count
+        return sorted(counts.items())
+
     return {
-        name.replace(place, ""): sorted((kind.replace(place, ""), count) for kind, count in found.items())
+        name.replace(place, ""): kinds(found)
         for name, found in cells.items()
         if name == copy or name.partition("$")[2].startswith(f"{place}.")
     }
