@@ -10,7 +10,8 @@ import sluice_layouts as L
 
 from compiler.frontend.source import Span
 from compiler.ir.ir import Node
-from compiler.overlay.bits import WORD_BITS, AnyBit, Bit, Bits, is_source, refuse
+from compiler.overlay.assignments import contains
+from compiler.overlay.bits import WORD_BITS, AnyBit, Bit, Bits, is_source, number_of, refuse
 
 ADD = L.OPERATOR_ADD
 
@@ -24,12 +25,12 @@ class Change:
     value: int
     source: str | None
     mask: int
-    span: Span | None
+    span: Span
 
 
-def change_of(target: str, was: Node, now: Node, bits: Bits, fallback: Span) -> Change | None:
+def change_of(target: str, was: Node, now: Node, bits: Bits, place: Span) -> Change | None:
     """The operation that makes `now` of a word that is `was`; None where nothing changes. Raises OverlayError where it takes more
-    than one, or one that a unit has not."""
+    than one, or one that a unit has not. `place`: where the source changes the word."""
     pairs = [(at, new) for at, (old, new) in enumerate(zip(bits.of(was), bits.of(now), strict=True)) if old != new]
     if not pairs:
         return None
@@ -37,11 +38,17 @@ def change_of(target: str, was: Node, now: Node, bits: Bits, fallback: Span) -> 
     for found in (_constant(pairs), _copied(pairs), _flipped(pairs, was), _summed(pairs, bits, was)):
         if found is not None:
             kind, value, source, covered = found
-            return Change(target, kind, value, source, covered | mask, now.span or fallback)
+            return Change(target, kind, value, source, covered | mask, place)
     hint = (
         "a word of 16 bits is set to a constant or to a word of the packet, or one field of it changes by a constant or by a word"
     )
-    raise refuse("no operation of a unit computes this value", _culprit(pairs, now), hint, fallback)
+    raise refuse(f"no operation of a unit computes this value of {_name(target)}", _culprit(pairs, place), hint, place)
+
+
+def _name(target: str) -> str:
+    """A word as the source knows it."""
+    number = number_of(target)
+    return "meta.mark" if number is None else f"bytes {2 * number} and {2 * number + 1}"
 
 
 Found = tuple[L.UnitOperator, int, str | None, int]
@@ -91,10 +98,10 @@ def _summed(pairs: Pairs, bits: Bits, was: Node) -> Found | None:
     return None
 
 
-def _culprit(pairs: Pairs, now: Node) -> Span | None:
-    """Where the first part is computed that no operation can give."""
+def _culprit(pairs: Pairs, place: Span) -> Span | None:
+    """The first part of the statement that no operation can compute."""
     nodes: Iterator[Node] = (bit.node for _, bit in pairs if isinstance(bit, Bit) and not is_source(bit.node))
-    return next((node.span for node in nodes if node.span), now.span)
+    return next((node.span for node in nodes if node.span and contains(place, node.span)), None)
 
 
 def words_of(change: Change) -> tuple[str, ...]:

@@ -90,7 +90,7 @@ def _checksums(effects: Iterable[tuple[Effect, Span]], fallback: Span) -> dict[s
         changed, mine = {change.target for change in effect.changes}, dict(effect.checksums)
         for name, words in found.items():
             if changed & words != changed & mine.get(name, frozenset()):
-                place = next((c.span for c in effect.changes if c.target in words), None) or span
+                place = next((c.span for c in effect.changes if c.target in words), span)
                 hint = "a checksum that follows a field on one path follows it on all: call checksum_updated() here too"
                 raise OverlayError("E0808", "this change leaves a checksum as it was that other changes update", place, hint)
     if len(found) > L.DEPARSER_CHECKSUMS:

@@ -18,6 +18,7 @@ from compiler.frontend.source import Span
 from compiler.ir.ir import Node
 from compiler.ir.operators import COMPARISONS
 from compiler.ir.rewrite import order
+from compiler.overlay.assignments import Assignments
 from compiler.overlay.behaviour import CHECKSUM, HOST, Behaviour, Packet, Way
 from compiler.overlay.bits import Bit, Bits, is_source, number_of, refuse, replaced, word_name
 from compiler.overlay.conditions import Cube, Diagrams, TooLargeError, both, covers
@@ -83,6 +84,7 @@ class _Follower:
         self.program, self.rules = program, rules
         self.b, self.bits, self.diagrams = program.b, Bits(), Diagrams()
         self.arrived = program.arrived
+        self.assignments = Assignments(program.element)
         self.each = 2 + len(self.arrived.nodes)
         self.units: dict[Rest, UnitDraft] = {}
         self.span = program.element.span
@@ -260,9 +262,12 @@ class _Follower:
         for was, now, name in pairs:
             if now.op == "call" and now.name == CHECKSUM:
                 checksums.append((name, self._followed(now, was, packet)))
-            elif (change := change_of(name, was, now, self.bits, span)) is not None:
+            elif (change := change_of(name, was, now, self.bits, self._place(name, now, span))) is not None:
                 changes.append(change)
         return tuple(changes), tuple(checksums)
+
+    def _place(self, name: str, now: Node, fallback: Span) -> Span:
+        return self.assignments.place(name, now) or fallback
 
     def _followed(self, call: Node, was: Node, packet: Packet) -> frozenset[str]:
         """The words whose changes a checksum follows."""
@@ -307,7 +312,7 @@ class _Follower:
         done = [at for at in known if names[at] not in read]
         if not done:
             return rest, ()
-        found = [change_of(names[at], *pairs[at], self.bits, self.span) for at in done]
+        found = [change_of(names[at], *pairs[at], self.bits, self._place(names[at], pairs[at][1], self.span)) for at in done]
         nodes = tuple(self.arrived.nodes[at] if at in done else node for at, node in enumerate(live[0]))
         made: list[Node] = []
         for _, enable, later, old in self._ways(rest):
