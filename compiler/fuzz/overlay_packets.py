@@ -25,6 +25,20 @@ class Field:
     at: int = -1
     is_little: bool = False
 
+    @property
+    def words(self) -> Field:
+        """The words of 16 bits that it is in."""
+        return Field(self.text, -(-(self.at % 16 + self.bits) // 16) * 16, self.at // 16 * 16) if self.at >= 0 else self
+
+    @property
+    def is_in_word(self) -> bool:
+        """Whether it is part of one word, in the order of its bits."""
+        return self.at >= 0 and self.words.bits == 16 and (not self.is_little or self.bits == 8)
+
+    def is_aligned_with(self, other: Field) -> bool:
+        """Whether it is in the same places of words as another of the same size, in the same order."""
+        return self.at >= 0 and other.at >= 0 and self.at % 16 == other.at % 16 and self.is_little == other.is_little
+
     def overlaps(self, other: Field) -> bool:
         """Whether two fields share a bit of the packet."""
         return self.at >= 0 and other.at >= 0 and self.at < other.at + other.bits and other.at < self.at + self.bits

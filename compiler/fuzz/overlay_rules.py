@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from compiler.fuzz.overlay_packets import Field, Wish
 from compiler.fuzz.writer import Kind
 
+TOO_MANY = 0.02  # of tables have more rules than entries
 KINDS = ("exact", "lpm", "ternary", "ternary")
 
 
@@ -51,7 +52,8 @@ def joined(kind: Kind, values: Sequence[int]) -> int:
 def rules(choose: random.Random, table: Table, near: Callable[[int], int]) -> Iterator[RuleLine]:
     """Rules with different keys; `near` gives a value of so many bits."""
     seen = set[tuple[int, int]]()
-    for number in range(choose.choice([0, 1, 2, 3, 4, 5, 6, table.entries])):
+    most = table.entries + (choose.random() < TOO_MANY)
+    for number in range(choose.choice([min(most, choose.randint(0, 6)), min(most, choose.randint(2, 6)), most])):
         keys = [_key(choose, table.kind, part.bits, near) for _, part in parts_of(table.key)]
         value, mask = (joined(table.key, [key[at] for key in keys]) for at in (0, 1))
         if (value, mask) in seen:

@@ -41,6 +41,7 @@ class Overlays(Packets):
         self.fields: dict[str, Field] = {}
         self.wishes: list[Wish] = []
         self.asked: list[Table] = []
+        self.changed: list[Field] = []
         self.checked: list[Field] = []  # words that a checksum follows: they change with it only
         self.is_wild = self.chance(12)  # says what the overlay may not have
         self.lanes = sorted(choose.sample(range(LANES), choose.choice([1, 2, 4, 4])))  # packets leave there
@@ -74,7 +75,7 @@ class Overlays(Packets):
     def value(self, depth: int) -> str:
         if self.is_wild and self.chance(30):
             return super().value(depth)
-        kind = self.integer()
+        kind = self.unsigned_integer()
         below = depth + 1
         if depth >= self.depth or self.chance(60):
             return self.leaf()
@@ -86,6 +87,10 @@ class Overlays(Packets):
             forms += [lambda: f"({field.text} & {mask})", lambda: f"((uint<{field.bits}>) ({field.text} >> {amount}))"]
             forms += [lambda: f"((uint<{field.bits}>) ({field.text} {self.choose.choice('+-')} {mask}))"]
         return self.choose.choice(forms)()
+
+    def unsigned_integer(self) -> Kind:
+        bits = self.choose.choice([1, 4, 8, 8, 16, 16, 32, 48])
+        return Kind(f"uint<{bits}>", "int", bits)
 
     def condition(self, depth: int) -> str:
         if self.is_wild and self.chance(30):
@@ -214,25 +219,37 @@ class Overlays(Packets):
     # What becomes of a packet
 
     def change(self) -> None:
-        """A field of the packet."""
+        """A field of the packet, mostly one whose words have not changed before, and as a unit can."""
         field = self.part()
         if field is None or field.text in (LENGTH, PORT) or any(field.overlaps(one) for one in self.checked):
             return self.decide()
+        if any(field.overlaps(one) for one in self.changed) and self.chance(85):
+            return self.decide()
+        self.changed.append(field.words)
         kind = Kind(f"uint<{field.bits}>", "int", field.bits)
-        same = [text for text, other in self.scope.values if other.kind == "int" and other.bits == field.bits and text != field.text]
-        operand = self.choose.choice(same) if same and self.chance(60) else self.constant(kind)
-        forms = [f"{field.text} = {operand};"] * 4
-        forms += [f"{field.text} {self.choose.choice(['+=', '-='])} {self.choose.choice(['1', operand])};"] * 2
+        alike = [text for text, other in self.scope.values if other.kind == "int" and other.bits == field.bits and text != field.text]
+        alike = [text for text in alike if text not in self.fields or self.fields[text].is_aligned_with(field) or self.chance(5)]
+        operand = self.choose.choice(alike) if alike and self.chance(60) else self.constant(kind)
+        forms = [f"{field.text} = {operand};"] * 5
         forms += [f"{field.text} {operator}= {self.constant(kind)};" for operator in "^|&"]
-        forms += [f"{field.text} = ~{field.text};", f"{field.text}++;", f"{field.text} = ({kind.text}) {self.value(1)};"]
+        forms += [f"{field.text} = ~{field.text};"] if field.bits <= 16 or self.chance(20) else []
+        if field.is_in_word or self.chance(5):
+            forms += [f"{field.text}{self.choose.choice(['++', '--'])};"] * 2
+            forms += [f"{field.text} {self.choose.choice(['+=', '-='])} {self.constant(kind)};"] * 2
+            forms += [f"{field.text} {self.choose.choice(['+=', '-='])} {operand};"]
+        if self.chance(15):
+            forms = [f"{field.text} = ({kind.text}) {self.value(1)};"]
         return self.line(self.choose.choice(forms))
 
     def swap(self) -> None:
         """Two fields of one width."""
         one = self.part(8)
         other = self.part(one.bits, one.bits) if one is not None else None
-        if one is None or other is None or {one.text, other.text} & {LENGTH, PORT}:
+        if one is None or other is None or one == other or {one.text, other.text} & {LENGTH, PORT}:
             return self.change()
+        if not one.is_aligned_with(other) or any(a.overlaps(b) for a in (one, other) for b in (*self.changed, *self.checked)):
+            return self.change()
+        self.changed += [one.words, other.words]
         name = self.fresh("v")
         self.line(f"uint<{one.bits}> {name} = {one.text};")
         self.line(f"{one.text} = {other.text};")
@@ -244,7 +261,7 @@ class Overlays(Packets):
         if len(words) < 2:
             return self.change()
         sum_field, word = self.choose.sample(words, 2)
-        if sum_field.overlaps(word) or any(word.overlaps(one) or sum_field.overlaps(one) for one in self.checked):
+        if any(a.at % 16 or a.overlaps(b) for a in (sum_field, word) for b in (*self.checked, *self.changed)) or sum_field == word:
             return self.change()
         if self.chance(90):
             self.checked += [sum_field, word]
@@ -257,7 +274,7 @@ class Overlays(Packets):
         """A router's work on IPv4."""
         view = self.fresh("h")
         ttl, total = Field(f"{view}->ttl", 16, 8 * 22), Field(f"{view}->checksum", 16, 8 * 24)
-        if any(one.overlaps(ttl) or one.overlaps(total) for one in self.checked):
+        if any(one.overlaps(ttl) or one.overlaps(total) for one in (*self.checked, *self.changed)):
             return self.change()
         self.checked += [ttl, total]
         before = self.fresh("v")
@@ -288,7 +305,7 @@ class Overlays(Packets):
         return self.choose.choice(forms)()
 
     def declare(self) -> None:
-        kind = BOOL if self.chance(60) else self.integer()
+        kind = BOOL if self.chance(60) else self.unsigned_integer()
         name = self.fresh("v")
         self.line(f"{kind.text} {name} = {self.of(kind, 1)};")
         self.know(name, kind)
@@ -300,7 +317,8 @@ class Overlays(Packets):
         count = len(self.lanes)
         with self.inside(".state"):
             self.line(f"uint<{count}> lanes;")
-            self.line("bool upload;")
+            if self.has_host:
+                self.line("bool upload;")
         every = (1 << count) - 1
         numbers = [text for text in (str(self.choose.randint(0, every)) for _ in range(3))]
         self.decisions = [lambda: f"lanes = {self.choose.choice([*numbers, str(every)])};"] * 3
@@ -329,7 +347,8 @@ class Overlays(Packets):
             self.line("flit x = read(in);")
             with self.inside("if (x.sop)"):
                 self.line(f"lanes = {self.choose.randrange(1 << len(self.lanes))};")
-                self.line(f"upload = {self.choose.choice(['true', 'false']) if self.has_host else 'false'};")
+                if self.has_host:
+                    self.line(f"upload = {self.choose.choice(['true', 'false'])};")
                 self.views()
                 self.scope.is_handler = True
                 if self.chance(8):

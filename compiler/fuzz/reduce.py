@@ -121,16 +121,17 @@ def reduced(failure: Failure, targets: Mapping[str, Run]) -> Failure:
         target = "ir"
     failure = replace(failure, target=target)
     chosen = {name: run for name, run in targets.items() if name == target}
-    return _reduced(failure, lambda cases: check(cases, chosen, keep=False))
+    return reduced_by(failure, lambda cases: check(cases, chosen, keep=False))
 
 
 def reduced_graph(failure: Failure, targets: Mapping[str, GraphRun]) -> Failure:
     """The same for a configuration."""
     chosen = {name: run for name, run in targets.items() if name == failure.target}
-    return _reduced(failure, lambda cases: graph_driver.check(cases, chosen, keep=False))
+    return reduced_by(failure, lambda cases: graph_driver.check(cases, chosen, keep=False))
 
 
-def _reduced(failure: Failure, checked: Check) -> Failure:
+def reduced_by(failure: Failure, checked: Check) -> Failure:
+    """The failure with the smallest program that `checked` still finds wrong."""
     case = failure.case
     if failure.target == "check" and "Traceback" not in failure.message:
         return failure
