@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random programs of the programmable pipeline: what leaves, packet by packet, against the interpreter. A program that `deploy` refuses
-must be refused at a place, with a hint."""
+"""Random programs of the programmable pipeline: what leaves, packet by packet, against the interpreter. What `deploy` refuses must
+be refused at a place, with a hint."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SHOWN_BYTES = 24
 
 @dataclass(frozen=True, order=True)
 class Left:
-    """A packet that left, by a lane or to the host. `meta`: verdict (of the host's), queue, mark; None where they cannot be seen."""
+    """A packet that left, by a lane or to the host. `meta`: verdict (to the host), queue, mark; None where nobody sees them."""
 
     where: int
     data: bytes
@@ -83,7 +83,7 @@ OverlayRun = Callable[[Deployment, Job], list[list[Left]]]
 
 
 def reason_of(error: OverlayError) -> str:
-    """Code and text of a refusal, without what differs from program to program. Raises ValueError where it lacks a place or a hint."""
+    """Code and text of a refusal, alike for all programs. Raises ValueError where it lacks a place or a hint."""
     diagnostics = Diagnostics()
     error.report(diagnostics)
     (message,) = diagnostics.sorted()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random tables and their rules, as lines of a rules file. Behind each stands the signal that inserts it, which is computed here and
-not by the reader of such files."""
+"""Random tables and their rules, as lines of a rules file. Behind each stands the signal that inserts it, which is computed here
+and not by the reader of such files."""
 
 from __future__ import annotations
 
@@ -71,8 +71,7 @@ def rules(choose: random.Random, table: Table, near: Callable[[int], int]) -> It
         left = ", ".join(filter(None, (_written(choose, table.kind, name, part, *key) for (name, part), key in _zip(table, keys))))
         right = ", ".join(f"{name} {_number(choose, one, part.bits)}".strip() for (name, part), one in _values(table, results))
         if not left:  # a key without a field is none
-            name, part = parts_of(table.key)[0]
-            left = f"{name} 0/0x0".strip()
+            left = f"{parts_of(table.key)[0][0]} 0/0x0".strip()
         text = f"{table.name} {left} -> {right}  # {table.name}_insert {','.join(map(hex, arguments))}"
         yield RuleLine(text, tuple(_wish(choose, keys, lookup) for lookup in table.lookups))
 

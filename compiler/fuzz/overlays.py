@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random configurations for the programmable pipeline as source text: an element that reads headers, looks rules up, decides, changes
-fields and forwards; its rules and packets in comments behind it. Most of them fit; some do what the overlay must refuse."""
+"""Random configurations for the programmable pipeline as source text: an element that reads headers, looks rules up, decides,
+changes fields and forwards; its rules and packets in comments behind it. Most of them fit; some do what the overlay must refuse."""
 
 from __future__ import annotations
 
@@ -46,7 +46,11 @@ class Overlays(Packets):
         self.is_wild = self.chance(12)  # says what the overlay may not have
         self.lanes = sorted(choose.sample(range(LANES), choose.choice([1, 2, 4, 4])))  # packets leave there
         self.has_host = self.chance(75)
+        self.style = self.choose.choice(["states", "states", "struct", "struct", "plain"])  # what keeps the decision
+        self.front = "to." if self.style == "struct" else ""
         self.decisions: list[Callable[[], str]] = []
+        if self.style == "plain":
+            self.lanes, self.has_host = self.lanes[:1], False
         self.pool = {bits: [self.choose.getrandbits(bits) for _ in range(3)] for bits in range(1, 129)}
 
     # Values
@@ -117,7 +121,10 @@ class Overlays(Packets):
         self.wishes.append(((field, value & mask),))
         forms += [f"(({field.text} & {mask:#x}) {self.choose.choice(['==', '!='])} {value & mask:#x})"] * 2
         amount = self.choose.randrange(field.bits)
-        forms += [f"(({field.text} >> {amount}) {self.choose.choice(['==', '!=', '<'])} {value >> amount:#x})", f"({field.text} >> {amount} & 1)"]
+        forms += [
+            f"(({field.text} >> {amount}) {self.choose.choice(['==', '!=', '<'])} {value >> amount:#x})",
+            f"({field.text} >> {amount} & 1)",
+        ]
         forms += [f"((uint<{field.bits}>) ({field.text} + {mask:#x}) {operator} {value:#x})"]
         if (other := self.part(field.bits, field.bits if field.bits < 5 or self.chance(10) else 0)) is not None:
             forms += [f"({field.text} {operator} {other.text})"] * 3
@@ -140,9 +147,10 @@ class Overlays(Packets):
                 self.know_field(Field(text, bits), False)
         for _ in range(self.choose.randint(1, 4)):
             self.choose.choice([self.known_header, self.known_header, self.known_header, self.own_header, self.bytes_view])()
-        if self.is_wild and self.chance(50):
+        if self.chance(10):
             self.know_field(Field("x.meta.mark", 32))
-            self.scope.values += [("x.eop", BOOL), ("x.empty", Kind("uint<6>", "int", 6))]
+        if self.chance(10):
+            self.scope.values += [("(x.eop == 1)", BOOL), ("x.empty", Kind("uint<6>", "int", 6))]
 
     def known_header(self) -> None:
         name, (places, fields) = self.choose.choice(list(HEADERS.items()))
@@ -188,7 +196,6 @@ class Overlays(Packets):
             key = Kind("uint<32>", "int", 32)
         value = self.struct() if self.chance(60) else Kind(f"uint<{len(self.lanes)}>", "int", len(self.lanes))
         table = Table(self.fresh("t"), kind, key, value, self.choose.choice([1, 4, 8, 8, 16, 90]))
-        self.line(f"table {kind}<{key.text}, {value.text}> {table.name}[{table.entries}];")
         self.asked.append(table)
 
     def struct(self) -> Kind:
@@ -202,7 +209,10 @@ class Overlays(Packets):
         """By fields of the packet as they came, mostly."""
         table = self.choose.choice(self.asked)
         asked = [self.key_part(kind.bits) for _, kind in parts_of(table.key)]
-        texts = [field.text if field else f"(uint<{kind.bits}>) {self.value(2)}" for field, (_, kind) in zip(asked, parts_of(table.key), strict=True)]
+        texts = [
+            field.text if field else f"(uint<{kind.bits}>) {self.value(2)}"
+            for field, (_, kind) in zip(asked, parts_of(table.key), strict=True)
+        ]
         given, found, name = texts[0], self.fresh("b"), self.fresh("v")
         if table.key.kind == "struct":
             given = self.fresh("v")
@@ -227,7 +237,9 @@ class Overlays(Packets):
             return self.decide()
         self.changed.append(field.words)
         kind = Kind(f"uint<{field.bits}>", "int", field.bits)
-        alike = [text for text, other in self.scope.values if other.kind == "int" and other.bits == field.bits and text != field.text]
+        alike = [
+            text for text, other in self.scope.values if other.kind == "int" and other.bits == field.bits and text != field.text
+        ]
         alike = [text for text in alike if text not in self.fields or self.fields[text].is_aligned_with(field) or self.chance(5)]
         operand = self.choose.choice(alike) if alike and self.chance(60) else self.constant(kind)
         forms = [f"{field.text} = {operand};"] * 5
@@ -257,7 +269,9 @@ class Overlays(Packets):
 
     def checksum(self) -> None:
         """A word changes, and a checksum with it."""
-        words = [f for text, _ in self.scope.targets if (f := self.fields.get(text)) and f.bits == 16 and f.at >= 0 and not f.is_little]
+        words = [
+            f for text, _ in self.scope.targets if (f := self.fields.get(text)) and f.bits == 16 and f.at >= 0 and not f.is_little
+        ]
         if len(words) < 2:
             return self.change()
         sum_field, word = self.choose.sample(words, 2)
@@ -313,47 +327,78 @@ class Overlays(Packets):
     # The element and the configuration
 
     def states(self) -> None:
-        """What keeps the decision, and how outputs follow it."""
+        """What keeps the decision, and how it is made."""
+        if self.style == "plain":
+            self.decisions = [lambda: f"x.meta.queue = {self.choose.randrange(16)};"]
+            return
         count = len(self.lanes)
+        parts = [("lanes", Kind(f"uint<{count}>", "int", count)), *([("upload", BOOL)] if self.has_host else [])]
         with self.inside(".state"):
-            self.line(f"uint<{count}> lanes;")
-            if self.has_host:
-                self.line("bool upload;")
+            for name, kind in parts if self.style == "states" else [("to", self.decision(parts))]:
+                self.line(f"{kind.text} {name};")
         every = (1 << count) - 1
-        numbers = [text for text in (str(self.choose.randint(0, every)) for _ in range(3))]
-        self.decisions = [lambda: f"lanes = {self.choose.choice([*numbers, str(every)])};"] * 3
-        self.decisions += [lambda: f"lanes {self.choose.choice(['^=', '|=', '&='])} {self.choose.choice(numbers)};"]
+        numbers = [str(self.choose.randint(0, every)) for _ in range(3)]
+        self.decisions = [lambda: f"{self.front}lanes = {self.choose.choice([*numbers, str(every)])};"] * 3
+        self.decisions += [lambda: f"{self.front}lanes {self.choose.choice(['^=', '|=', '&='])} {self.choose.choice(numbers)};"]
         self.decisions += [self.by_rule] * 3
         if self.has_host:
-            self.decisions += [lambda: f"upload = {self.choose.choice(['true', 'true', 'false', self.condition(1)])};"] * 2
+            self.decisions += [
+                lambda: f"{self.front}upload = {self.choose.choice(['true', 'true', 'false', self.condition(1)])};"
+            ] * 2
+
+    def decision(self, parts: Sequence[tuple[str, Kind]]) -> Kind:
+        """A struct of what is decided, which rules give too."""
+        kind = Kind(f"{self.name}_to_t", "struct", sum(part.bits for _, part in parts), fields=tuple(parts))
+        self.structs.append(kind)
+        for table in self.asked:
+            if self.chance(50):
+                table.value = kind
+        return kind
 
     def by_rule(self) -> str:
-        """Lanes of a rule's value, where there is one."""
+        """Lanes of a rule's value, where there is one; or all that a rule decides."""
+        same = [text for text, kind in self.scope.wholes if self.style == "struct" and kind.text == f"{self.name}_to_t"]
+        if same and self.chance(80):
+            return f"to = {self.choose.choice(same)};"
         found = [text for text, kind in self.scope.values if text not in self.fields and kind.kind == "int"]
         bits = len(self.lanes)
-        return f"lanes = (uint<{bits}>) {self.choose.choice(found)};" if found else f"lanes = {self.choose.randrange(1 << bits)};"
+        value = f"(uint<{bits}>) {self.choose.choice(found)}" if found else str(self.choose.randrange(1 << bits))
+        return f"{self.front}lanes = {value};"
+
+    def give_up(self) -> None:
+        """Leave the handler in the middle: nothing of the packet goes on, or the decision does not say so."""
+        with self.inside(f"if ({self.condition(1)})"):
+            if self.chance(80) and self.style != "plain":
+                self.line(f"{self.front}lanes = 0;")
+                self.line(f"{self.front}upload = false;" if self.has_host else "")
+            self.line("return;")
 
     def writes(self) -> None:
-        excludes = "!upload && " if self.has_host and self.chance(90) else ""
+        front, excludes = self.front, f"!{self.front}upload && " if self.has_host and self.chance(90) else ""
+        if self.style == "plain":
+            return self.line("write(out, x);")
         if len(self.lanes) > 1:
-            self.line(f".repeat (lane, 0, {len(self.lanes)}) {{ if ({excludes}(lanes >> lane & 1) == 1) write(out[lane], x); }}")
+            each = f"if ({excludes}({front}lanes >> lane & 1) == 1) write(out[lane], x);"
+            self.line(f".repeat (lane, 0, {len(self.lanes)}) {{ {each} }}")
         else:
-            self.line(f"if ({excludes}lanes == 1) write(out, x);")
-        if self.has_host:
-            self.line("if (upload) write(controller, x);")
+            self.line(f"if ({excludes}{front}lanes == 1) write(out, x);")
+        return self.line(f"if ({front}upload) write(controller, x);" if self.has_host else "")
 
     def handler(self) -> None:
         with self.inside(".handler"):
             self.line("flit x = read(in);")
             with self.inside("if (x.sop)"):
-                self.line(f"lanes = {self.choose.randrange(1 << len(self.lanes))};")
-                if self.has_host:
-                    self.line(f"upload = {self.choose.choice(['true', 'false'])};")
+                if self.style != "plain":
+                    self.line(f"{self.front}lanes = {self.choose.randrange(1 << len(self.lanes))};")
+                    self.line(f"{self.front}upload = {self.choose.choice(['true', 'false'])};" if self.has_host else "")
                 self.views()
                 self.scope.is_handler = True
                 if self.chance(8):
                     self.machine("x")
                 self.statements(self.choose.randint(1, 5))
+                if self.chance(8):
+                    self.give_up()
+                    self.statement()
             self.writes()
 
     def configuration(self) -> list[str]:
@@ -378,6 +423,8 @@ class Overlays(Packets):
         for _ in range(self.choose.choice([0, 1, 1, 1, 2])):
             self.rule_tables()
         self.states()
+        for table in self.asked:
+            self.line(f"table {table.kind}<{table.key.text}, {table.value.text}> {table.name}[{table.entries}];")
         self.handler()
         out = f"packet out{f'[{len(self.lanes)}]' if len(self.lanes) > 1 else ''}{', packet controller' if self.has_host else ''}"
         element = [f".element {self.name} (packet in -> {out}) {{", *self.lines, "}"]

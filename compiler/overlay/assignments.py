@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the source changes a word of the packet: equal values are one node of the IR, whose place may be that of another statement."""
+"""Where the source changes a word of the packet. The IR cannot tell: equal values are one node, with the place of the first."""
 
 from __future__ import annotations
 

@@ -7,26 +7,43 @@ import json
 import resource
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
 
-from compiler.fuzz import driver, graph_driver
+from compiler.fuzz import driver, graph_driver, overlay_driver
 from compiler.fuzz.graph_targets import GRAPH_TARGETS
 from compiler.fuzz.reduce import reduced, reduced_graph
 from compiler.fuzz.targets import TARGETS
+from host.program.overlay_fuzz import OVERLAY_TARGETS
 from toolchain import ROOT
 
-KINDS = ("elements", "graphs")
+
+@dataclass(frozen=True)
+class Kind:
+    """Programs of one kind: their targets, `fuzz` of so many from a seed on, a failure made small."""
+
+    targets: Mapping[str, Any]
+    fuzz: Callable[..., Iterator[driver.Report]]
+    reduced: Callable[[driver.Failure, Mapping[str, Any]], driver.Failure]
+
+
+KINDS = {
+    "elements": Kind(TARGETS, driver.fuzz, reduced),
+    "graphs": Kind(GRAPH_TARGETS, graph_driver.fuzz, reduced_graph),
+    "overlay": Kind(OVERLAY_TARGETS, overlay_driver.fuzz, overlay_driver.reduced),
+}
+EVERY_TARGET = sorted({name for kind in KINDS.values() for name in kind.targets})
 
 
 def _written(failure: driver.Failure, kind: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{failure.target}-{failure.case.name}.sl"
-    command = f"sluice fuzz --kind {kind} --programs 1 --seed {failure.case.seed} --target {failure.target}"
+    command = f"sluice fuzz {kind} --programs 1 --seed {failure.case.seed} --target {failure.target}"
     message = "\n".join(f"// {line}" for line in failure.message.splitlines())
     path.write_text(f"// {command}\n{message}\n\n{failure.case.text}")
     return path
@@ -88,12 +105,10 @@ def _reports(
     """Batches of each kind in turn, of so many programs each; or of any number, for so many minutes."""
     count = programs if not minutes else 1 << 40
     end = time.monotonic() + 60 * minutes
-    chosen = {name: run for name, run in TARGETS.items() if name in targets}
-    chosen_graphs = {name: run for name, run in GRAPH_TARGETS.items() if name in targets}
-    sources: dict[str, Iterator[driver.Report]] = {
-        "elements": driver.fuzz(count, seed, chosen, keep=False),
-        "graphs": graph_driver.fuzz(count, seed, chosen_graphs, keep=False),
-    }
+    sources = {}
+    for name in kinds:
+        chosen = {target: run for target, run in KINDS[name].targets.items() if target in targets}
+        sources[name] = KINDS[name].fuzz(count, seed, chosen, keep=False) if chosen else iter(())
     waiting = list(kinds)
     while waiting:
         kind = waiting.pop(0)
@@ -106,32 +121,33 @@ def _reports(
 
 
 def fuzz(
+    kind: list[str] = typer.Argument(None, help=f"{', '.join(KINDS)}; default: all"),
     programs: int = typer.Option(128, min=1, help="how many programs of each kind"),
     minutes: float = typer.Option(0.0, min=0.0, help="run for this many minutes instead"),
     seed: int = typer.Option(1, help="seed of the first program; each later program uses the next seed"),
     resume: bool = typer.Option(False, help="continue after the last seed of an earlier run with the same --out"),
-    kind: list[str] = typer.Option([], help=f"one of {', '.join(KINDS)}; default: both"),
-    target: list[str] = typer.Option([], help=f"one of {', '.join(TARGETS)} (ir: elements only); default: all"),
+    target: list[str] = typer.Option([], help=f"one of {', '.join(EVERY_TARGET)}; default: all that the kind has"),
     reduce: bool = typer.Option(True, help="reduce failing programs"),
     out: Path = typer.Option(ROOT / "build" / "fuzz", help="folder for the failing programs"),
     json_output: bool = typer.Option(False, "--json", help="print the tally as JSON"),
 ) -> None:
-    """Run random elements with random tokens, and random configurations with random packets, on every target, and compare with
-    the interpreter. Exit status 1 on a mismatch.
+    """Run random elements with random tokens, random configurations with random packets, and random programs of the programmable
+    pipeline, on every target, and compare with the interpreter. Exit status 1 on a mismatch.
 
-    `./sluice fuzz --programs 200 --seed 7 --kind elements --target cpu`. `ir` runs the IR after the passes, `cpu` the
+    `./sluice fuzz elements --programs 200 --seed 7 --target cpu`. `ir` runs the IR after the passes, `cpu` the
     C++, `rtl` the SystemVerilog under Verilator. 64 elements or 16 configurations share a build, and each runs with three seeds of
-    choices (arrival, pauses). A mismatch is reduced and written to a file in `--out`, whose first line is the command
-    that reproduces it. Programs that hardware does not support, or that are too large, are counted as refused."""
+    choices (arrival, pauses). `overlay` deploys programs with rules to the `functional` device and to the `model` of the pipeline.
+    A mismatch is reduced and written to a file in `--out`, whose first line is the command that reproduces it. Programs that a
+    target does not support, or that are too large, are counted as refused, by reason."""
     console = Console(stderr=True)
-    for given, known in ((target, TARGETS), (kind, KINDS)):
+    for given, known in ((target, EVERY_TARGET), (kind or [], KINDS)):
         if unknown := [name for name in given if name not in known]:
             raise typer.BadParameter(f"unknown {', '.join(unknown)}; choose from {', '.join(known)}")
     state = out / "next_seed"
     if resume and state.exists():
         seed = int(state.read_text())
     tally = _Tally(seed)
-    for found, report in _reports(programs, minutes, seed, kind or KINDS, target or list(TARGETS)):
+    for found, report in _reports(programs, minutes, seed, kind or list(KINDS), target or EVERY_TARGET):
         tally.add(found, report)
         for failure in report.failures:
             tally.failures.append(f"{failure.target} {failure.case.name}: {failure.message.splitlines()[-1][:300]}")
@@ -139,7 +155,7 @@ def fuzz(
                 f"{_written(failure, found, out)}: {failure.message.splitlines()[-1][:300]}", markup=False, soft_wrap=True
             )
             if reduce:  # takes a build for every 16 attempts
-                small = reduced(failure, TARGETS) if found == "elements" else reduced_graph(failure, GRAPH_TARGETS)
+                small = KINDS[found].reduced(failure, KINDS[found].targets)
                 text = small.message.splitlines()[-1][:300]
                 console.print(f"{_written(small, found, out)}: {text}", markup=False, soft_wrap=True)
         out.mkdir(parents=True, exist_ok=True)
