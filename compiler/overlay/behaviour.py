@@ -25,6 +25,7 @@ from toolchain import ROOT
 
 WORDS = 8 * L.DATA_BYTES // WORD_BITS
 CHECKSUM, LIBRARY = "checksum_updated", ROOT / "elements" / "ipchecksum" / "updated.sl"
+MUX = ROOT / "elements" / "mux" / "mux.sl"
 HOST = L.HOST_PORT
 FIXED = ("error", "eop", "empty", "ingress_port", "egress_mask", "fault", "timestamp", "length")  # what must leave as it came
 
@@ -81,10 +82,10 @@ class Behaviour:
 
 def behaviour(program: typed.Program, lanes: int = 4) -> Behaviour:
     """What a program does. Raises OverlayError where it is not of the kind that a pipeline can do."""
-    instance, outputs, inputs = _graph(program)
+    instance, outputs, inputs = _graph(program, lanes)
     element = instance.element
     try:
-        handler, resets = lower_handler(element, lambda f: f.name == CHECKSUM and _is_library(f))
+        handler, resets = lower_handler(element, lambda f: f.name == CHECKSUM and _is_from(f, LIBRARY))
     except LowerError as error:
         raise OverlayError("E0807", error.text, error.span or element.span, "use shorter loops and smaller arrays") from error
     made = _Handler(element, handler, resets).ways(outputs)
@@ -93,16 +94,16 @@ def behaviour(program: typed.Program, lanes: int = 4) -> Behaviour:
     return replace(made, ways=ways, instance=instance.name)
 
 
-def _is_library(function: typed.Function) -> bool:
-    return Path(function.span.source.name).resolve() == LIBRARY
+def _is_from(item: typed.Function | typed.Element, file: Path) -> bool:
+    return Path(item.span.source.name).resolve() == file
 
 
-def _graph(program: typed.Program) -> tuple[typed.Instance, list[Output], set[int]]:
+def _graph(program: typed.Program, lanes: int) -> tuple[typed.Instance, list[Output], set[int]]:
     """The one element of a configuration, where its outputs lead, and the lanes that it takes packets from."""
     if not program.channels:
         span = program.elements[-1].span if program.elements else None
         raise OverlayError("E0807", "no configuration", span, "add one: from_tor -> … -> to_tor")  # type: ignore[arg-type]
-    merges = {i.name for i in program.instances if i.element.source_name == "Mux"}
+    merges = {i.name for i in program.instances if _is_from(i.element, MUX)}
     main = [i for i in program.instances if not i.on_host and i.name not in merges]
     if len(main) != 1:
         span = main[1].span if main else program.channels[0].span
@@ -111,12 +112,20 @@ def _graph(program: typed.Program) -> tuple[typed.Instance, list[Output], set[in
     hosts = {i.name for i in program.instances if i.on_host}
     (instance,) = main
     outputs, inputs = [], set()
+    uploads: set[typed.Endpoint] = set()
     for channel in program.channels:
         source, target = channel.source, channel.target
+        for end in (source, target):
+            if not end.instance and end.port >= lanes:
+                raise OverlayError("E0807", f"lane {end.port}; the device has {lanes}", channel.span, f"lanes 0 to {lanes - 1}")
         if not source.instance and target.instance in {*merges, instance.name}:
             inputs.add(source.port)
         elif source.instance == instance.name and (not target.instance or target.instance in hosts):
             lane = HOST if target.instance else target.port
+            uploads |= {target} if target.instance else set()
+            if len(uploads) > 1:
+                hint = "lead one output to one element on the host; meta.mark can say why a packet goes there"
+                raise OverlayError("E0807", "two channels to the host; the overlay has one", channel.span, hint)
             outputs.append(Output(instance.element.outputs[source.port].name, lane))
         elif not (source.instance in merges and target.instance == instance.name):
             hint = "lead lanes to one element, directly or through a Mux, and its outputs to lanes or to elements on the host"

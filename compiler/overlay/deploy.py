@@ -54,5 +54,6 @@ def deployed(program: typed.Program, rules: Source | None = None, sizes: Sizes |
     """The program of a pipeline of these sizes. Raises OverlayError with the place in the source, or in the rules."""
     found = behaviour(program, lanes)
     some = read_rules(rules, found.tables) if rules is not None else {}
-    units = numbered(units_of(found, some))
-    return Deployment(found, some, units, placed(units, sizes or Sizes(), found.element.span))
+    sizes = sizes or Sizes()
+    units = numbered(units_of(found, some, sizes.most_entries))
+    return Deployment(found, some, units, placed(units, sizes, found.element.span))

@@ -43,6 +43,11 @@ class Sizes:
     exact: int = 256
     ternary: int = 64
 
+    @property
+    def most_entries(self) -> int:
+        """Of a unit before those at its end that do what it does without a match are taken away."""
+        return 2 * max(self.exact, self.ternary)
+
 
 @dataclass(frozen=True)
 class Placed:

@@ -20,12 +20,13 @@ from compiler.ir.operators import COMPARISONS
 from compiler.ir.rewrite import order
 from compiler.overlay.assignments import Assignments
 from compiler.overlay.behaviour import CHECKSUM, HOST, Behaviour, Packet, Way
-from compiler.overlay.bits import Bit, Bits, is_source, number_of, refuse, replaced, word_name
-from compiler.overlay.conditions import Cube, Diagrams, TooLargeError, both, covers
+from compiler.overlay.bits import Bit, Bits, OverlayError, is_source, number_of, refuse, replaced, word_name
+from compiler.overlay.conditions import MOST_CUBES, Cube, Diagrams, TooLargeError, both, covers
 from compiler.overlay.operations import Change, change_of
 from compiler.overlay.rules import Rule
 
 MOST_ENTRIES = 64  # of one condition
+MOST_UNITS = L.UNIT_END  # that an action can name
 LOGIC = ("and", "or", "xor", "not")
 Rest = tuple[Node, ...]  # for each way: enable, later, nodes of the packet
 
@@ -60,9 +61,9 @@ class UnitDraft:
                 yield effect.following
 
 
-def units_of(program: Behaviour, rules: Mapping[str, Sequence[Rule]]) -> list[UnitDraft]:
-    """The units in the order of the row. Raises OverlayError."""
-    first = _Follower(program, rules).unit(tuple(node for way in program.ways for node in _nodes(way)))
+def units_of(program: Behaviour, rules: Mapping[str, Sequence[Rule]], most_entries: int) -> list[UnitDraft]:
+    """The units in the order of the row, of so many entries at most. Raises OverlayError."""
+    first = _Follower(program, rules, most_entries).unit(tuple(node for way in program.ways for node in _nodes(way)))
     found: dict[UnitDraft, None] = {}
 
     def visit(unit: UnitDraft) -> None:
@@ -80,8 +81,8 @@ def _nodes(way: Way) -> Rest:
 
 
 class _Follower:
-    def __init__(self, program: Behaviour, rules: Mapping[str, Sequence[Rule]]) -> None:
-        self.program, self.rules = program, rules
+    def __init__(self, program: Behaviour, rules: Mapping[str, Sequence[Rule]], most_entries: int) -> None:
+        self.program, self.rules, self.most_entries = program, rules, most_entries
         self.b, self.bits, self.diagrams = program.b, Bits(), Diagrams()
         self.arrived = program.arrived
         self.assignments = Assignments(program.element)
@@ -97,6 +98,9 @@ class _Follower:
         if rest not in self.units:
             test = self._next(rest)
             span = test.span or self.span if test else self.span
+            if len(self.units) == MOST_UNITS:
+                hint = "compare fewer words in all, or use fewer tables"
+                raise OverlayError("E0809", f"the program needs more than {MOST_UNITS} units", span, hint)
             unit = self.units[rest] = UnitDraft(span, self._title(test))
             table = self._table(test)
             unit.exact = table is not None and table.kind is typed.TableKind.EXACT
@@ -152,6 +156,8 @@ class _Follower:
                 narrower = self._matching(test, rule, cube)
                 if narrower is not None:
                     self._follow(unit, self._with(rest, test, rule.result), narrower, seen | {test.name}, rule.span)
+                if narrower == cube:  # no packet is left
+                    return
             self._follow(unit, self._with(rest, test, 0), cube, seen | {test.name}, here)
             return
         true, false = self._cubes(test)
@@ -163,14 +169,15 @@ class _Follower:
             return
         self._take(unit, words, here)
         value = int(len(true) <= len(false))
-        chosen = true if value else false
+        chosen, others = (true, false) if value else (false, true)
         if len(chosen) > MOST_ENTRIES:
             text = f"this condition takes {len(chosen)} entries"
             raise refuse(text, test.span, "compare with constants, or use a table; at most 64 entries a condition", self.span)
         for one in chosen:
             if (narrower := both(cube, one)) is not None:
                 self._follow(unit, self._with(rest, test, value), narrower, seen, here)
-        self._follow(unit, self._with(rest, test, 1 - value), cube, seen, here)
+        if len(others) == MOST_CUBES or any(both(cube, one) is not None for one in others):
+            self._follow(unit, self._with(rest, test, 1 - value), cube, seen, here)
 
     def _fits(self, unit: UnitDraft, words: Iterable[str]) -> bool:
         return len({*unit.words, *words}) <= L.UNIT_KEY_WORDS
@@ -184,6 +191,9 @@ class _Follower:
     def _add(self, unit: UnitDraft, cube: Cube, effect: Effect, span: Span) -> None:
         if not any(covers(earlier, cube) for earlier, _, _ in unit.entries):
             unit.entries.append((cube, effect, span))
+        if len(unit.entries) > self.most_entries:
+            text = f"this unit takes more than {self.most_entries} entries: conditions that do not depend on each other multiply"
+            raise OverlayError("E0809", text, unit.span, "fewer conditions, or fewer rules behind them")
 
     def _cubes(self, test: Node) -> tuple[list[Cube], list[Cube]]:
         try:

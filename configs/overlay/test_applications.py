@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The applications: what leaves is the same in the interpreter, as C++, in the model of the pipeline that runs what `deploy`
-makes of them, and in plain Python with scapy, which knows neither the programs nor their rules files."""
+"""The applications: what leaves is the same in the interpreter, as C++, as RTL in the shell, on the devices and in the model of the
+pipeline that run what `deploy` makes of them, and in plain Python with scapy, which knows neither the programs nor their rules
+files. A share of the captures' packets; SLUICE_EVERY=1: all of them."""
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import lzma
+import os
 import random
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,19 +20,24 @@ import sluice_layouts as L
 from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
-from compiler.frontend.program import load
+from compiler.frontend.program import load as load_program
 from compiler.frontend.source import Diagnostics, Source
 from compiler.interpreter.packets import Packet
-from compiler.overlay.deploy import deployed
+from compiler.overlay.deploy import Deployment, deployed
 from compiler.overlay.place import Sizes
 from host.program.captures import read_capture, write_capture
+from host.program.overlay_run import exchange, load
 from host.program.run import EXECUTE, ProgramRun
+from host.python.device import Device
+from host.python.pipeline import Overlay
 from models.pipeline import model_of
 from toolchain import ROOT
 
 HERE = Path(__file__).parent
 LANES, CONTROLLER = range(4), "controller"
-EVERY = 5  # of the captures' packets
+EVERY = int(os.environ.get("SLUICE_EVERY", "5"))  # of the captures' packets
+FEW = 60  # packets of a lane
+UNITS = 2
 Out = dict[int | str, list[bytes]]
 Judge = Callable[[bytes], tuple[bytes, Sequence[int | str]]]
 
@@ -89,19 +98,20 @@ def named(data: bytes) -> tuple[bytes, Sequence[int | str]]:
     return data[:18] + bytes([data[18] - 1 & 0xFF]) + data[19:], [lane] if data[18] > 1 else []
 
 
+@functools.cache
 def captured() -> list[list[bytes]]:
     """Packets of real programs, by lane."""
     found = []
-    for lane in LANES:
-        text = lzma.decompress((ROOT / "testing" / "captures" / f"lane{lane}.pcap.xz").read_bytes())
-        path = ROOT / "build" / f"applications_{lane}.pcap"
-        path.write_bytes(text)
-        found.append([packet.data for packet in read_capture(path)][::EVERY])
+    with tempfile.TemporaryDirectory() as folder:
+        for lane in LANES:
+            path = Path(folder) / f"{lane}.pcap"
+            path.write_bytes(lzma.decompress((ROOT / "testing" / "captures" / f"lane{lane}.pcap.xz").read_bytes()))
+            found.append([packet.data for packet in read_capture(path)][::EVERY])
     return found
 
 
 def interests() -> list[list[bytes]]:
-    """Interests of CCNx, most of them whole, and packets in which a byte differs."""
+    """Interests of CCNx, most of them whole, packets in which a byte differs, and the captures."""
     draw, found = random.Random(1), []
     for _ in range(600):
         name = draw.choice([b"video", b"videos", b"vid", b"audio", b"v", b"a name of more than 12 bytes", b"vide0"])
@@ -113,15 +123,15 @@ def interests() -> list[list[bytes]]:
         if draw.random() < 0.3:
             packet[draw.randrange(12, min(40, len(packet)))] ^= 1 << draw.randrange(8)
         found.append(bytes(packet))
-    return [found[lane::4] for lane in LANES]
+    return [[*found[lane::4], *packets] for lane, packets in zip(LANES, captured(), strict=True)]
 
 
-def on_target(name: str, target: str, sent: list[list[bytes]], folder: Path) -> Out:
+def on_target(target: str, name: str, sent: list[list[bytes]], folder: Path) -> Out:
     """What leaves, sorted: lanes merge in an order of their own."""
     inputs, outputs = [folder / f"in{lane}.pcap" for lane in LANES], [folder / f"out{lane}.pcap" for lane in LANES]
     for path, packets in zip(inputs, sent, strict=True):
         write_capture(path, [Packet(data) for data in packets])
-    program = load(HERE / name / f"{name}.sl", Diagnostics())
+    program = load_program(HERE / name / f"{name}.sl", Diagnostics())
     assert program is not None
     what = ProgramRun(HERE / name / f"{name}.sl", inputs, outputs, [], 0, HERE / name / f"{name}.rules")
     EXECUTE[target](what, program, lambda text: None)
@@ -129,11 +139,15 @@ def on_target(name: str, target: str, sent: list[list[bytes]], folder: Path) -> 
     return {where: sorted(packet.data for packet in read_capture(path)) for where, path in paths.items()}
 
 
-def by_model(name: str, sent: list[list[bytes]]) -> Out:
-    program = load(HERE / name / f"{name}.sl", Diagnostics())
+def deployment(name: str) -> Deployment:
+    program = load_program(HERE / name / f"{name}.sl", Diagnostics())
     assert program is not None
     rules = HERE / name / f"{name}.rules"
-    model = model_of(deployed(program, Source(rules.name, rules.read_text()), Sizes(units=2)).program)
+    return deployed(program, Source(rules.name, rules.read_text()), Sizes(units=UNITS))
+
+
+def by_model(name: str, sent: list[list[bytes]], folder: Path) -> Out:
+    model = model_of(deployment(name).program)
     out: Out = {where: [] for where in (*LANES, CONTROLLER)}
     for lane, packets in enumerate(sent):
         for left in filter(None, (model.run(data, lane) for data in packets)):
@@ -143,6 +157,15 @@ def by_model(name: str, sent: list[list[bytes]]) -> Out:
             for where in to_lanes if meta.verdict == L.VERDICT_FORWARD else [CONTROLLER]:
                 out[where].append(data)
     return {where: sorted(packets) for where, packets in out.items()}
+
+
+def on_functional(name: str, sent: list[list[bytes]], folder: Path) -> Out:
+    with Device({"lanes": len(LANES), "pipeline_units": UNITS}, transport="functional") as device:
+        device.call("sluice_device_set_lossless", 1)
+        load(device, Overlay(device), deployment(name))
+        left, uploaded = exchange(device, sent)
+    packets: dict[int | str, list[Packet]] = {**dict(enumerate(left)), CONTROLLER: uploaded}
+    return {where: sorted(packet.data for packet in some) for where, some in packets.items()}
 
 
 def by_hand(judge: Judge, sent: list[list[bytes]]) -> Out:
@@ -155,20 +178,35 @@ def by_hand(judge: Judge, sent: list[list[bytes]]) -> Out:
     return {where: sorted(out[where]) for where in (*LANES, CONTROLLER)}
 
 
-@pytest.mark.parametrize(
-    ("name", "judge", "packets", "targets"),
-    [
-        ("filter", filtered, captured, ["interpreter"]),
-        ("switch", switched, captured, ["interpreter", "cpu"]),
-        ("icn", named, interests, ["interpreter"]),
-    ],
-)
-def test_is_the_same_everywhere(
-    name: str, judge: Judge, packets: Callable[[], list[list[bytes]]], targets: Sequence[str], tmp_path: Path
-) -> None:
+APPLICATIONS: dict[str, tuple[Judge, Callable[[], list[list[bytes]]]]] = {
+    "filter": (filtered, captured),
+    "switch": (switched, captured),
+    "icn": (named, interests),
+}
+RUNS: dict[str, Callable[[str, list[list[bytes]], Path], Out]] = {
+    "model": by_model,
+    "functional": on_functional,
+    **{target: functools.partial(on_target, target) for target in ("interpreter", "cpu", "sim")},
+}
+
+
+@functools.cache
+def expected(name: str) -> tuple[list[list[bytes]], Out]:
+    """The packets of an application, and what they become."""
+    judge, packets = APPLICATIONS[name]
     sent = packets()
-    expected = by_hand(judge, sent)
-    assert sum(bool(some) for some in expected.values()) >= 3, "packets leave by most ways"
-    assert by_model(name, sent) == expected
-    for target in targets:
-        assert on_target(name, target, sent, tmp_path) == expected, target
+    return sent, by_hand(judge, sent)
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+@pytest.mark.parametrize("run", RUNS)
+def test_is_the_same_everywhere(name: str, run: str, tmp_path: Path) -> None:
+    sent, out = expected(name)
+    assert sum(bool(some) for some in out.values()) >= 3, "packets leave by most ways"
+    assert RUNS[run](name, sent, tmp_path) == out
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_is_the_same_in_the_simulated_pipeline(name: str, tmp_path: Path) -> None:
+    sent = [packets[:FEW] for packets in expected(name)[0]]
+    assert on_target("overlay", name, sent, tmp_path) == by_hand(APPLICATIONS[name][0], sent)
