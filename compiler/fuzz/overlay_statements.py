@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What random programs of the programmable pipeline do: read headers, compare fields with constants, look rules up, change fields as a
-unit can. What a program compares with is kept, so that there are packets that have it."""
+"""What random programs of the programmable pipeline do: read headers, compare fields with constants, look rules up, change fields as
+a unit can. What a program compares with is kept, so that there are packets that have it."""
+
 from __future__ import annotations
 
 import random

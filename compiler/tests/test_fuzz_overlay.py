@@ -181,5 +181,3 @@ def test_the_command_writes_what_fails(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(tally["failures"]) == 1
     (path,) = tmp_path.glob("*.sl")
     assert path.read_text().startswith(f"// sluice fuzz overlay --programs 1 --seed {seed} --target model\n")
-
-
