@@ -95,7 +95,9 @@ def behaviour(program: typed.Program, lanes: int = 4) -> Behaviour:
 
 
 def _is_from(item: typed.Function | typed.Element, file: Path) -> bool:
-    return Path(item.span.source.name).resolve() == file
+    """Whether a file of the library declares it; the name of a source is from the working folder, or from the checkout."""
+    path = Path(item.span.source.name)
+    return (path if path.exists() else ROOT / path).resolve() == file
 
 
 def _graph(program: typed.Program, lanes: int) -> tuple[typed.Instance, list[Output], set[int]]:

@@ -41,3 +41,11 @@ def test_says_what_does_not_fit_and_where(name: str) -> None:
     if os.environ.get("SLUICE_BLESS"):
         expected.write_text(said)
     assert said == expected.read_text(), "if this is meant: SLUICE_BLESS=1, then read the diff"
+
+
+def test_the_library_is_known_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    program = load(SWITCH, Diagnostics())
+    assert program is not None
+    rules = SWITCH.with_suffix(".rules")
+    assert [*deployed(program, Source(rules.name, rules.read_text())).placed.checksums] == ["word 12"]
