@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes as c
+import time
 from collections.abc import Callable, Sequence
 
 from host.agent.channel import Access, ChannelError, PacketIn
@@ -12,6 +13,7 @@ from shell.sim.build import BuildError, build
 
 CYCLES = 64  # that pass at a time
 BURST = 32  # frames of a lane at a time
+TICK = 1000  # microseconds between two settings of the device's tick
 
 
 class Lane:
@@ -65,6 +67,7 @@ class DeviceChannel:
         if len(lanes) > self.lanes:
             raise ChannelError(f"{len(lanes)} lanes are connected; hint: the device has {self.lanes}")
         self.connected = [Lane(device, number, text) for number, text in enumerate(lanes)]
+        self.tick = 0
 
     def access(self, batch: Sequence[Access]) -> list[int]:
         found = []
@@ -89,6 +92,11 @@ class DeviceChannel:
             raise ChannelError(error.errno, error.strerror) from error
 
     def pass_time(self) -> bool:
+        """The tick of a device with connected lanes is this machine's; its own clock stands while it is idle."""
+        now = time.monotonic_ns() // 1000
+        if self.connected and now >= self.tick + TICK:
+            self.tick = now
+            self.device.call("sluice_device_set_tick", c.c_uint32(now % (1 << 32)))
         moved = [lane.move() for lane in self.connected]
         idle = bool(self.device.library.sluice_device_idle(self.device.handle))
         if not idle or any(moved):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ class Flow:
     idle: int  # seconds; 0: never
     hard: int
     born: float  # seconds of the agent's clock
+    number: int  # of its counters; no other flow has it, or had
 
     @property
     def key(self) -> tuple[int, int, frozenset[tuple[str, tuple[int, int]]]]:
@@ -94,27 +95,27 @@ class Flows:
         return sorted((flow for flow in self if flow.table == number), key=lambda flow: -flow.priority)
 
     def added(self, flow: Flow) -> Flows:
-        """With one more flow, in place of the one with the same match and priority. Raises Refusal where it
-        overlaps and must not."""
+        """With one more flow, in place of the one with the same match and priority, whose counters it takes over if it is not to
+        begin anew. Raises Refusal where it overlaps and must not."""
         if flow.flags & of.OFPFF_CHECK_OVERLAP:
             for other in self.by_key.values():
                 if (other.table, other.priority) == (flow.table, flow.priority) and flow.match.overlaps(other.match):
                     raise Refusal(of.OFPET_FLOW_MOD_FAILED, of.OFPFMFC_OVERLAP, "a flow of this priority overlaps")
+        if flow.key in self.by_key and not flow.flags & of.OFPFF_RESET_COUNTS:
+            flow = replace(flow, number=self.by_key[flow.key].number)
         return Flows({**self.by_key, flow.key: flow})
 
-    def changed(self, wanted: Filter, work: Any, instructions: tuple[Any, ...], instruction_bytes: bytes) -> Flows:
-        """With other instructions in the flows of a filter; `work` gives what they come to in a flow, or raises Refusal."""
-        new = {
-            flow.key: replace(flow, work=work(flow), instructions=instructions, instruction_bytes=instruction_bytes)
-            for flow in self.found(wanted)
-        }
-        return Flows({**self.by_key, **new})
+    def changed(self, wanted: Filter, change: Callable[[Flow], Flow]) -> Flows:
+        """With what `change` makes of the flows of a filter; it may raise Refusal."""
+        return Flows({**self.by_key, **{flow.key: change(flow) for flow in self.found(wanted)}})
 
     def without(self, gone: Iterable[Flow]) -> Flows:
         """Without some of them."""
         keys = {flow.key for flow in gone}
         return Flows({key: flow for key, flow in self.by_key.items() if key not in keys})
 
-    def expired(self, now: float) -> list[Flow]:
-        """The flows whose hard timeout is over."""
-        return [flow for flow in self if flow.hard and now >= flow.born + flow.hard]
+    def expired(self, now: float, used: Callable[[Flow], float]) -> Mapping[int, list[Flow]]:
+        """The flows whose time is over, by reason; `used`: when a flow matched its last packet."""
+        hard = [flow for flow in self if flow.hard and now >= flow.born + flow.hard]
+        idle = [flow for flow in self if flow.idle and now >= max(flow.born, used(flow)) + flow.idle and flow not in hard]
+        return {of.OFPRR_HARD_TIMEOUT: hard, of.OFPRR_IDLE_TIMEOUT: idle}

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pipeline of a device behind a channel: its size, its program, and what is kept of it across a restart of the agent."""
+"""The pipeline of a device behind a channel: its size, its program and counters, and what is kept of it across a restart of the
+agent."""
 
 from __future__ import annotations
 
 import pickle
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +17,34 @@ import sluice_layouts as L
 
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
 from host.agent.channel import Access, Channel, ChannelError
+from host.agent.counters import Cell, Counters, cells_of
+from host.agent.translate import Translation
 from host.python.pipeline import window_of
 
 PATIENCE = 5.0  # seconds, for packets of an older program to leave
 MARK = L.PIPELINE_REGISTERS_DATA + 4 * (L.PIPELINE_REGISTERS_DATA_COUNT - 1)  # holds a number of ours between two loads
 
 
+@dataclass(frozen=True)
+class Load:
+    """A load as it is begun: the version, the images before and after it, and what MARK holds when it is finished."""
+
+    version: int
+    before: PipelineImage
+    after: PipelineImage
+    mark: int
+
+
 class Pipeline:
     """The pipeline of a device; nobody else may write its memories.
 
-    With a file, the images of both programs are kept in it before each load. So an agent that was killed, in a load even, knows
-    what the packets' program is made of, and loads the next one beside it: traffic does not stop. The file is the agent's own;
-    whoever may write it is trusted."""
+    With a file, the images of both programs and the counters are kept in it before each load. So an agent that was killed, in a
+    load even, knows what the packets' program is made of, and loads the next one beside it: traffic does not stop. The file is the
+    agent's own; whoever may write it is trusted."""
 
-    def __init__(self, channel: Channel, file: Path | None = None) -> None:
+    def __init__(self, channel: Channel, file: Path | None = None, clock: Callable[[], float] = time.time) -> None:
         """Raises ChannelError where the device has no pipeline."""
-        self.channel, self.file = channel, file
+        self.channel, self.file, self.clock = channel, file, clock
         window = window_of(lambda address: self.read([address])[0], L.ELEMENT_PIPELINE)
         if window is None:
             raise ChannelError("this device has no programmable pipeline; hint: --device sim:pipeline_units=2")
@@ -40,11 +55,14 @@ class Pipeline:
         self.stages, self.units, writers = parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF
         self.sizes = (self.stages, self.units, writers, entries & 0xFFFF, entries >> 16)
         self.image = PipelineImage.of(*self.sizes)
+        self.counters = Counters(version)
         self.known = False  # what the memories hold
         self.mark = 0
         self.loads = 0
         self.kept: Any = None  # what the agent before had kept beside the images
-        self._recall(version)
+        self.begun: Load | None = None  # the last load, until it is known how far it came
+        self._recall()
+        self._settle(version)
 
     def read(self, addresses: Sequence[int]) -> list[int]:
         """Registers of the device."""
@@ -53,60 +71,105 @@ class Pipeline:
     def _registers(self, *registers: int) -> list[int]:
         return self.read([self.window + register for register in registers])
 
-    def _recall(self, version: int) -> None:
+    def _recall(self) -> None:
         if self.file is None or not self.file.exists():
             return
         try:
-            layouts, sizes, after_version, before, after, kept = pickle.loads(self.file.read_bytes())
+            layouts, sizes, begun, counters, kept = pickle.loads(self.file.read_bytes())
         except (pickle.PickleError, EOFError, AttributeError, ImportError, IndexError, ValueError, TypeError):
             return  # of another release, or damaged: as after a first start
         if (layouts, sizes) == (L.LAYOUT_HASH, self.sizes):
-            self.image, self.kept = after if version == after_version else before, kept
+            self.begun, self.counters, self.kept = begun, counters, kept
+
+    def _settle(self, version: int) -> None:
+        """Find out how far the last load came, by the version that packets have: it is written last."""
+        if (begun := self.begun) is None:
+            return
+        self.begun, self.counters.version = None, version
+        if version != begun.version:
+            self.image = begun.before
+            self.counters.forget(begun.version)
+            return
+        self.image, self.mark = begun.after, begun.mark
+        self.known = self._registers(MARK)[0] == self.mark
+        if not self.known:
+            self.counters.forget()
+
+    def _running(self) -> int:
+        """The version that packets get."""
+        version = self._registers(L.PIPELINE_REGISTERS_VERSION)[0]
+        self._settle(version)
+        return version
 
     def place(self, program: PipelineProgram) -> PipelineImage:
         """Where a program would stand beside the one that runs. Raises ProgramError where it has no place."""
-        return self.image.with_program(program, 1 - self._registers(L.PIPELINE_REGISTERS_VERSION)[0])
+        return self.image.with_program(program, 1 - self._running())
 
-    def load(self, program: PipelineProgram, keep: Any = None) -> None:
+    def load(self, wanted: Translation, keep: Any = None) -> None:
         """Packets that enter from now on use the program. Raises ProgramError: no place, nothing has changed. ChannelError: it is
-        not known how far the load came; the next one writes everything."""
-        version = 1 - self._registers(L.PIPELINE_REGISTERS_VERSION)[0]
-        image = self.image.with_program(program, version)
-        self._keep(version, image, keep)
-        self._wait_for_old_packets()
+        not known how far the load came; the next one finds it out."""
+        version = 1 - self._running()
+        image = self.image.with_program(wanted.program, version)
+        self.wait_for_old_packets()
+        self._count_anew(version, image, wanted)
+        self.begun = Load(version, self.image, image, secrets.randbits(32) | 1)
+        self._keep(self.begun, keep)
         known, self.known = self.known, False
         writes = [Access(self.window + address, word) for address, word in accesses(image.writes(self.image if known else None))]
-        mark = secrets.randbits(32) | 1
-        writes += [Access(self.window + MARK, mark), Access(self.window + L.PIPELINE_REGISTERS_VERSION, version)]
+        writes += [Access(self.window + MARK, self.begun.mark), Access(self.window + L.PIPELINE_REGISTERS_VERSION, version)]
         self.channel.access(writes)
-        self.image, self.known, self.mark = image, True, mark
+        self.image, self.known, self.mark, self.begun = image, True, self.begun.mark, None
+        self.counters.version = version
         self.loads += 1
 
-    def _keep(self, version: int, image: PipelineImage, keep: Any) -> None:
+    def _count_anew(self, version: int, image: PipelineImage, wanted: Translation) -> None:
+        """Read what a load takes from the counters: it writes some of the actions or, where the memories are not known, all."""
+        cells = cells_of(image, version, wanted.owners)
+        cleared = {(unit, number) for unit, one in enumerate(image.units) for number in one.added}
+        if not self.known:
+            cleared |= {*self.counters.cells(), *cells}
+        self.sample(self.counters.closing(version, cells) if self.known else self.counters.cells())
+        self.counters.replace(version, cells, cleared)
+
+    def sample(self, cells: Sequence[Cell]) -> None:
+        """Read counters of entries. Raises ChannelError."""
+        if cells:
+            self.counters.sample(cells, self.channel.access, self.window, self.clock())
+
+    def sample_flows(self, flows: AbstractSet[int] | None = None) -> None:
+        """Read the counters of some flows, or all, as far as they are loaded. Raises ChannelError."""
+        if self.known:
+            self.sample(self.counters.cells(flows))
+
+    def keep(self, keep: Any) -> None:
+        """Keep the counters as they were read, beside what an agent after this one is to know."""
+        if self.known:
+            version = self.counters.version
+            self._keep(Load(version, self.image, self.image, self.mark), keep)
+
+    def _keep(self, load: Load, keep: Any) -> None:
         if self.file is not None:
             unfinished = self.file.with_suffix(".new")
             unfinished.touch(0o600)
-            unfinished.write_bytes(pickle.dumps((L.LAYOUT_HASH, self.sizes, version, self.image, image, keep)))
+            unfinished.write_bytes(pickle.dumps((L.LAYOUT_HASH, self.sizes, load, self.counters, keep)))
             unfinished.replace(self.file)
 
-    def _wait_for_old_packets(self) -> None:
+    def wait_for_old_packets(self) -> None:
+        """Until no packet is in flight that has the other version. Raises ChannelError."""
         end = time.monotonic() + PATIENCE
         while self._registers(L.PIPELINE_REGISTERS_DRAINING)[0]:
             if time.monotonic() > end:
                 raise ChannelError(f"packets of an older program are in flight after {PATIENCE:.0f} s")
             self.channel.pass_time()
 
-    def is_intact(self) -> bool:
-        """Whether the device still has what was loaded last: it was not reset."""
-        return self._registers(MARK)[0] == self.mark if self.known else False
+    def was_reset(self) -> bool:
+        """Whether the device has lost what was loaded last."""
+        return self.known and self._registers(MARK)[0] != self.mark
 
     def forget(self) -> None:
         """The device was reset: all memories are to be written again."""
-        self.image, self.known = PipelineImage.of(*self.sizes), False
-
-    def lookups(self, unit: int) -> int:
-        """Packets that a unit has looked up; it wraps."""
-        return self._registers(L.PIPELINE_REGISTERS_LOOKED_UP + 4 * unit)[0]
+        self.image, self.known, self.begun = PipelineImage.of(*self.sizes), False, None
+        self.counters.forget()
 
     def lane_counters(self, lane: int) -> L.LaneCounters:
         """The counters of a lane."""

@@ -184,7 +184,7 @@ class Session:
         ports = (fields["out_port"], fields["out_group"]) if deletes else (of.OFPP_ANY, of.OFPG_ANY)
         wanted = Filter(match, table, fields["priority"] if strict else None, fields["cookie"], fields["cookie_mask"], *ports)
         if not deletes:
-            self.switch.modify(wanted, data[at:], instructions)
+            self.switch.modify(wanted, data[at:], instructions, fields["flags"])
         elif gone := self.switch.flows.found(wanted):
             self.switch.remove(gone, of.OFPRR_DELETE)
         return []
@@ -243,19 +243,19 @@ class Session:
         return self.switch.flows.found(Filter(match, table, None, cookie, mask, port, group))
 
     def _flow_statistics(self, body: bytes) -> Iterator[bytes]:
-        for flow in self._found(body):
-            shown = flow.priority, flow.idle, flow.hard, flow.flags, flow.cookie, UNKNOWN, UNKNOWN
+        flows = self._found(body)
+        for flow, count in zip(flows, self.switch.counted(flows), strict=True):
+            shown = flow.priority, flow.idle, flow.hard, flow.flags, flow.cookie, count.packets, count.bytes
             yield messages.flow_stats([flow.table, *self.switch.age(flow), *shown], flow.match_bytes, flow.instruction_bytes)
 
     def _aggregate(self, body: bytes) -> Replies:
-        return [codec.OFPAggregateStats(UNKNOWN, UNKNOWN, len(self._found(body))).pack_fixed()]
+        counts = self.switch.counted(self._found(body))
+        totals = sum(count.packets for count in counts), sum(count.bytes for count in counts)
+        return [codec.OFPAggregateStats(*totals, len(counts)).pack_fixed()]
 
     def _table_statistics(self, body: bytes) -> Replies:
-        for table in range(self.switch.tables):
-            count = len(self.switch.flows.table(table))
-            unit = self.switch.unit_of[table]
-            lookups = self.switch.pipeline.lookups(unit) if unit < self.switch.tables else 0
-            yield codec.OFPTableStats(table, count, lookups, UNKNOWN).pack_fixed()
+        for table, (lookups, matched) in enumerate(self.switch.table_counts()):
+            yield codec.OFPTableStats(table, len(self.switch.flows.table(table)), lookups, matched).pack_fixed()
 
     def _port_statistics(self, body: bytes) -> Iterator[bytes]:
         if len(body) < struct.calcsize(of.OFP_PORT_STATS_REQUEST_PACK_STR):

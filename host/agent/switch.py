@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sluice_layouts as L
@@ -14,19 +13,20 @@ from c65of import ofproto as of
 from c65of.ofproto import parser as codec
 
 from compiler.pipeline.parser_program import ProgramError
-from compiler.pipeline.pipeline_image import PipelineProgram
 from host.agent import messages
 from host.agent.actions import Ports, port_of, work_of
 from host.agent.channel import PacketIn
+from host.agent.counters import Count
 from host.agent.fields import Match, requirements
 from host.agent.flows import Filter, Flow, Flows
 from host.agent.pipeline import Pipeline
 from host.agent.refusal import Refusal, bad_action, bad_match, table_full
-from host.agent.translate import Rule, TooWide, WrongOrder, check_width, program
+from host.agent.translate import Rule, TooWide, Translation, WrongOrder, check_width, program
 
 RATE = 1000.0  # packets to the controllers a second
 TAIL = 256  # packets to the controllers that the local API shows
 NUMBERS = 1 << 16
+SAMPLE = 60.0  # seconds between two readings of all counters, whose last hits wrap in 71 minutes
 Why = tuple[int, int, int]  # table, cookie and reason of a packet to the controller
 
 
@@ -63,30 +63,32 @@ class RateLimit:
 class Switch:
     """The desired state of a device and how it gets there. Events for controllers go to `listeners`."""
 
-    def __init__(self, pipeline: Pipeline, datapath: int = 1, rate: float = RATE, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, pipeline: Pipeline, datapath: int = 1, rate: float = RATE) -> None:
         """Loads what an agent before this one had kept, or a program that drops everything. Raises ChannelError."""
-        self.pipeline, self.datapath, self.clock = pipeline, datapath, clock
+        self.pipeline, self.datapath, self.clock = pipeline, datapath, pipeline.clock
         self.channel = pipeline.channel
         self.lanes, self.tables = self.channel.lanes, pipeline.units
-        self.born = clock()
+        self.born = self.sampled = self.clock()
         self.flows: Flows
         self.numbers: dict[Why, int]
-        self.flows, self.numbers = pipeline.kept or (Flows(), {})
+        self.next_flow: int
+        self.flows, self.numbers, self.next_flow = pipeline.kept or (Flows(), {}, 1)
+        self.gone: list[tuple[Flow, int]] = []  # and the reason: their controllers are to hear of it
         self.whys = {number: why for why, number in self.numbers.items()}
         self.next_number = max(self.whys, default=0)
         self.generation: int | None = None  # of the master's election
         self.listeners: list[Callable[[int, int, bytes], None]] = []  # message type, reason, body
         self.shown: deque[Shown] = deque(maxlen=TAIL)
         self.counters: Counter[str] = Counter()
-        self.limit = RateLimit(rate, clock)
-        self.loads_wanted = False
+        self.limit = RateLimit(rate, self.clock)
+        self.loads_wanted = True
         self.why_refused = ""  # the last refusal, in words
-        self.program, self.unit_of = self._program(self.flows)
+        self.translation = self._translation(self.flows)
         self.load()
 
     # The desired state.
 
-    def _program(self, flows: Flows) -> tuple[PipelineProgram, list[int]]:
+    def _translation(self, flows: Flows) -> Translation:
         tables = [[self._rule(flow) for flow in flows.table(table)] for table in range(self.tables)]
         return program(tables, self.lanes, self.pipeline.units)
 
@@ -95,7 +97,7 @@ class Switch:
         sends = flow.work.now.controller or (flow.work.later or Ports()).controller
         why = flow.table, flow.cookie, of.OFPR_NO_MATCH if flow.is_miss else of.OFPR_ACTION
         ways = tuple(tuple(requirements(flow.match, by_type)) for by_type in (False, True))
-        return Rule(ways, None if port is None else port - 1, flow.work, self._number(why) if sends else 0)
+        return Rule(ways, None if port is None else port - 1, flow.work, self._number(why) if sends else 0, flow.number)
 
     def _number(self, why: Why) -> int:
         """What packets to the controller are marked with: never 0, and not soon used again."""
@@ -108,7 +110,7 @@ class Switch:
     def want(self, flows: Flows) -> None:
         """Make these the desired flows; they are loaded by `load`. Raises Refusal where the device cannot hold them."""
         try:
-            wanted, unit_of = self._program(flows)
+            wanted = self._translation(flows)
         except TooWide as error:
             raise table_full(str(error)) from error
         except WrongOrder as error:
@@ -116,30 +118,80 @@ class Switch:
         except ProgramError as error:
             raise bad_action(of.OFPBAC_TOO_MANY, str(error)) from error
         try:
-            self.pipeline.place(wanted)
+            self.pipeline.place(wanted.program)
         except ProgramError:
             self.load()  # the places of the program before the last are free then
             try:
-                self.pipeline.place(wanted)
+                self.pipeline.place(wanted.program)
             except ProgramError as error:
                 raise table_full(str(error)) from error
-        self.flows, self.program, self.unit_of, self.loads_wanted = flows, wanted, unit_of, True
+        self.flows, self.translation, self.loads_wanted = flows, wanted, True
 
     def load(self) -> None:
-        """Bring the desired state to the device, if it is not there. Raises ChannelError."""
+        """Bring the desired state to the device, if it is not there; then say which flows are gone. Raises ChannelError."""
         if self.loads_wanted or not self.pipeline.known:
-            self.pipeline.load(self.program, (self.flows, self.numbers))
+            self.pipeline.load(self.translation, self._kept())
             self.loads_wanted = False
+        self._announce()
+
+    def _kept(self) -> tuple[Flows, dict[Why, int], int]:
+        """What an agent after this one is to know."""
+        return self.flows, self.numbers, self.next_flow
+
+    def _announce(self) -> None:
+        """Tell the controllers of flows that are gone, with all that they have counted."""
+        if not self.gone:
+            return
+        self.pipeline.wait_for_old_packets()
+        self.pipeline.sample_flows({flow.number for flow, _ in self.gone})
+        gone, self.gone = self.gone, []
+        for flow, reason in gone:
+            count = self.count(flow)
+            first, last = (flow.cookie, flow.priority, reason, flow.table), (flow.idle, flow.hard, count.packets, count.bytes)
+            made = codec.OFPFlowRemoved(None, *first, *self.age(flow), *last)
+            self._tell(of.OFPT_FLOW_REMOVED, reason, made.pack_fixed() + flow.match_bytes)
 
     def check(self) -> None:
         """Once a second: a device that was reset gets its program again; flows whose time is over go."""
-        if not self.pipeline.is_intact():
+        if self.pipeline.was_reset():
             self.counters["reset"] += 1
             self.pipeline.forget()
-            self.load()
-        if gone := self.flows.expired(self.clock()):
-            self.remove(gone, of.OFPRR_HARD_TIMEOUT)
-            self.load()
+        self.load()
+        if self.clock() >= self.sampled + SAMPLE:
+            self.sampled = self.clock()
+            self.pipeline.sample_flows()
+            self.pipeline.counters.drop_all_but({flow.number for flow in self.flows})
+            self.pipeline.keep(self._kept())
+        self._expire()
+
+    def _expire(self) -> None:
+        """Remove the flows whose time is over."""
+        if perhaps := self._expired()[of.OFPRR_IDLE_TIMEOUT]:
+            self.pipeline.sample_flows({flow.number for flow in perhaps})
+        for reason, flows in self._expired().items():
+            if flows:
+                self.remove(flows, reason)
+        self.load()
+
+    def _expired(self) -> Mapping[int, list[Flow]]:
+        return self.flows.expired(self.clock(), lambda flow: self.count(flow).used)
+
+    # Statistics.
+
+    def count(self, flow: Flow) -> Count:
+        """What a flow has counted, as it was read last."""
+        return self.pipeline.counters.flows.get(flow.number, Count())
+
+    def counted(self, flows: Sequence[Flow]) -> list[Count]:
+        """What flows have counted. Raises ChannelError."""
+        self.pipeline.sample_flows({flow.number for flow in flows})
+        return [self.count(flow) for flow in flows]
+
+    def table_counts(self) -> list[tuple[int, int]]:
+        """Packets that each table has looked up, and those of them that a flow matched. Raises ChannelError."""
+        self.pipeline.sample_flows()
+        lookups, matched = self.pipeline.counters.lookups, self.pipeline.counters.matched
+        return [(lookups.get(table, Count()).packets, matched.get(table, Count()).packets) for table in range(self.tables)]
 
     # Requests.
 
@@ -153,36 +205,33 @@ class Switch:
         except TooWide as error:
             raise bad_match(of.OFPBMC_BAD_WILDCARDS, str(error)) from error
         work = work_of(instructions, match, table, self.tables, self.lanes)
-        if fields["idle_timeout"]:
-            self.counters["idle_timeout_ignored"] += 1  # entries have no counters yet
         return Flow(
             table, fields["priority"], match, match_bytes, data, instructions, work, fields["cookie"], fields["flags"],
-            fields["idle_timeout"], fields["hard_timeout"], self.clock(),
+            fields["idle_timeout"], fields["hard_timeout"], self.clock(), self._next_flow(),
         )  # fmt: skip
+
+    def _next_flow(self) -> int:
+        self.next_flow += 1
+        return self.next_flow
 
     def add(self, flow: Flow) -> None:
         """Add a flow. Raises Refusal."""
         self.want(self.flows.added(flow))
 
-    def modify(self, wanted: Filter, data: bytes, instructions: tuple[Any, ...]) -> None:
+    def modify(self, wanted: Filter, data: bytes, instructions: tuple[Any, ...], flags: int) -> None:
         """Change the instructions of flows. Raises Refusal."""
-        self.want(
-            self.flows.changed(
-                wanted, lambda flow: work_of(instructions, flow.match, flow.table, self.tables, self.lanes), instructions, data
-            )
-        )
+
+        def change(flow: Flow) -> Flow:
+            work = work_of(instructions, flow.match, flow.table, self.tables, self.lanes)
+            number = self._next_flow() if flags & of.OFPFF_RESET_COUNTS else flow.number
+            return replace(flow, work=work, instructions=instructions, instruction_bytes=data, number=number)
+
+        self.want(self.flows.changed(wanted, change))
 
     def remove(self, gone: Sequence[Flow], reason: int) -> None:
-        """Remove flows; who asked for it hears of it."""
+        """Remove flows; who asked for it hears of it when they have left the device."""
         self.want(self.flows.without(gone))
-        for flow in gone:
-            if flow.flags & of.OFPFF_SEND_FLOW_REM:
-                seconds, nanoseconds = self.age(flow)
-                made = codec.OFPFlowRemoved(
-                    None, flow.cookie, flow.priority, reason, flow.table, seconds, nanoseconds, flow.idle, flow.hard,
-                    messages.UNKNOWN, messages.UNKNOWN,
-                )  # fmt: skip
-                self._tell(of.OFPT_FLOW_REMOVED, reason, made.pack_fixed() + flow.match_bytes)
+        self.gone += [(flow, reason) for flow in gone if flow.flags & of.OFPFF_SEND_FLOW_REM]
 
     def age(self, flow: Flow | None = None) -> tuple[int, int]:
         """Seconds and nanoseconds since a flow, or the switch, began."""

@@ -100,7 +100,7 @@ class Bench:
 
     def wanted(self) -> int:
         """The lane that packets are to leave by."""
-        out = model_of(self.switch.program).run(PACKET, 0)
+        out = model_of(self.switch.translation.program).run(PACKET, 0)
         assert out is not None
         return out[1].egress_mask.bit_length() - 1
 

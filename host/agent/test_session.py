@@ -218,7 +218,7 @@ def test_flows_are_read_as_they_are_shown() -> None:
     bench = Bench()
     texts = [
         "table=0,priority=9,in_port=1,eth_dst=01:00:00:00:00:00/01:00:00:00:00:00,actions=output:FLOOD",
-        "table=1,priority=7,cookie=0x5,hard_timeout=3,eth_type=2048,ip_proto=17,udp_dst=53,actions=set_field:udp_dst=54,dec_ttl,output:2",
+        "table=1,priority=7,cookie=0x5,idle_timeout=2,hard_timeout=3,eth_type=2048,ip_proto=17,udp_dst=53,actions=set_field:udp_dst=54,dec_ttl,output:2",
         "table=0,priority=5,eth_type=34525,ipv6_dst=2001:db8::/ffff:ffff::,actions=set_ttl:9,goto:1",
         "table=0,priority=0,actions=drop",
     ]

@@ -5,7 +5,7 @@
 
 Fields have OpenFlow's names; VALUE/MASK, and a length for IP addresses. Actions: output:PORT (a number, ALL, FLOOD, IN_PORT or
 CONTROLLER), set_field:FIELD=VALUE, set_ttl:NUMBER, dec_ttl, goto:TABLE, drop. What stands before `actions` and is no field:
-table, priority, cookie, hard_timeout.
+table, priority, cookie, idle_timeout, hard_timeout.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from host.agent.fields import FIELDS
 from host.agent.messages import PARSING
 
 PORTS = {name: getattr(of, f"OFPP_{name}") for name in ("ALL", "FLOOD", "IN_PORT", "CONTROLLER")}
-NUMBERS = {"table": "table_id", "priority": "priority", "cookie": "cookie", "hard_timeout": "hard_timeout"}
+TIMEOUTS = ("idle_timeout", "hard_timeout")
+NUMBERS = {"table": "table_id", **{name: name for name in ("priority", "cookie", *TIMEOUTS)}}
 
 
 class FlowTextError(ValueError):
@@ -121,7 +122,7 @@ def show_flow(flow: Any) -> str:
     """The text of a flow of the library's flow statistics."""
     head = [f"table={flow.table_id}", f"priority={flow.priority}"]
     head += [f"{name}={value:#x}" for name, value in (("cookie", flow.cookie),) if value]
-    head += [f"hard_timeout={flow.hard_timeout}"] if flow.hard_timeout else []
+    head += [f"{name}={seconds}" for name in TIMEOUTS if (seconds := getattr(flow, name))]
     head += [f"{name}={'/'.join(map(str, value)) if isinstance(value, tuple) else value}" for name, value in flow.match.items()]
     return ",".join([*head, "actions=" + (",".join(_shown(flow.instructions)) or "drop")])
 

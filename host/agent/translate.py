@@ -47,6 +47,7 @@ class Rule:
     lane: int | None  # that it matches; None: any
     work: Work
     number: int
+    flow: int  # whose packets it counts
 
 
 @dataclass(frozen=True)
@@ -61,15 +62,31 @@ class State:
         return self.now << 8 | self.later
 
 
-Row = tuple[Requirement, L.UnitAction]
+NO_FLOW = 0  # whose packets no flow matched
+Row = tuple[Requirement, L.UnitAction, int]  # the last: whose packets it counts
 Pattern = tuple[tuple[int, tuple[int, int]], ...]  # of a requirement, sorted: source, value and mask
 
 
-def program(tables: Sequence[Sequence[Rule]], lanes: int, units: int) -> tuple[PipelineProgram, list[int]]:
-    """The program of these tables, and the first unit of each; the rules of each in the order in which they match. Raises
-    ProgramError."""
+@dataclass(frozen=True)
+class Unit:
+    """A unit, and the flow of each of its entries, then that of its packets without a match; none: it only finds out patterns."""
+
+    program: UnitProgram
+    flows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A program, and what the entries of each unit count: the table, and the flows as in `Unit`."""
+
+    program: PipelineProgram
+    owners: tuple[tuple[int, tuple[int, ...]], ...]
+
+
+def program(tables: Sequence[Sequence[Rule]], lanes: int, units: int) -> Translation:
+    """The program of these tables; the rules of each in the order in which they match. Raises ProgramError."""
     states: list[set[State]] = [{State()}, *(set() for _ in tables[1:])]
-    made: list[list[UnitProgram]] = []
+    made: list[list[Unit]] = []
     for number, rules in enumerate(tables):
         reached = bool(states[number])  # a table that no flow goes to is not in the device
         made.append(_units([[*_rows(rules, states, number, lanes, way)] for way in range(WAYS)]) if reached else [])
@@ -77,10 +94,12 @@ def program(tables: Sequence[Sequence[Rule]], lanes: int, units: int) -> tuple[P
     if (total := sum(map(len, made))) > units:
         raise TooWide(f"the tables need {total} units; hint: there are {units}, and a key of more than 8 words takes two")
     linked: list[UnitProgram] = []
-    for pair in made:
+    owners: list[tuple[int, tuple[int, ...]]] = []
+    for table, pair in enumerate(made):
         for at, unit in enumerate(pair, 1):
-            linked.append(_linked(unit, first if at == len(pair) else [len(linked) + 1]))
-    return PipelineProgram(HEADERS, tuple(linked)), first
+            linked.append(_linked(unit.program, first if at == len(pair) else [len(linked) + 1]))
+            owners.append((table, unit.flows))
+    return Translation(PipelineProgram(HEADERS, tuple(linked)), tuple(owners))
 
 
 def _linked(unit: UnitProgram, unit_of: Sequence[int]) -> UnitProgram:
@@ -109,11 +128,11 @@ def _rows(rules: Sequence[Rule], states: Sequence[set[State]], table: int, lanes
                 if following is not None:
                     states[rule.work.goto or 0].add(following)
                 for requirement in rule.requirements[way]:
-                    yield {**requirement, **came, **keyed(state)}, done
+                    yield {**requirement, **came, **keyed(state)}, done, rule.flow
     for state in here:
         if state.now:  # what left before a table without a match has left
-            yield keyed(state), action(verdict=L.VERDICT_FORWARD, ports=_ports(state.now))
-    yield {}, action(verdict=L.VERDICT_DROP)
+            yield keyed(state), action(verdict=L.VERDICT_FORWARD, ports=_ports(state.now)), NO_FLOW
+    yield {}, action(verdict=L.VERDICT_DROP), NO_FLOW
 
 
 def _lanes(rule: Rule, state: State, lanes: int) -> Iterator[int | None]:
@@ -159,19 +178,20 @@ def _ports(mask: int) -> list[int]:
 
 
 def _sources(rows: Sequence[Row]) -> list[int]:
-    return sorted({source for requirement, _ in rows for source in requirement})
+    return sorted({source for requirement, *_ in rows for source in requirement})
 
 
-def _units(ways: Sequence[Sequence[Row]]) -> list[UnitProgram]:
+def _units(ways: Sequence[Sequence[Row]]) -> list[Unit]:
     """A unit with these entries, the last of which matches everything; in the way that has the smallest key. Two, if it is too
     wide for one: the first finds out which of the rows' values for some of the words a packet has. Raises TooWide."""
     rows = min(ways, key=lambda rows: len(_sources(rows)))
-    end = next(number for number, (requirement, _) in enumerate(rows) if not requirement)
+    end = next(number for number, (requirement, *_) in enumerate(rows) if not requirement)
     if len(_sources(rows)) <= L.UNIT_KEY_WORDS:
-        return [_unit(rows[:end], rows[end][1])]
+        return [_unit(rows[:end], rows[end])]
     labels, rest = _split(rows[:end])
-    named = [(dict(pattern), _labelled(number)) for number, pattern in enumerate(labels, 1)]
-    return [_unit(named, _labelled(0)), _unit(rest, rows[end][1])]
+    named: list[Row] = [(dict(pattern), _labelled(number), NO_FLOW) for number, pattern in enumerate(labels, 1)]
+    finder = _unit(named, ({}, _labelled(0), NO_FLOW))
+    return [Unit(finder.program), _unit(rest, rows[end])]
 
 
 def _labelled(label: int) -> L.UnitAction:
@@ -186,7 +206,7 @@ def _split(rows: Sequence[Row]) -> tuple[list[Pattern], list[Row]]:
         for groups in itertools.combinations(GROUPS, count):
             apart = sources & {source for group in groups for source in group}
             if apart and len(apart) <= L.UNIT_KEY_WORDS and len(sources) - len(apart) < L.UNIT_KEY_WORDS:
-                patterns = _closed({_pattern(requirement, apart) for requirement, _ in rows} - {()})
+                patterns = _closed({_pattern(requirement, apart) for requirement, *_ in rows} - {()})
                 if patterns:
                     found.append((patterns, [*_renamed(rows, apart, patterns)]))
     if not found:
@@ -223,26 +243,27 @@ def _both(one: Pattern, other: Pattern) -> Pattern | None:
 
 
 def _renamed(rows: Sequence[Row], apart: AbstractSet[int], patterns: Sequence[Pattern]) -> Iterator[Row]:
-    for requirement, done in rows:
+    for requirement, done, flow in rows:
         rest = {source: pair for source, pair in requirement.items() if source not in apart}
         if pattern := _pattern(requirement, apart):
             for number, inside in enumerate(patterns, 1):
                 if _both(inside, pattern) == inside:
-                    yield {**rest, LABEL: (number, WORD)}, done
+                    yield {**rest, LABEL: (number, WORD)}, done, flow
         else:
-            yield rest, done
+            yield rest, done, flow
 
 
-def _unit(entries: Sequence[Row], miss: L.UnitAction) -> UnitProgram:
+def _unit(entries: Sequence[Row], miss: Row) -> Unit:
     sources = _sources(entries)
-    packed: dict[tuple[int, int], L.UnitAction] = {}
-    for requirement, done in entries:
-        packed.setdefault(_packed(requirement, sources), done)
+    packed: dict[tuple[int, int], tuple[L.UnitAction, int]] = {}
+    for requirement, done, flow in entries:
+        packed.setdefault(_packed(requirement, sources), (done, flow))  # the first takes all packets
     masks = {mask for _, mask in packed}
     whole = functools.reduce(operator.or_, masks, 0)
     words = [*sources, *[0] * (L.UNIT_KEY_WORDS - len(sources))]
     selector = L.UnitSelector(words, whole, int(len(masks) == 1))
-    return UnitProgram(selector, tuple(UnitEntry(value, mask, done) for (value, mask), done in packed.items()), miss)
+    made = UnitProgram(selector, tuple(UnitEntry(value, mask, done) for (value, mask), (done, _) in packed.items()), miss[1])
+    return Unit(made, (*(flow for _, flow in packed.values()), miss[2]))
 
 
 def _packed(requirement: Requirement, sources: Sequence[int]) -> tuple[int, int]:
@@ -254,4 +275,4 @@ def _packed(requirement: Requirement, sources: Sequence[int]) -> tuple[int, int]
 
 def check_width(ways: Sequence[Sequence[Requirement]]) -> None:
     """Raises TooWide where no table can hold a match of these requirements."""
-    _units([[*((requirement, action()) for requirement in way), ({}, action())] for way in ways])
+    _units([[*((requirement, action(), NO_FLOW) for requirement in way), ({}, action(), NO_FLOW)] for way in ways])

@@ -68,7 +68,7 @@ class Bench:
     def __init__(self, units: int = 3, **sizes: int) -> None:
         self.now = 1000.0
         self.channel = ModelChannel(units, **sizes)
-        self.switch = Switch(Pipeline(self.channel), clock=lambda: self.now)
+        self.switch = Switch(Pipeline(self.channel, clock=lambda: self.now))
         self.events: list[bytes] = []
         self.session = Session(self.switch, self.events.append)
         self.switch.listeners.append(self.session.tell)
@@ -91,7 +91,7 @@ class Bench:
     def process(self, data: bytes, lane: int) -> dict[int, bytes]:
         """A packet through the program: what leaves, by lane, and to the controllers as port OFPP_CONTROLLER."""
         self.switch.load()
-        out = model_of(self.switch.program).run(data, lane)
+        out = model_of(self.switch.translation.program).run(data, lane)
         if out is None:
             return {}
         changed, meta = out
