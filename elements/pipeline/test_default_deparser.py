@@ -36,7 +36,7 @@ def changes_of(packet: Packet, draw: random.Random) -> Mapping[str, int]:
     if IP in packet:
         fields |= {"ttl": 8, "tos": 8, "ip4_src": 32, "ip4_dst": 32}
     elif IPv6 in packet:
-        fields |= {"ttl": 8, "ip6_src": 128, "ip6_dst": 128}
+        fields |= {"ttl": 8, "ip6_src": 128, "ip6_dst": 128, "ip6_label": 16}
     if (transport := transport_of(packet)) is not None:
         fields |= TRANSPORTS[transport.__class__]
     return {name: draw.choice([0, draw.getrandbits(bits)]) for name, bits in fields.items() if draw.random() < 0.5}
@@ -76,6 +76,8 @@ def rewritten(data: bytes, changes: Mapping[str, int]) -> bytes:
                 setattr(network, name[4:], str(ip_address(value.to_bytes(16, "big"))))
             case "ttl":
                 setattr(network, "ttl" if IP in packet else "hlim", value)
+            case "ip6_label":
+                network.fl = network.fl & 0xF0000 | value
             case "tos":
                 network.tos = value
             case "code":
@@ -110,4 +112,5 @@ def test_scapy_makes_the_same_changes() -> None:
             continue
         assert out == rewritten(data, changes), (packet, changes)
         seen |= {(name, packet.lastlayer().__class__) for name in changes}
-    assert {name for name, _ in seen} >= {*TRANSPORTS[TCP], "code", "ttl", "tos", "ip6_dst", "ip4_src", "vlan1_tci", "eth_src"}
+    others = {"code", "ttl", "tos", "ip6_dst", "ip6_label", "ip4_src", "vlan1_tci", "eth_src"}
+    assert {name for name, _ in seen} >= {*TRANSPORTS[TCP], *others}

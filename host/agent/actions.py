@@ -12,11 +12,14 @@ from c65of import ofproto as of
 from c65of.ofproto import oxm
 
 from compiler.pipeline.actions import WORD, Operation
-from host.agent.fields import FIELDS, IP4, IP6, PLACES, PRESENT, Match
+from host.agent.fields import FIELDS, IP4, IP6, METADATA_BITS, PLACES, PRESENT, Match, Part
 from host.agent.refusal import Refusal, bad_action
 
 HOST = 1 << L.HOST_PORT
 TTL = {IP4: (PLACES["ip4_ttl"][0], 0xFF00), IP6: (PLACES["ip6_next"][0], 0x00FF)}  # container, mask
+INSTRUCTIONS = (
+    of.OFPIT_GOTO_TABLE, of.OFPIT_APPLY_ACTIONS, of.OFPIT_WRITE_ACTIONS, of.OFPIT_CLEAR_ACTIONS, of.OFPIT_WRITE_METADATA,
+)  # fmt: skip
 # In which the specification has the actions of an action set done; output is last.
 SET_ORDER = (of.OFPAT_DEC_NW_TTL, of.OFPAT_SET_NW_TTL, of.OFPAT_SET_FIELD, of.OFPAT_SET_QUEUE, of.OFPAT_OUTPUT)
 
@@ -42,13 +45,14 @@ class Ports:
 @dataclass(frozen=True)
 class Work:
     """What a flow does with its packets: edits (all at once), then copies to `now`; a change of the ports of the action set (None:
-    as they were); the next table."""
+    as they were); the next table, and what is written for it that is no part of the packet."""
 
     edits: Mapping[int, Operation]
     now: Ports
     later: Ports | None
     goto: int | None
     queue: int
+    metadata: Mapping[int, Operation]
 
 
 def port_of(number: int, lanes: int) -> Ports:
@@ -110,9 +114,14 @@ def _set_field(name: str, value: int, mask: bytes | None, match: Match) -> Itera
     tagged = name != "vlan_vid" or match.allows(FIELDS["vlan_pcp"])
     if not match.allows(field) or not tagged:
         raise bad_action(of.OFPBAC_MATCH_INCONSISTENT, f"field {name} of packets that may not have it")
-    for part in match.place(field):
-        ones = (1 << part.width) - 1
-        yield Operation(part.container, L.OPERATOR_SET, (value >> part.at & ones) << part.shift, mask=ones << part.shift)
+    yield from _set(match.place(field), value, (1 << field.bits) - 1)
+
+
+def _set(parts: Iterable[Part], value: int, mask: int) -> Iterable[Operation]:
+    """Operations that give the bits of a field under a mask their value."""
+    for part in parts:
+        if ones := mask >> part.at & (1 << part.width) - 1:
+            yield Operation(part.container, L.OPERATOR_SET, (value >> part.at & ones) << part.shift, mask=ones << part.shift)
 
 
 def _joined(before: Mapping[int, Operation], edits: Iterable[Operation]) -> Mapping[int, Operation]:
@@ -136,7 +145,7 @@ def work_of(instructions: Sequence[Any], match: Match, table: int, tables: int, 
         raise Refusal(of.OFPET_BAD_INSTRUCTION, of.OFPBIC_UNKNOWN_INST, "an instruction is given twice")
     by_kind = {one.type: one for one in instructions}
     for kind in by_kind:
-        if kind not in (of.OFPIT_GOTO_TABLE, of.OFPIT_APPLY_ACTIONS, of.OFPIT_WRITE_ACTIONS, of.OFPIT_CLEAR_ACTIONS):
+        if kind not in INSTRUCTIONS:
             raise Refusal(of.OFPET_BAD_INSTRUCTION, of.OFPBIC_UNSUP_INST, f"instruction of type {kind} is not supported")
     goto = by_kind[of.OFPIT_GOTO_TABLE].table_id if of.OFPIT_GOTO_TABLE in by_kind else None
     if goto is not None and not table < goto < tables:
@@ -150,7 +159,17 @@ def work_of(instructions: Sequence[Any], match: Match, table: int, tables: int, 
         done, later = _written(done, written, match, lanes, goto)
     if later is None and of.OFPIT_CLEAR_ACTIONS in by_kind:
         later = Ports()
-    return Work(done.edits, now, later, goto, done.queue)
+    return Work(done.edits, now, later, goto, done.queue, _metadata(by_kind))
+
+
+def _metadata(by_kind: Mapping[int, Any]) -> Mapping[int, Operation]:
+    """What a packet takes to the next table."""
+    if (written := by_kind.get(of.OFPIT_WRITE_METADATA)) is None:
+        return {}
+    if written.metadata_mask >> METADATA_BITS:
+        raise Refusal(of.OFPET_BAD_INSTRUCTION, of.OFPBIC_UNSUP_METADATA_MASK, f"metadata has {METADATA_BITS} bits")
+    parts = FIELDS["metadata"].places[0]
+    return {edit.container: edit for edit in _set(parts, written.metadata, written.metadata_mask)}
 
 
 def _actions(by_kind: Mapping[int, Any], kind: int) -> Sequence[Any]:

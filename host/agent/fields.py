@@ -20,7 +20,7 @@ from toolchain import ROOT
 HEADERS = read(ROOT / "elements" / "pipeline" / "default_parser.toml")
 PLACES = HEADERS.containers
 IP4, IP6, ARP = 0x0800, 0x86DD, 0x0806
-TCP, UDP, ICMP, ICMP6 = 6, 17, 1, 58
+TCP, UDP, ICMP, ICMP6, SCTP = 6, 17, 1, 58, 132
 EXTENSIONS = (0, 43, 44, 60)  # what the parser follows is never the last header
 # Bits of SOURCE_HEADERS: the bases of the parser program.
 TAG, NETWORK, ADDRESSES, TRANSPORT = 1 << 1, 1 << 3, 1 << 4, 1 << 7
@@ -76,6 +76,7 @@ def _transport(protocol: int, *ethertypes: int) -> Mapping[str, tuple[int, ...]]
 
 
 FIELDS: Mapping[str, Field] = {
+    "metadata": Field(64, True, False, {}, {0: _whole("metadata")}),
     "in_port": Field(32, False, False, {}, {0: (Part(L.SOURCE_PORT, 0, 16, 0),)}),
     "eth_dst": Field(48, True, True, {}, {0: _whole("eth_dst")}),
     "eth_src": Field(48, True, True, {}, {0: _whole("eth_src")}),
@@ -89,11 +90,13 @@ FIELDS: Mapping[str, Field] = {
     "ipv4_dst": Field(32, True, True, {"eth_type": (IP4,)}, {0: _whole("ip4_dst")}),
     "ipv6_src": Field(128, True, True, {"eth_type": (IP6,)}, {0: _whole("ip6_src")}),
     "ipv6_dst": Field(128, True, True, {"eth_type": (IP6,)}, {0: _whole("ip6_dst")}),
-    "ipv6_flabel": Field(20, True, False, {"eth_type": (IP6,)}, {0: (*_part("ip6_label", 0, 16), *_part("ip_tos", 0, 4, 16))}),
+    "ipv6_flabel": Field(20, True, True, {"eth_type": (IP6,)}, {0: (*_part("ip6_label", 0, 16), *_part("ip_tos", 0, 4, 16))}),
     "tcp_src": Field(16, True, True, _transport(TCP), {0: _whole("l4_src")}),
     "tcp_dst": Field(16, True, True, _transport(TCP), {0: _whole("l4_dst")}),
     "udp_src": Field(16, True, True, _transport(UDP), {0: _whole("l4_src")}),
     "udp_dst": Field(16, True, True, _transport(UDP), {0: _whole("l4_dst")}),
+    "sctp_src": Field(16, True, False, _transport(SCTP), {0: _whole("l4_src")}),
+    "sctp_dst": Field(16, True, False, _transport(SCTP), {0: _whole("l4_dst")}),
     "icmpv4_type": Field(8, False, True, _transport(ICMP, IP4), {0: _part("l4_src", 8, 8)}),
     "icmpv4_code": Field(8, False, True, _transport(ICMP, IP4), {0: _part("l4_src", 0, 8)}),
     "icmpv6_type": Field(8, False, True, _transport(ICMP6, IP6), {0: _part("l4_src", 8, 8)}),
@@ -105,6 +108,7 @@ FIELDS: Mapping[str, Field] = {
     "arp_tha": Field(48, True, True, {"eth_type": (ARP,)}, {0: _whole("arp_tha")}),
 }
 PRESENT = of.OFPVID_PRESENT
+METADATA_BITS = 16 * len(PLACES["metadata"])  # the low ones of 64; the others are always 0
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,8 @@ def _check(name: str, value: int, mask: int | None, found: Mapping[str, tuple[in
         raise bad_match(of.OFPBMC_BAD_WILDCARDS, f"field {name} has bits outside of its mask")
     if value >> field.bits or (name == "vlan_vid" and mask is None and 0 < value < PRESENT):
         raise bad_match(of.OFPBMC_BAD_VALUE, f"field {name} cannot be {value:#x}")
+    if name == "metadata" and value >> METADATA_BITS:
+        raise bad_match(of.OFPBMC_BAD_VALUE, f"metadata has {METADATA_BITS} bits")
     if name == "ip_proto" and value in EXTENSIONS and found.get("eth_type", (0, 0))[0] == IP6:
         raise bad_match(of.OFPBMC_BAD_VALUE, f"protocol {value} of IPv6 is an extension header, which the parser passes")
     if not Match(found).allows(field):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from c65of.ofproto import parser as codec
 from compiler.pipeline.parser_program import ProgramError
 from host.agent import messages
 from host.agent.actions import Ports, port_of, work_of
-from host.agent.channel import PacketIn
+from host.agent.channel import ChannelError, PacketIn
 from host.agent.counters import Count
 from host.agent.fields import Match, requirements
 from host.agent.flows import Filter, Flow, Flows
@@ -169,8 +170,15 @@ class Switch:
         if perhaps := self._expired()[of.OFPRR_IDLE_TIMEOUT]:
             self.pipeline.sample_flows({flow.number for flow in perhaps})
         for reason, flows in self._expired().items():
-            if flows:
-                self.remove(flows, reason)
+            if not flows:
+                continue
+            try:
+                self.want(self.flows.without(flows))
+            except Refusal as refusal:  # both programs have no place; perhaps later
+                self.counters["expiry_refused"] += 1
+                self.why_refused = str(refusal)
+            else:
+                self._left(flows, reason)
         self.load()
 
     def _expired(self) -> Mapping[int, list[Flow]]:
@@ -183,13 +191,20 @@ class Switch:
         return self.pipeline.counters.flows.get(flow.number, Count())
 
     def counted(self, flows: Sequence[Flow]) -> list[Count]:
-        """What flows have counted. Raises ChannelError."""
-        self.pipeline.sample_flows({flow.number for flow in flows})
+        """What flows have counted."""
+        self._sample({flow.number for flow in flows})
         return [self.count(flow) for flow in flows]
 
+    def _sample(self, flows: AbstractSet[int] | None = None) -> None:
+        """Read counters; where the device does not answer, those that were read last are shown."""
+        try:
+            self.pipeline.sample_flows(flows)
+        except ChannelError:
+            self.counters["counters_unread"] += 1
+
     def table_counts(self) -> list[tuple[int, int]]:
-        """Packets that each table has looked up, and those of them that a flow matched. Raises ChannelError."""
-        self.pipeline.sample_flows()
+        """Packets that each table has looked up, and those of them that a flow matched."""
+        self._sample()
         lookups, matched = self.pipeline.counters.lookups, self.pipeline.counters.matched
         return [(lookups.get(table, Count()).packets, matched.get(table, Count()).packets) for table in range(self.tables)]
 
@@ -231,6 +246,9 @@ class Switch:
     def remove(self, gone: Sequence[Flow], reason: int) -> None:
         """Remove flows; who asked for it hears of it when they have left the device."""
         self.want(self.flows.without(gone))
+        self._left(gone, reason)
+
+    def _left(self, gone: Sequence[Flow], reason: int) -> None:
         self.gone += [(flow, reason) for flow in gone if flow.flags & of.OFPFF_SEND_FLOW_REM]
 
     def age(self, flow: Flow | None = None) -> tuple[int, int]:

@@ -41,7 +41,8 @@ def written(*actions: Any) -> codec.OFPInstructionActions:
 
 MATCH, ACTION, INSTRUCTION, FLOW = of.OFPET_BAD_MATCH, of.OFPET_BAD_ACTION, of.OFPET_BAD_INSTRUCTION, of.OFPET_FLOW_MOD_FAILED
 REFUSED = {
-    "field": (flow({"metadata": 5}), MATCH, of.OFPBMC_BAD_FIELD),
+    "field": (flow({"eth_type": 0x8847, "mpls_label": 5}), MATCH, of.OFPBMC_BAD_FIELD),
+    "metadata that is never": (flow({"metadata": 1 << 32}), MATCH, of.OFPBMC_BAD_VALUE),
     "prerequisite": (flow({"tcp_dst": 80}), MATCH, of.OFPBMC_BAD_PREREQ),
     "mask": (flow({"eth_type": (0x800, 0xFF00)}), MATCH, of.OFPBMC_BAD_MASK),
     "value": (flow({"vlan_vid": 0x1005, "vlan_pcp": 9}), MATCH, of.OFPBMC_BAD_VALUE),
@@ -75,7 +76,12 @@ REFUSED = {
     ),
     "goto back": (flow({}, table_id=1, instructions=[codec.OFPInstructionGotoTable(1)]), INSTRUCTION, of.OFPBIC_BAD_TABLE_ID),
     "meter": (flow({}, instructions=[codec.OFPInstructionMeter(1)]), INSTRUCTION, of.OFPBIC_UNSUP_INST),
-    "metadata": (flow({}, instructions=[codec.OFPInstructionWriteMetadata(1, 1)]), INSTRUCTION, of.OFPBIC_UNSUP_INST),
+    "metadata": (
+        flow({}, instructions=[codec.OFPInstructionWriteMetadata(1 << 32, 1 << 32)]), INSTRUCTION, of.OFPBIC_UNSUP_METADATA_MASK,
+    ),
+    "SCTP's checksum": (
+        flow({"eth_type": 0x800, "ip_proto": 132}, codec.OFPActionSetField(sctp_dst=5)), ACTION, of.OFPBAC_BAD_SET_TYPE,
+    ),
     "command": (flow({}, command=9), FLOW, of.OFPFMFC_BAD_COMMAND),
     "buffer": (flow({}, output(1), buffer_id=5), of.OFPET_BAD_REQUEST, of.OFPBRC_BUFFER_UNKNOWN),
     "groups": (codec.OFPGroupMod(None, group_id=1), of.OFPET_GROUP_MOD_FAILED, of.OFPGMFC_OUT_OF_GROUPS),
@@ -155,6 +161,21 @@ def test_flows_end_by_their_hard_timeout_and_say_so() -> None:
     assert (event.cookie, event.reason, event.duration_sec, event.match["in_port"]) == (5, of.OFPRR_HARD_TIMEOUT, 10, 1)
 
 
+def test_a_flow_whose_end_has_no_place_ends_later() -> None:
+    bench = Bench(units=1, ternary=8)
+    for n in range(5):
+        assert bench.refused(flow({"eth_type": 0x800, "ipv4_dst": (f"{n}.0.0.0", f"255.{n}.0.0")})) is None
+    assert bench.refused(flow({"eth_dst": "02:00:00:00:00:01"}, hard_timeout=10)) is None
+    bench.switch.load()
+    bench.now += 11
+    bench.switch.check()
+    assert (len(bench.switch.flows.by_key), bench.switch.counters["expiry_refused"]) == (6, 1), "without it the key is another"
+    for n in range(3):
+        assert bench.refused(delete({"eth_type": 0x800, "ipv4_dst": (f"{n}.0.0.0", f"255.{n}.0.0")})) is None
+    bench.switch.check()
+    assert len(bench.switch.flows.by_key) == 2
+
+
 def test_roles_and_what_a_controller_hears() -> None:
     bench = Bench()
     bench.refused(flow({}, output(of.OFPP_CONTROLLER), priority=0, cookie=77))
@@ -220,6 +241,7 @@ def test_flows_are_read_as_they_are_shown() -> None:
         "table=0,priority=9,in_port=1,eth_dst=01:00:00:00:00:00/01:00:00:00:00:00,actions=output:FLOOD",
         "table=1,priority=7,cookie=0x5,idle_timeout=2,hard_timeout=3,eth_type=2048,ip_proto=17,udp_dst=53,actions=set_field:udp_dst=54,dec_ttl,output:2",
         "table=0,priority=5,eth_type=34525,ipv6_dst=2001:db8::/ffff:ffff::,actions=set_ttl:9,goto:1",
+        "table=0,priority=4,metadata=5,actions=write_metadata:0x3/0xf,goto:2",
         "table=0,priority=0,actions=drop",
     ]
     for text in texts:

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import ICMPv6EchoRequest, IPv6, IPv6ExtHdrDestOpt
 from scapy.layers.l2 import ARP, Dot1Q, Ether
+from scapy.layers.sctp import SCTP
 from scapy.packet import Packet, Raw
 
 from compiler.pipeline.actions import action
@@ -32,7 +33,7 @@ MACS = ["02:00:00:00:00:01", "02:00:00:00:00:02", "ff:ff:ff:ff:ff:ff"]
 IP4S, IP6S = ["10.0.0.1", "10.0.1.2", "192.168.0.9"], ["2001:db8::1", "2001:db8:0:1::2", "fe80::1"]
 PORTS = [53, 80, 4000]
 SETTABLE = {"eth_dst": MACS[1], "eth_src": MACS[0], "vlan_vid": 0x1007, "ipv4_dst": IP4S[2], "ipv6_dst": IP6S[1], "ip_dscp": 12}
-SETTABLE |= {"tcp_dst": 80, "udp_dst": 53, "arp_op": 2}
+SETTABLE |= {"tcp_dst": 80, "udp_dst": 53, "arp_op": 2, "ipv6_flabel": 0x54321}
 CONTROLLER = of.OFPP_CONTROLLER
 
 packets = st.builds(
@@ -52,6 +53,7 @@ packets = st.builds(
     st.one_of(
         st.builds(lambda s, d: TCP(sport=s, dport=d), *[st.sampled_from(PORTS)] * 2),
         st.builds(lambda s, d: UDP(sport=s, dport=d), *[st.sampled_from(PORTS)] * 2),
+        st.builds(lambda s, d: SCTP(sport=s, dport=d), *[st.sampled_from(PORTS)] * 2),
         st.just(ICMP(type=8)),
     ),
     st.booleans(),
@@ -101,7 +103,7 @@ def fields_of(packet: Packet, port: int) -> dict[str, int]:
         found |= {"arp_sha": _mac(arp.hwsrc), "arp_tha": _mac(arp.hwdst)}
     if protocol is not None:
         found["ip_proto"] = protocol
-    for layer, name in ((TCP, "tcp"), (UDP, "udp")):
+    for layer, name in ((TCP, "tcp"), (UDP, "udp"), (SCTP, "sctp")):
         if layer in packet:
             found |= {f"{name}_src": packet[layer].sport, f"{name}_dst": packet[layer].dport}
     for layer, name in ((ICMP, "icmpv4"), (ICMPv6EchoRequest, "icmpv6")):
@@ -123,6 +125,8 @@ def set_field(packet: Packet, name: str, value: Any) -> None:
     elif name == "ip_dscp":
         layer, key = (packet[IP], "tos") if IP in packet else (packet[IPv6], "tc")
         setattr(layer, key, value << 2 | getattr(layer, key) & 3)
+    elif name == "ipv6_flabel":
+        packet[IPv6].fl = value
     elif name in ("tcp_dst", "udp_dst"):
         packet[TCP if name[0] == "t" else UDP].dport = value
     else:
@@ -148,6 +152,7 @@ class Plan:
     apply: tuple[tuple[Any, ...], ...]
     write: tuple[int, ...]  # output ports of the action set
     goto: int | None
+    metadata: tuple[int, int] | None = None  # value and mask that are written
 
     def message(self) -> codec.OFPFlowMod:
         made = {
@@ -163,6 +168,8 @@ class Plan:
         if self.write:
             outputs = [codec.OFPActionOutput(port) for port in self.write]
             instructions.append(codec.OFPInstructionActions(of.OFPIT_WRITE_ACTIONS, outputs))
+        if self.metadata is not None:
+            instructions.append(codec.OFPInstructionWriteMetadata(*self.metadata))
         if self.goto is not None:
             instructions.append(codec.OFPInstructionGotoTable(self.goto))
         match = codec.OFPMatch(**self.match)
@@ -185,7 +192,7 @@ def _number(value: Any) -> Any:
 
 def judged(flows: Sequence[Plan], data: bytes, port: int) -> dict[int, set[bytes]]:
     """What leaves by each port."""
-    packet, out, later, table = Ether(data), {}, (), 0
+    packet, out, later, table, metadata = Ether(data), {}, (), 0, 0
 
     def output(number: int) -> None:
         everywhere = [one for one in range(1, LANES + 1) if one != port]
@@ -195,7 +202,7 @@ def judged(flows: Sequence[Plan], data: bytes, port: int) -> dict[int, set[bytes
                 out.setdefault(one, set()).add(finished(packet.copy()))
 
     while True:
-        fields = fields_of(packet, port)
+        fields = {**fields_of(packet, port), "metadata": metadata}
         here = [flow for flow in flows if flow.table == table and flow.matches(fields)]
         if not here:
             return out
@@ -215,7 +222,8 @@ def judged(flows: Sequence[Plan], data: bytes, port: int) -> dict[int, set[bytes
             for number in later:
                 output(number)
             return out
-        table = flow.goto
+        value, mask = flow.metadata or (0, 0)
+        table, metadata = flow.goto, metadata & ~mask | value & mask
 
 
 MASKS = {
@@ -230,7 +238,7 @@ MASKS = {
     "tcp_dst": 0xFFF0,
 }
 NEEDS = {"vlan_pcp": ["vlan_vid"], "ip": ["eth_type"], "arp": ["eth_type"]}
-NEEDS |= {key: ["eth_type", "ip_proto"] for key in ("tcp", "udp", "icmpv4", "icmpv6")}
+NEEDS |= {key: ["eth_type", "ip_proto"] for key in ("tcp", "udp", "sctp", "icmpv4", "icmpv6")}
 
 
 def shown(name: str, value: int) -> Any:
@@ -272,7 +280,10 @@ def plans(draw: st.DrawFn, sent: Sequence[bytes]) -> Plan:
     write = draw(st.lists(ports, max_size=1))
     table = draw(st.sampled_from([0, 0, 1, 2]))
     goto = draw(st.sampled_from([None, *range(table + 1, TABLES)]))
-    return Plan(table, draw(st.integers(0, 60000)), match, (*changes, *outputs), tuple(write), goto)
+    written = draw(st.sampled_from([None, None, (5, 0xF), (0x12345, 0xFFFFFFFF)])) if goto else None
+    if table and draw(st.integers(0, 3)) == 0:
+        match["metadata"] = draw(st.sampled_from([0, 5, 0x12345, (0x2340, 0xFFF0)]))
+    return Plan(table, draw(st.integers(0, 60000)), match, (*changes, *outputs), tuple(write), goto, written)
 
 
 @st.composite

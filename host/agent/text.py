@@ -4,8 +4,8 @@
     table=0,priority=10,in_port=1,eth_type=0x0800,ipv4_dst=10.0.0.0/8,actions=set_field:eth_dst=02:00:00:00:00:05,dec_ttl,output:2
 
 Fields have OpenFlow's names; VALUE/MASK, and a length for IP addresses. Actions: output:PORT (a number, ALL, FLOOD, IN_PORT or
-CONTROLLER), set_field:FIELD=VALUE, set_ttl:NUMBER, dec_ttl, goto:TABLE, drop. What stands before `actions` and is no field:
-table, priority, cookie, idle_timeout, hard_timeout.
+CONTROLLER), set_field:FIELD=VALUE, set_ttl:NUMBER, dec_ttl, write_metadata:VALUE/MASK, goto:TABLE, drop. What stands before
+`actions` and is no field: table, priority, cookie, idle_timeout, hard_timeout.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from c65of import ofproto as of
 from c65of.ofproto import oxm
 from c65of.ofproto import parser as codec
 
-from host.agent.fields import FIELDS
+from host.agent.fields import FIELDS, METADATA_BITS
 from host.agent.messages import PARSING
 
 PORTS = {name: getattr(of, f"OFPP_{name}") for name in ("ALL", "FLOOD", "IN_PORT", "CONTROLLER")}
@@ -111,10 +111,14 @@ def _instructions(text: str) -> list[Any]:
             actions.append(codec.OFPActionSetNwTtl(_number(word, value)))
         elif name == "dec_ttl":
             actions.append(codec.OFPActionDecNwTtl())
+        elif name == "write_metadata":
+            number, _, mask = value.partition("/")
+            bits = _number(word, mask) if mask else (1 << METADATA_BITS) - 1
+            after.append(codec.OFPInstructionWriteMetadata(_number(word, number), bits))
         elif name == "goto":
             after.append(codec.OFPInstructionGotoTable(_number(word, value)))
         elif name != "drop":
-            raise FlowTextError(f"{word!r} is no action; hint: output, set_field, set_ttl, dec_ttl, goto, drop")
+            raise FlowTextError(f"{word!r} is no action; hint: output, set_field, set_ttl, dec_ttl, write_metadata, goto, drop")
     return [*([codec.OFPInstructionActions(of.OFPIT_APPLY_ACTIONS, actions)] if actions else []), *after]
 
 
@@ -131,6 +135,8 @@ def _shown(instructions: list[Any]) -> Iterator[str]:
     for one in instructions:
         if one.type == of.OFPIT_GOTO_TABLE:
             yield f"goto:{one.table_id}"
+        elif one.type == of.OFPIT_WRITE_METADATA:
+            yield f"write_metadata:{one.metadata:#x}/{one.metadata_mask:#x}"
         elif one.type == of.OFPIT_CLEAR_ACTIONS:
             yield "clear_actions"
         else:

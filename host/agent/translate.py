@@ -160,6 +160,7 @@ def _action(rule: Rule, state: State, lane: int | None) -> tuple[L.UnitAction, S
         edits[NUMBER] = Operation(NUMBER, L.OPERATOR_SET, rule.number)
     if work.goto is None:
         return _end(edits, now | later, work.queue), None
+    edits |= work.metadata
     following = State(now, later)
     if following != state:
         edits[STATE] = Operation(STATE, L.OPERATOR_SET, following.word)
