@@ -41,8 +41,9 @@ build/faucet/done: host/agent/testing/faucet-requirements.lock | setup
 	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --target build/faucet -r $<
 	@touch $@
 
-certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwitch alone and with the device, case by case (long)
-	@PYTHONPATH=.:build/gen $(PYTHON) -m testing.ovs.certify
+CERTIFIED = $(if $(filter agent,$(SWITCH)),host.agent.testing.certify,testing.ovs.certify)
+certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwitch alone and with the device; with SWITCH=agent on the agent (long)
+	@PYTHONPATH=.:build/gen $(PYTHON) -m $(CERTIFIED) $(if $(JSON),--json)
 
 # A skipped test fails where CI is set; `make test CI=` skips what the machine cannot run.
 CI ?= true

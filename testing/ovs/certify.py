@@ -159,9 +159,9 @@ def cases(groups: Sequence[str] = (), most: int | None = None) -> list[Case]:
 
 
 class Side:
-    """A target switch, a tester switch and the wires between them."""
+    """A tester switch, wired to the namespace where a target switch is to be."""
 
-    def __init__(self, name: str, device: devices.Device | None, stack: contextlib.ExitStack) -> None:
+    def __init__(self, name: str, stack: contextlib.ExitStack) -> None:
         self.name = name
         self.folder = stack.enter_context(run_folder())
         self.spaces = stack.enter_context(Spaces(1))  # one namespace a switch: each needs the name `ovs-netdev`
@@ -169,23 +169,11 @@ class Side:
         self.spaces.address(0, f"{TESTER}/24")
         for port in PORTS:
             self._wire(port)
-        there, here = self.spaces.prefix(self.spaces.host(0)), self.spaces.prefix(self.spaces.switch)
-        self.tester = stack.enter_context(OpenVSwitch(stack.enter_context(run_folder()), there))
-        self.target = stack.enter_context(OpenVSwitch(self.folder, here))
+        self.tester = stack.enter_context(OpenVSwitch(stack.enter_context(run_folder()), self.spaces.prefix(self.spaces.host(0))))
         self.tester.start(settings={"dpdk-init": "false"})  # its ports are the kernel's
-        devices.start(self.target, device, device is not None)
-        self.target.configure({"max-revalidator": READ})
         self._bridge(self.tester, "tester", 2)
-        self._bridge(self.target, "target", 1)
         for port in PORTS:
             self._system_port(self.tester, "tester", f"wire{port}", port)
-        if device is None:
-            for port in PORTS:
-                self._system_port(self.target, "target", f"lane{port}", port)
-            return
-        for port, arguments in zip(PORTS, device.devargs([f"af_packet:lane{port}" for port in PORTS]), strict=True):
-            self.target.add_port("target", f"dpdk{port}", arguments, port)
-        self.target.poll(devices.cores()[0])
 
     def _wire(self, port: int) -> None:
         here, there, near, far = self.spaces.switch, self.spaces.host(0), f"lane{port}", f"wire{port}"
@@ -205,13 +193,12 @@ class Side:
         switch.vsctl("add-port", bridge, name, "--", "set", "Interface", name, f"ofport_request={number}")
         switch.check_port(name)
 
-    def packets(self) -> tuple[int, int]:
-        """Packets that have come from the device's lanes, and how many of them went on to OVS."""
-        counted = [devices.telemetry(self.target, f"/ethdev/xstats,{port}") for port in range(len(PORTS))]
-        return sum(one["rx_good_lane_packets"] for one in counted), sum(one["rx_host_packets"] for one in counted)
-
     def run(self, chosen: Sequence[Case], repeat: int, say: Say) -> dict[Case, Answer]:
-        """The tester's answers."""
+        """The tester's answers. Raises CertifyError where it gives none."""
+        return dict(zip(chosen, self.answers(chosen, repeat, say), strict=True))
+
+    def answers(self, chosen: Sequence[Case], repeat: int, say: Say) -> Iterator[Answer]:
+        """The tester's answers as they come. Raises CertifyError where it gives none."""
         asked = self.folder / "cases.json"
         by_file = groupby(chosen, lambda case: case.file)
         asked.write_text(json.dumps([(str(CASES / f"{file}.json"), [one.index for one in of_file]) for file, of_file in by_file]))
@@ -220,7 +207,7 @@ class Side:
             self.spaces.switch, *environment, sys.executable, "-W", "ignore", str(RUNNER), str(asked), str(repeat)
         )
         try:
-            return dict(zip(chosen, self._answers(process, len(chosen), say), strict=True))
+            yield from self._answers(process, len(chosen), say)
         finally:
             if process in self.spaces.running:  # else all is being ended
                 self.spaces.end(process)
@@ -233,6 +220,29 @@ class Side:
             if number % STEP == 0 or number == count:
                 say(f"{self.name}: {number} of {count} cases, {good} OK")
             yield answer
+
+
+class OvsSide(Side):
+    """With Open vSwitch, alone or with a device."""
+
+    def __init__(self, name: str, device: devices.Device | None, stack: contextlib.ExitStack) -> None:
+        super().__init__(name, stack)
+        self.target = stack.enter_context(OpenVSwitch(self.folder, self.spaces.prefix(self.spaces.switch)))
+        devices.start(self.target, device, device is not None)
+        self.target.configure({"max-revalidator": READ})
+        self._bridge(self.target, "target", 1)
+        if device is None:
+            for port in PORTS:
+                self._system_port(self.target, "target", f"lane{port}", port)
+            return
+        for port, arguments in zip(PORTS, device.devargs([f"af_packet:lane{port}" for port in PORTS]), strict=True):
+            self.target.add_port("target", f"dpdk{port}", arguments, port)
+        self.target.poll(devices.cores()[0])
+
+    def packets(self) -> tuple[int, int]:
+        """Packets that have come from the device's lanes, and how many of them went on to OVS."""
+        counted = [devices.telemetry(self.target, f"/ethdev/xstats,{port}") for port in range(len(PORTS))]
+        return sum(one["rx_good_lane_packets"] for one in counted), sum(one["rx_host_packets"] for one in counted)
 
 
 def _answer(process: Popen[str], where: str) -> Answer:
@@ -258,7 +268,7 @@ def compare(
     """The cases on both, those that differ again."""
     began = time.monotonic()
     with ThreadPoolExecutor(2) as pool, contextlib.ExitStack() as stack:
-        sides = [Side("alone", None, stack), Side("with the device", device, stack)]
+        sides = [OvsSide("alone", None, stack), OvsSide("with the device", device, stack)]
 
         def both(wanted: Sequence[Case]) -> list[Compared]:
             running: list[Future[dict[Case, Answer]]] = [pool.submit(side.run, wanted, repeat, say) for side in sides]
