@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What random programs of the programmable pipeline do: read headers, compare fields with constants, look rules up, change fields as
-a unit can. What a program compares with is kept, so that there are packets that have it."""
+"""What random programs of the programmable pipeline do: read headers, compare fields, look rules up, change fields as a unit can.
+What a program compares with is kept, so that there are packets that have it."""
 
 from __future__ import annotations
 
@@ -186,12 +186,14 @@ class OverlayStatements(Packets):
     # Tables
 
     def lookup(self) -> None:
+        """In any table."""
+        self.look_up(self.choose.choice(self.asked))
+
+    def look_up(self, table: Table) -> None:
         """By fields of the packet as they came, mostly."""
-        table = self.choose.choice(self.asked)
         asked = [self.key_part(kind.bits) for _, kind in parts_of(table.key)]
         texts = [
-            field.text if field else f"(uint<{kind.bits}>) {self.value(2)}"
-            for field, (_, kind) in zip(asked, parts_of(table.key), strict=True)
+            field.text if field else self.key_text(kind.bits) for field, (_, kind) in zip(asked, parts_of(table.key), strict=True)
         ]
         given, found, name = texts[0], self.fresh("b"), self.fresh("v")
         if table.key.kind == "struct":
@@ -202,6 +204,11 @@ class OverlayStatements(Packets):
         table.lookups.append(tuple(asked))
         self.know(name, table.value)
         self.know(found, BOOL, False)
+
+    def key_text(self, bits: int) -> str:
+        """The low bits of a wider field, or anything."""
+        wider = self.part(bits)
+        return f"(uint<{bits}>) {wider.text if wider and self.chance(90) else self.value(2)}"
 
     def key_part(self, bits: int) -> Field | None:
         return self.part(bits, bits) if self.chance(95) else None

@@ -127,6 +127,10 @@ class Overlays(OverlayStatements):
                 self.scope.is_handler = True
                 if self.chance(8):
                     self.machine("x")
+                for table in self.asked:
+                    if self.chance(70):  # so that most programs with two tables have two units
+                        self.look_up(table)
+                        self.branch()
                 self.statements(self.choose.randint(1, 5))
                 if self.chance(8):
                     self.give_up()
