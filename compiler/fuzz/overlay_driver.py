@@ -22,6 +22,7 @@ from compiler.interpreter.choices import Decide, SignalCall
 from compiler.interpreter.guard import fields_of
 from compiler.interpreter.packets import Packet, from_flits, to_flits
 from compiler.interpreter.program import Graph
+from compiler.overlay.assignments import part_of
 from compiler.overlay.bits import OverlayError
 from compiler.overlay.deploy import Deployment, deployed
 from compiler.overlay.place import Sizes
@@ -147,7 +148,7 @@ def _left(channel: typed.Channel, flits: Sequence[int]) -> list[Left]:
     if len(packets) != 1 or packets[0][1]:
         return [Left(where, b"not one whole packet")]
     low, _ = places["meta"]
-    meta = fields_of(next(part.type for part in channel.type.fields if part.name == "meta"))  # type: ignore[attr-defined]
+    meta = fields_of(part_of(channel.type, "meta"))
 
     def part(name: str) -> int:
         return flits[0] >> low + meta[name][0] & (1 << meta[name][1]) - 1

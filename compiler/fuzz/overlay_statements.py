@@ -5,7 +5,7 @@ What a program compares with is kept, so that there are packets that have it."""
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from compiler.fuzz.overlay_packets import LENGTH, PORT, Field, Wish
 from compiler.fuzz.overlay_rules import Table, parts_of
@@ -51,7 +51,7 @@ class OverlayStatements(Packets):
 
     def near(self, bits: int) -> int:
         """A value that others of the program take too."""
-        edges = [0, 1, (1 << bits) - 1, 1 << (bits - 1)]
+        edges: Sequence[int] = [0, 1, (1 << bits) - 1, 1 << (bits - 1)]
         return self.choose.choice([*self.pool[bits], *self.choose.choice([edges, NEAR.get(bits, edges)])]) & (1 << bits) - 1
 
     def want(self, field: Field, value: int) -> None:

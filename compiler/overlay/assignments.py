@@ -20,7 +20,7 @@ class Assignments:
     def __init__(self, element: typed.Element) -> None:
         flit = element.inputs[0].type
         self.data = fields_of(flit)["data"][0]
-        low, places = fields_of(flit)["meta"][0], fields_of(_part(flit, "meta"))
+        low, places = fields_of(flit)["meta"][0], fields_of(part_of(flit, "meta"))
         self.mark = low + places["mark"][0]
         self.found = [(one.span, set(_bits(one.place))) for one in _assigns(element.handler) if one.place.variable.type == flit]
 
@@ -43,7 +43,8 @@ def contains(outer: Span, inner: Span) -> bool:
     return outer.source is inner.source and outer.start <= inner.start and inner.end <= outer.end
 
 
-def _part(kind: typed.Type, name: str) -> typed.Type:
+def part_of(kind: typed.Type, name: str) -> typed.Type:
+    """The type of a field of a struct."""
     assert isinstance(kind, typed.Struct)
     return next(field.type for field in kind.fields if field.name == name)
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from compiler.fuzz import overlay_driver
+from compiler.fuzz import overlay_driver, overlays
 from compiler.fuzz.driver import Failure, loaded
 from compiler.fuzz.overlay_driver import Job, job_of
 from compiler.overlay import conditions, operations, place, rules, units
@@ -134,7 +134,7 @@ def test_makes_a_mistake_small(monkeypatch: pytest.MonkeyPatch) -> None:
     small = overlay_driver.reduced(first_failure(), MODEL).case.text
     assert "-" in small
     assert len(small.splitlines()) <= 20, small
-    assert small.count(overlay_driver.overlays.PACKET) == 1
+    assert small.count(overlays.PACKET) == 1
 
 
 def test_a_compiler_that_raises_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,7 @@ def test_a_device_that_loses_a_packet_is_wrong() -> None:
 
 
 def ran(*arguments: str) -> tuple[int, dict[str, Any]]:
-    found = CliRunner(mix_stderr=False).invoke(app, ["fuzz", "overlay", "--json", *arguments])
+    found = CliRunner().invoke(app, ["fuzz", "overlay", "--json", *arguments])
     return found.exit_code, json.loads(found.stdout)
 
 
