@@ -42,6 +42,8 @@ LOOKS = 5  # milliseconds of processor time in which a poll thread has looked at
 PATIENCE, STILL = 120.0, 3.0  # seconds for all flows to come, and without a new one
 FCS, DESTINATION, HEADER = 4, slice(30, 34), slice(14, 34)
 BRIDGE = "br0"
+PERF = "dpif-netdev/pmd-perf-show"
+BUSY = 10.0  # percent of all cycles: what a poll thread with work uses at least
 FLOWS_LIVE = {"max-idle": "600000", "flow-limit": "300000", "min-revalidate-pps": "0"}
 # Milliseconds between the looks of OVS at its flows. Each raises its own limit, 10,000 at first, by 1,000; later they disturb.
 GROW, MEASURE = {"max-revalidator": "100"}, {"max-revalidator": "10000"}
@@ -172,13 +174,21 @@ def read(switch: OpenVSwitch, thread: int) -> Reading:
     return Reading(forwarded, spent, _number(r"processing cycles: (\d+)", switch.appctl("dpif-netdev/pmd-stats-show")))
 
 
-def frequency(switch: OpenVSwitch) -> float:
-    """Of the time stamp counter, in Hz: OVS tells its cycles, their share of all, and the time."""
-    text = switch.appctl("dpif-netdev/pmd-perf-show")
+def frequency(text: str) -> float | None:
+    """Of the time stamp counter, in Hz, from what `pmd-perf-show` prints: cycles, their share of all in tenths of a percent, and
+    the time. None: the thread slept, and the share is too small to tell."""
     found = re.search(r"duration: ([\d.]+) s.*?Used TSC cycles:\s+(\d+)\s+\(\s*([\d.]+) %", text, re.DOTALL)
-    if not found or float(found[3]) == 0:
-        raise OvsError(f"pmd-perf-show reports no frequency:\n{text}")
+    if not found or float(found[3]) < BUSY:
+        return None
     return float(int(found[2]) / (float(found[3]) / 100) / float(found[1]))
+
+
+def busy_frequency(switch: OpenVSwitch) -> float:
+    """Of a switch whose poll thread has work. Raises OvsError where it had none."""
+    text = switch.appctl(PERF)
+    if (hertz := frequency(text)) is None:
+        raise OvsError(f"{PERF} tells no frequency: the poll thread slept\n{text}")
+    return hertz
 
 
 @dataclass
@@ -191,7 +201,6 @@ class Run:
     live: int
     offloaded: int
     hits: dict[str, int]
-    hertz: float
     windows: list[Reading]
     samples: list[list[profile.Stack]]  # of each window
 
@@ -202,12 +211,12 @@ class Run:
         self.windows += other.windows
         self.samples += other.samples
 
-    def row(self, learnt: profile.Map) -> dict[str, Any]:
-        """The figures: cycles a packet that left the device, medians over the windows."""
+    def row(self, learnt: profile.Map, hertz: float) -> dict[str, Any]:
+        """The figures: cycles (of `hertz`) a packet that left the device, medians over the windows."""
         parts: dict[str, list[float]] = {name: [] for name in (*profile.STAGES, profile.LOOP, "switch", "total", "to_mbuf", "ovs")}
         for window, stacks in zip(self.windows, self.samples, strict=True):
             counted = [learnt.of(stack) for stack in stacks]
-            packet = window.spent * 1e-9 * self.hertz / max(1, window.forwarded)
+            packet = window.spent * 1e-9 * hertz / max(1, window.forwarded)
             share = {name: counted.count(name) / max(1, len(stacks)) for name in (*profile.STAGES, profile.LOOP)}
             more = {
                 "switch": sum(share[name] for name in profile.SWITCH),
@@ -242,11 +251,13 @@ def once(device: devices.Device, capture: Path, size: int, rules: int, mode: str
         if not window.forwarded:
             raise OvsError(f"{mode}, {rules} rules: no packet left the device:\n{switch.complaints()}")
         flows_now = (live(switch), offloaded(switch, mode))
-        return Run(size, rules, mode, *flows_now, hits, frequency(switch), [window], [profile.stacks(recorded)])
+        return Run(size, rules, mode, *flows_now, hits, [window], [profile.stacks(recorded)])
 
 
-def latencies(log: Callable[[str], None], device: devices.Device, sizes: Sequence[int], packets: int) -> list[dict[str, Any]]:
-    """Every size alone, with one rule."""
+def latencies(
+    log: Callable[[str], None], device: devices.Device, sizes: Sequence[int], packets: int
+) -> tuple[list[dict[str, Any]], float]:
+    """Every size alone, with one rule; and the frequency of the time stamp counter, in Hz."""
     log("a packet alone, in the RTL and in the poll thread")
     frames = [frame_of(size, 0) for size in sizes]
     cycles: list[dict[str, int | None]] = [{} for _ in sizes]
@@ -254,9 +265,9 @@ def latencies(log: Callable[[str], None], device: devices.Device, sizes: Sequenc
         with latency.ends() as there, polled_switch(device, there.lanes, 1, mode, sleep=0) as switch:
             for frame, found in zip(frames, cycles, strict=True):
                 found[mode] = latency.software(switch, there, frame, packets)
-            hertz = frequency(switch)
+            hertz = busy_frequency(switch)
     of_device = latency.hardware(frames)
-    return [latency.row(size, one, found, hertz) for size, one, found in zip(sizes, of_device, cycles, strict=True)]
+    return [latency.row(size, one, found, hertz) for size, one, found in zip(sizes, of_device, cycles, strict=True)], hertz
 
 
 def measure(
@@ -288,10 +299,9 @@ def measure(
                     runs[size, count, mode] = run
     plain, marked = ([stack for some in runs[sizes[0], 1, mode].samples for stack in some] for mode in MODES[:2])
     learnt = profile.learn(plain, marked)
-    hertz = round(runs[sizes[0], 1, MODES[0]].hertz)
-    rows = [run.row(learnt) for run in runs.values()]
-    alone = latencies(log, device, sizes, packets)
-    return {"rounds": rounds, "seconds": seconds, "hertz": hertz, "rows": rows, "latency": alone}
+    alone, hertz = latencies(log, device, sizes, packets)
+    rows = [run.row(learnt, hertz) for run in runs.values()]
+    return {"rounds": rounds, "seconds": seconds, "hertz": round(hertz), "rows": rows, "latency": alone}
 
 
 def show(result: dict[str, Any], console: Console) -> None:

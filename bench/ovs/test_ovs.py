@@ -77,6 +77,14 @@ PERF = """Histograms
 """
 
 
+def test_only_a_busy_thread_tells_the_frequency() -> None:
+    text = "Measurement duration: 2.500 s\n  - Used TSC cycles:    {}  ( {} % of total cycles)\n"
+    assert ovs.frequency(text.format(5_000_000_000, "100.0")) == 2e9
+    assert ovs.frequency(text.format(2_500_000_000, "50.0")) == 2e9
+    assert ovs.frequency(text.format(2_000_000, " 0.0")) is None  # it slept for all but 0.04 % of the time
+    assert ovs.frequency("nothing") is None
+
+
 @pytest.mark.parametrize(("more", "expected"), [(0, 2093), (23, 2093), (24, None)])
 def test_the_median_is_the_end_of_its_step(more: int, expected: int | None) -> None:
     assert latency.median_of("words\n" + PERF.format(more)) == expected
