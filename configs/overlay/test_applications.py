@@ -36,7 +36,7 @@ from toolchain import ROOT
 HERE = Path(__file__).parent
 LANES, CONTROLLER = range(4), "controller"
 EVERY = int(os.environ.get("SLUICE_EVERY", "5"))  # of the captures' packets
-FEW = 60  # packets of a lane
+FEW = 60 if EVERY > 1 else None  # packets of a lane through the simulated pipeline
 UNITS = 2
 Out = dict[int | str, list[bytes]]
 Judge = Callable[[bytes], tuple[bytes, Sequence[int | str]]]
