@@ -28,7 +28,7 @@ from compiler.overlay.deploy import Deployment, deployed
 from compiler.overlay.place import Sizes
 
 HOST = L.HOST_PORT
-INSERT = re.compile(r"# (\w+) (\S+)$")
+INSERT = re.compile(r"# (\w+)\.(\w+) (\S+)$")
 SHOWN_BYTES = 24
 
 
@@ -48,12 +48,12 @@ class Left:
 
 @dataclass(frozen=True)
 class Job:
-    """A program, its rules as a file and as signals, packets (lane and bytes), and the units of the pipeline."""
+    """A program, its rules as a file and as signals by instance, packets (lane and bytes), and the units of the pipeline."""
 
     name: str
     program: typed.Program
     rules: Source
-    inserts: Sequence[SignalCall]
+    inserts: Mapping[str, Sequence[SignalCall]]
     packets: Sequence[tuple[int, bytes]]
     units: int
 
@@ -108,7 +108,10 @@ def job_of(one: Case, program: typed.Program) -> Job:
 
     rules = lines(overlays.RULE)
     found = [match for line in rules if (match := INSERT.search(line))]
-    inserts = [SignalCall(match[1], tuple(int(word, 0) for word in match[2].split(","))) for match in found]
+    inserts: dict[str, list[SignalCall]] = {}
+    for match in found:
+        call = SignalCall(match[2], tuple(int(word, 0) for word in match[3].split(",")))
+        inserts.setdefault(match[1], []).append(call)
     packets = [(int(lane), bytes.fromhex(data)) for lane, data in (line.split() for line in lines(overlays.PACKET))]
     units = next((int(line) for line in lines(overlays.UNITS)), Sizes.units)
     return Job(one.name, program, Source(f"{one.name}.rules", "\n".join(rules) + "\n"), inserts, packets, units)
@@ -116,8 +119,7 @@ def job_of(one: Case, program: typed.Program) -> Job:
 
 def interpreted(job: Job) -> list[list[Left]]:
     """What leaves in the interpreter, packet by packet."""
-    with_tables = {i.name for i in job.program.instances if i.element.tables}
-    graph = Graph(job.program, lambda name: Decide(0, job.inserts if name in with_tables else ()))
+    graph = Graph(job.program, lambda name: Decide(0, job.inserts.get(name, ())))
     graph.run()
     ends = [(c, k) for c, k in zip(job.program.channels, graph.kept, strict=True) if _is_end(job.program, c)]
     kinds = {c.source.port: c.type for c in job.program.channels if not c.source.instance}

@@ -25,6 +25,8 @@ class Table:
     key: Kind
     value: Kind
     entries: int
+    instance: str = ""  # that has it
+    shown: str = ""  # its name in a rules file
     lookups: list[tuple[Field | None, ...]] = field(default_factory=list)
 
 
@@ -72,7 +74,7 @@ def rules(choose: random.Random, table: Table, near: Callable[[int], int]) -> It
         right = ", ".join(f"{name} {_number(choose, one, part.bits)}".strip() for (name, part), one in _values(table, results))
         if not left:  # a key without a field is none
             left = f"{parts_of(table.key)[0][0]} 0/0x0".strip()
-        text = f"{table.name} {left} -> {right}  # {table.name}_insert {','.join(map(hex, arguments))}"
+        text = f"{table.shown} {left} -> {right}  # {table.instance}.{table.name}_insert {','.join(map(hex, arguments))}"
         yield RuleLine(text, tuple(_wish(choose, keys, lookup) for lookup in table.lookups))
 
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Random configurations for the programmable pipeline as source text: an element that reads headers, looks rules up, decides,
-changes fields and forwards; its rules and packets in comments behind it. Most of them fit; some do what the overlay must refuse."""
+"""Random configurations for the programmable pipeline as source text: one element, or two in a row, that read headers, look rules
+up, decide, change fields and forward; rules and packets in comments behind them. Most fit; some do what the overlay must refuse."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 from compiler.fuzz import overlay_packets
 from compiler.fuzz.overlay_packets import LANES
@@ -14,10 +15,11 @@ from compiler.fuzz.overlay_statements import OverlayStatements
 from compiler.fuzz.writer import BOOL, Kind
 
 RULE, PACKET, UNITS = "//| ", "//> ", "//= "  # in front of what is no part of the program
+ALONE = 0.75  # of configurations have one element, others two in a row
 
 
 class Overlays(OverlayStatements):
-    """Writes one configuration."""
+    """Writes one element."""
 
     def __init__(self, choose: random.Random, name: str) -> None:
         super().__init__(choose, name)
@@ -137,24 +139,8 @@ class Overlays(OverlayStatements):
                     self.statement()
             self.writes()
 
-    def configuration(self) -> list[str]:
-        """Lanes to the element and from it."""
-        element, host = self.name, self.has_host
-        lines = [f"{element} :: main{' @' if self.asked else ''}", *(["host PktLogger :: logger"] if host else [])]
-        inputs = range(LANES) if self.chance(75) else sorted(self.choose.sample(range(LANES), self.choose.choice([1, 2, 3])))
-        if len(inputs) > 1:
-            lines.append(f"Mux<N = {len(inputs)}> :: mux")
-            lines += [f"from_lane[{lane}] -> [{number + 1}] mux" for number, lane in enumerate(inputs)]
-            lines.append("mux -> main")
-        else:
-            lines.append(f"from_lane[{inputs[0]}] -> main")
-        leads = self.choose.sample(self.lanes, len(self.lanes))
-        ports = [f"main.out[{number}]" for number in range(len(leads))] if len(leads) > 1 else ["main.out"]
-        lines += [f"{port} -> to_lane[{lane}]" for port, lane in zip(ports, leads, strict=True)]
-        return [*lines, *(["main.controller -> logger"] if host else [])]
-
-    def text(self) -> str:
-        """Types, element, configuration; behind them units, rules and packets."""
+    def element(self) -> list[str]:
+        """Its text. What it declares, compares with and looks up is known then."""
         self.indent = 1
         for _ in range(self.choose.choice([0, 1, 1, 1, 2])):
             self.rule_tables()
@@ -165,26 +151,66 @@ class Overlays(OverlayStatements):
             self.line(f"table {table.kind}<{table.key.text}, {table.value.text}> {table.name}[{table.entries}];")
         self.handler()
         out = f"packet out{f'[{len(self.lanes)}]' if len(self.lanes) > 1 else ''}{', packet controller' if self.has_host else ''}"
-        element = [f".element {self.name} (packet in -> {out}) {{", *self.lines, "}"]
-        found = [line for table in self.asked for line in rules(self.choose, table, self.near)]
-        return "\n".join([*self.declarations(), *element, *self.configuration(), *self.behind(found)]) + "\n"
+        return [f".element {self.name} (packet in -> {out}) {{", *self.lines, "}"]
 
-    def behind(self, found: Sequence[RuleLine]) -> list[str]:
-        """Units of the pipeline, rules, packets."""
-        self.wishes += [wish for line in found for wish in line.wishes] * 3
-        packets = overlay_packets.packets(self.choose, self.wishes)
-        units = self.choose.choice([1, 2, 4, 8, 8])
-        lines = [f"{UNITS}{units}", *(RULE + line.text for line in found)]
-        return [*lines, *(f"{PACKET}{lane} {data.hex()}" for lane, data in packets)]
+    def outputs(self) -> list[str]:
+        """Its ports that lead to lanes, or to another element."""
+        return [f"out[{number}]" for number in range(len(self.lanes))] if len(self.lanes) > 1 else ["out"]
 
     def declarations(self) -> list[str]:
-        lines = ['import "ipchecksum/updated.sl";']
+        """Its types."""
+        lines = []
         for kind in self.structs:
             word = "header" if kind.kind == "header" else "struct"
             lines += [f"{word} {kind.text} {{", *(f"    {part.text} {name};" for name, part in kind.fields), "}"]
         return lines
 
 
+def configuration(choose: random.Random, elements: Mapping[str, Overlays]) -> list[str]:
+    """Lanes to the first element, its outputs to lanes or to the next; a Mux where several ports lead to one place."""
+    names = list(elements)
+    first, last = names[0], names[-1]
+    leads: dict[str, list[str]] = {first: []}  # ports by the place that they lead to
+    for lane in range(LANES) if choose.random() < 0.75 else sorted(choose.sample(range(LANES), choose.choice([1, 2, 3]))):
+        where = last if choose.random() < 0.1 and leads[first] else first
+        leads.setdefault(where, []).append(f"from_lane[{lane}]")
+    for name, element in elements.items():
+        ports, lanes = [f"{name}.{port}" for port in element.outputs()], choose.sample(element.lanes, len(element.lanes))
+        for number, (port, lane) in enumerate(zip(ports, lanes, strict=True)):
+            goes_on = name != last and (not number or choose.random() < 0.5)
+            leads.setdefault(last if goes_on else f"to_lane[{lane}]", []).append(port)
+        if element.has_host:
+            leads.setdefault("logger", []).append(f"{name}.controller")
+    lines = [f"{element.name} :: {name}{' @' if element.asked else ''}" for name, element in elements.items()]
+    lines += ["host PktLogger :: logger"] if "logger" in leads else []
+    for number, (where, ports) in enumerate(leads.items()):
+        mux = f"mux{number}"
+        lines += [f"Mux<N = {len(ports)}> :: {mux}"] if len(ports) > 1 else []
+        lines += [f"{port} -> [{at + 1}] {mux}" for at, port in enumerate(ports)] if len(ports) > 1 else []
+        lines += [f"{mux if len(ports) > 1 else ports[0]} -> {where}"]
+    return lines
+
+
+def text(choose: random.Random, elements: Mapping[str, Overlays]) -> str:
+    """Types, elements, configuration; behind them units of the pipeline, rules and packets."""
+    written = [line for element in elements.values() for line in element.element()]
+    declared = [line for element in elements.values() for line in element.declarations()]
+    asked = [(name, element, table) for name, element in elements.items() for table in element.asked]
+    known = Counter(table.name for _, _, table in asked)
+    found: list[RuleLine] = []
+    for name, element, table in asked:
+        table.instance, table.shown = name, table.name if known[table.name] == 1 else f"{name}.{table.name}"
+        found += rules(choose, table, element.near)
+    lines = ['import "ipchecksum/updated.sl";', *declared, *written, *configuration(choose, elements)]
+    wishes = [wish for element in elements.values() for wish in element.wishes]
+    wishes += [wish for line in found for wish in line.wishes] * 3
+    packets = overlay_packets.packets(choose, wishes)
+    lines += [f"{UNITS}{choose.choice([1, 2, 4, 8, 8])}", *(RULE + line.text for line in found)]
+    return "\n".join([*lines, *(f"{PACKET}{lane} {data.hex()}" for lane, data in packets)]) + "\n"
+
+
 def overlay(seed: int, name: str) -> str:
     """The text of one configuration."""
-    return Overlays(random.Random(f"overlay {seed}"), name).text()
+    choose = random.Random(f"overlay {seed}")
+    names = {"main": name} if random.Random(f"elements {seed}").random() < ALONE else {"front": f"{name}a", "main": f"{name}b"}
+    return text(choose, {instance: Overlays(choose, element) for instance, element in names.items()})

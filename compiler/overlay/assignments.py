@@ -15,14 +15,15 @@ from compiler.overlay.bits import WORD_BITS, number_of
 
 
 class Assignments:
-    """The statements of a handler that change parts of a flit."""
+    """The statements of handlers that change parts of a flit."""
 
-    def __init__(self, element: typed.Element) -> None:
-        flit = element.inputs[0].type
+    def __init__(self, elements: Sequence[typed.Element]) -> None:
+        flit = elements[0].inputs[0].type
         self.data = fields_of(flit)["data"][0]
         low, places = fields_of(flit)["meta"][0], fields_of(part_of(flit, "meta"))
         self.mark = low + places["mark"][0]
-        self.found = [(one.span, set(_bits(one.place))) for one in _assigns(element.handler) if one.place.variable.type == flit]
+        statements = (one for element in elements for one in _assigns(element.handler))
+        self.found = [(one.span, set(_bits(one.place))) for one in statements if one.place.variable.type == flit]
 
     def place(self, word: str, now: Node) -> Span | None:
         """The last statement that changes a word; of several, one in which a part of its value `now` stands."""

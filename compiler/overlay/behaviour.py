@@ -6,9 +6,8 @@ A handler decides at the first flit of a packet and treats the later ones alike;
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import sluice_layouts as L
 
@@ -19,15 +18,16 @@ from compiler.ir.build import Builder
 from compiler.ir.ir import Node, Put, Transition
 from compiler.ir.lower import lower_handler
 from compiler.ir.memories import LowerError
-from compiler.ir.rewrite import order
+from compiler.ir.rewrite import order, rewrite_transition, same
 from compiler.overlay.bits import LENGTH, PORT, WORD_BITS, OverlayError, replaced, word_name
+from compiler.overlay.graph import graph_of, is_from
+from compiler.overlay.rules import tables_of
 from toolchain import ROOT
 
 WORDS = 8 * L.DATA_BYTES // WORD_BITS
 CHECKSUM, LIBRARY = "checksum_updated", ROOT / "elements" / "ipchecksum" / "updated.sl"
-MUX = ROOT / "elements" / "mux" / "mux.sl"
-HOST = L.HOST_PORT
 FIXED = ("error", "eop", "empty", "ingress_port", "egress_mask", "fault", "timestamp", "length")  # what must leave as it came
+MOST_WAYS = 64
 
 
 @dataclass(frozen=True)
@@ -70,85 +70,78 @@ class Way:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """A program: the ways of its packets; `arrived` is a packet as it comes in."""
+    """A program: the ways of its packets; `arrived` is a packet as it comes in. `elements` and `tables` (by the names that rules
+    have) are those that packets may pass."""
 
-    element: typed.Element
+    elements: tuple[typed.Element, ...]
     b: Builder
     ways: tuple[Way, ...]
     arrived: Packet
     tables: Mapping[str, typed.Table]
-    instance: str
+
+    @property
+    def span(self) -> Span:
+        """The place of what has none of its own."""
+        return self.elements[0].span
+
+
+@dataclass(frozen=True)
+class Arriving:
+    """What comes to an element, or leaves it: whether a packet does, whether its later flits do, and its first flit."""
+
+    enable: Node
+    later: Node
+    flit: Node
 
 
 def behaviour(program: typed.Program, lanes: int = 4) -> Behaviour:
     """What a program does. Raises OverlayError where it is not of the kind that a pipeline can do."""
-    instance, outputs, inputs = _graph(program, lanes)
-    element = instance.element
-    try:
-        handler, resets = lower_handler(element, lambda f: f.name == CHECKSUM and _is_from(f, LIBRARY))
-    except LowerError as error:
-        raise OverlayError("E0807", error.text, error.span or element.span, "use shorter loops and smaller arrays") from error
-    made = _Handler(element, handler, resets).ways(outputs)
-    allowed = _allowed(made.b, inputs, lanes)
-    ways = tuple(replace(way, enable=made.b.and_(allowed, way.enable), later=made.b.and_(allowed, way.later)) for way in made.ways)
-    return replace(made, ways=ways, instance=instance.name)
+    graph, b = graph_of(program, lanes), Builder()
+    tables = tables_of(graph.instances.values())
+    handlers = {
+        name: _Handler(i.element, b, {table.name: known for known, (owner, table) in tables.items() if owner == name})
+        for name, i in graph.instances.items()
+    }
+    first, *_ = handlers.values()
+    ways: list[Way] = []
+
+    def follow(name: str, arriving: Arriving) -> None:
+        for port, left, span in handlers[name].leaving(arriving):
+            lead = graph.leads[name, port]
+            if isinstance(lead, str):
+                follow(lead, left)
+            else:
+                ways.append(first.way(Output(port, lead), left, span))
+            if len(ways) > MOST_WAYS:
+                text = f"packets can go more than {MOST_WAYS} ways through the elements"
+                raise OverlayError("E0809", text, span, "fewer elements in a row with many outputs")
+
+    for name, entered in graph.entries.items():
+        allowed = _allowed(b, entered, lanes)
+        follow(name, Arriving(allowed, allowed, first.arriving()))
+    elements = tuple(i.element for i in graph.instances.values())
+    named = {known: replace(table, name=known) for known, (_, table) in tables.items()}
+    return Behaviour(elements, b, tuple(ways), first.arrived(), named)
 
 
-def _is_from(item: typed.Function | typed.Element, file: Path) -> bool:
-    """Whether a file of the library declares it; the name of a source is from the working folder, or from the checkout."""
-    path = Path(item.span.source.name)
-    return (path if path.exists() else ROOT / path).resolve() == file
-
-
-def _graph(program: typed.Program, lanes: int) -> tuple[typed.Instance, list[Output], set[int]]:
-    """The one element of a configuration, where its outputs lead, and the lanes that it takes packets from."""
-    if not program.channels:
-        span = program.elements[-1].span if program.elements else None
-        raise OverlayError("E0807", "no configuration", span, "add one: from_tor -> … -> to_tor")  # type: ignore[arg-type]
-    merges = {i.name for i in program.instances if _is_from(i.element, MUX)}
-    main = [i for i in program.instances if not i.on_host and i.name not in merges]
-    if len(main) != 1:
-        span = main[1].span if main else program.channels[0].span
-        hint = "join them into one element; only a Mux in front of it, and elements on the host behind it, can stay"
-        raise OverlayError("E0807", f"{len(main)} elements; the overlay runs one", span, hint)
-    hosts = {i.name for i in program.instances if i.on_host}
-    (instance,) = main
-    outputs, inputs = [], set()
-    uploads: set[typed.Endpoint] = set()
-    for channel in program.channels:
-        source, target = channel.source, channel.target
-        for end in (source, target):
-            if not end.instance and end.port >= lanes:
-                raise OverlayError("E0807", f"lane {end.port}; the device has {lanes}", channel.span, f"lanes 0 to {lanes - 1}")
-        if not source.instance and target.instance in {*merges, instance.name}:
-            inputs.add(source.port)
-        elif source.instance == instance.name and (not target.instance or target.instance in hosts):
-            lane = HOST if target.instance else target.port
-            uploads |= {target} if target.instance else set()
-            if len(uploads) > 1:
-                hint = "lead one output to one element on the host; meta.mark can say why a packet goes there"
-                raise OverlayError("E0807", "two channels to the host; the overlay has one", channel.span, hint)
-            outputs.append(Output(instance.element.outputs[source.port].name, lane))
-        elif not (source.instance in merges and target.instance == instance.name):
-            hint = "lead lanes to one element, directly or through a Mux, and its outputs to lanes or to elements on the host"
-            raise OverlayError("E0807", "a channel that the overlay does not have", channel.span, hint)
-    return instance, outputs, inputs
-
-
-def _allowed(b: Builder, inputs: set[int], lanes: int) -> Node:
-    """Whether the packet came through a lane that the program reads."""
-    if inputs >= set(range(lanes)):
+def _allowed(b: Builder, entered: Set[int], lanes: int) -> Node:
+    """Whether the packet came through one of these lanes."""
+    if entered >= set(range(lanes)):
         return b.const(1, 1)
     port = b.exact("head", (), 8, name=PORT)
-    return b.or_(*(b.eq(port, b.const(lane, 8)) for lane in sorted(inputs)))
+    return b.or_(*(b.eq(port, b.const(lane, 8)) for lane in sorted(entered)))
 
 
 class _Handler:
-    """A handler at the first flit of a packet, and at later ones."""
+    """A handler at the first flit of a packet, and at later ones. `tables`: their names in the program."""
 
-    def __init__(self, element: typed.Element, handler: Transition, resets: Mapping[str, int]) -> None:
-        self.element, self.handler, self.resets = element, handler, resets
-        self.b = Builder()
+    def __init__(self, element: typed.Element, b: Builder, tables: Mapping[str, str]) -> None:
+        self.element, self.b = element, b
+        try:
+            handler, self.resets = lower_handler(element, lambda f: f.name == CHECKSUM and is_from(f, LIBRARY))
+        except LowerError as error:
+            raise OverlayError("E0807", error.text, error.span or element.span, "use shorter loops and smaller arrays") from error
+        self.handler = _renamed(handler, tables)
         if len(element.inputs) != 1 or not all(p.is_packet for p in (*element.inputs, *element.outputs)):
             raise self._refusal("its channels are not packets", element.span, "one input and any outputs, all of type packet")
         self.flit = element.inputs[0].type
@@ -173,30 +166,35 @@ class _Handler:
     def _roots(self) -> list[Node]:
         return [node for put in self.handler.puts.values() for node in (put.enable, put.data)] + [*self.handler.next.values()]
 
-    def ways(self, outputs: Sequence[Output]) -> Behaviour:
-        puts = {port: put for port, put in self.handler.puts.items() if not (put.enable.op == "const" and not put.enable.value)}
+    def leaving(self, arriving: Arriving) -> Iterator[tuple[str, Arriving, Span]]:
+        """What leaves by each output, and the place that says so."""
+        puts = {port: put for port, put in self.handler.puts.items() if not _is_never(put.enable)}
         changing = dict(self.handler.next)
-        first = self._at(self._first(), changing, {})
+        first = self._at(arriving.flit, changing, {})
         known = {name: first[f"next {name}"] for name in changing}
         later_flit = self._later()
         later = self._at(later_flit, changing, {})
         self._check_states(changing, first, later)
         behind = self._at(later_flit, changing, known)
-        arrived = self._packet(self._first())
-        ways = []
-        for output in outputs:
-            if output.port not in puts:
-                continue
-            span = _span(puts[output.port]) or self.element.span
-            packet = self._packet(first[f"data {output.port}"])
-            roots = (first[f"enable {output.port}"], behind[f"enable {output.port}"], *packet.nodes[:-1])
-            enable, until_end, *nodes = replaced(self.b, roots, self._framing())
-            leaves = behind[f"enable {output.port}"]
-            if not (leaves.op == "const" and not leaves.value) and later[f"data {output.port}"] is not later_flit:
-                raise self._refusal("it changes flits behind the first", span, "change packets where x.sop is set")
-            ways.append(Way(output, enable, until_end, Packet.of([*nodes, packet.rest]), span))
-        tables = {table.name: table for table in self.element.tables}
-        return Behaviour(self.element, self.b, tuple(ways), arrived, tables, "")
+        for port, put in puts.items():
+            enable, until_end = first[f"enable {port}"], behind[f"enable {port}"]
+            if not _is_never(until_end) and later[f"data {port}"] is not later_flit:
+                raise self._refusal("it changes flits behind the first", self._span(put), "change packets where x.sop is set")
+            left = (self.b.and_(arriving.enable, enable), self.b.and_(arriving.later, until_end), first[f"data {port}"])
+            yield port, Arriving(*left), self._span(put)
+
+    def way(self, output: Output, left: Arriving, span: Span) -> Way:
+        """What goes to an output that leads out of the overlay."""
+        packet = self._packet(left.flit)
+        enable, later, *nodes = replaced(self.b, (left.enable, left.later, *packet.nodes[:-1]), self._framing())
+        return Way(output, enable, later, Packet.of([*nodes, packet.rest]), span)
+
+    def arrived(self) -> Packet:
+        """A packet as it comes in."""
+        return self._packet(self.arriving())
+
+    def _span(self, put: Put) -> Span:
+        return put.enable.span or put.data.span or self.element.span
 
     def _at(self, flit: Node, changing: Mapping[str, Node], known: Mapping[str, Node]) -> dict[str, Node]:
         """Every root where the flit is this one, and registers have known values."""
@@ -247,7 +245,7 @@ class _Handler:
     def _source(self, name: str, width: int) -> Node:
         return self.b.exact("head", (), width, name=name)
 
-    def _first(self) -> Node:
+    def arriving(self) -> Node:
         """The first flit of a packet from a lane."""
         b, length = self.b, self._source(LENGTH, 16)
         words = [self._source(word_name(number), WORD_BITS) for number in range(WORDS)]
@@ -315,8 +313,20 @@ def _again(b: Builder, roots: Sequence[Node], values: Mapping[Node, Node]) -> tu
     return replaced(b, roots, values)
 
 
-def _span(put: Put) -> Span | None:
-    return put.enable.span or put.data.span
+def _is_never(enable: Node) -> bool:
+    return enable.op == "const" and not enable.value
+
+
+def _renamed(handler: Transition, tables: Mapping[str, str]) -> Transition:
+    """The handler with other names of its tables."""
+
+    def remake(b: Builder, node: Node, args: Sequence[Node]) -> Node:
+        if node.op in ("lookup", "call"):
+            return b.exact(node.op, args, node.width, name=tables[node.name] if node.op == "lookup" else node.name)
+        return same(b, node, args)
+
+    is_same = all(known == name for name, known in tables.items())
+    return handler if is_same else rewrite_transition(handler, remake)
 
 
 def _places(kind: typed.Type, low: int = 0) -> dict[str, tuple[int, int]]:

@@ -56,4 +56,4 @@ def deployed(program: typed.Program, rules: Source | None = None, sizes: Sizes |
     some = read_rules(rules, found.tables) if rules is not None else {}
     sizes = sizes or Sizes()
     units = numbered(units_of(found, some, sizes.most_entries))
-    return Deployment(found, some, units, placed(units, sizes, found.element.span))
+    return Deployment(found, some, units, placed(units, sizes, found.span))

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import sluice_layouts as L
 
 from compiler.frontend.source import Span
-from compiler.overlay.behaviour import HOST
 from compiler.overlay.bits import LENGTH, PORT, OverlayError, number_of, word_name
 from compiler.overlay.conditions import Cube
+from compiler.overlay.graph import HOST
 from compiler.overlay.operations import words_of
 from compiler.overlay.units import Effect, UnitDraft
 from compiler.pipeline.actions import Operation, action

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.frontend import typed
 from compiler.frontend.source import Source, Span, closest
 from compiler.overlay.bits import OverlayError
 
-LINE = re.compile(r"\s*(?P<table>\w+)\s+(?P<key>.*?)\s*->\s*(?P<value>.*?)\s*")
+LINE = re.compile(r"\s*(?P<table>[\w.]+)\s+(?P<key>.*?)\s*->\s*(?P<value>.*?)\s*")
 TEXT = re.compile(r'"[^"]*"')
 MAC = re.compile(r"[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}")
 
@@ -34,8 +35,16 @@ class Rule:
     span: Span
 
 
+def tables_of(instances: Iterable[typed.Instance]) -> dict[str, tuple[str, typed.Table]]:
+    """Instance and table, by the name that rules have: the table's, behind that of its instance where another has such a table."""
+    found = [(i.name, table) for i in instances for table in i.element.tables]
+    known = Counter(table.name for _, table in found)
+    return {table.name if known[table.name] == 1 else f"{name}.{table.name}": (name, table) for name, table in found}
+
+
 def read_rules(source: Source, tables: Mapping[str, typed.Table]) -> dict[str, list[Rule]]:
-    """The rules of each table, the first that matches first. Raises OverlayError with the place in the file."""
+    """The rules of each table, by the name that it has here, the first that matches first. Raises OverlayError with the place in
+    the file."""
     found: dict[str, list[Rule]] = {name: [] for name in tables}
     starts = [0]
     for line in source.text.split("\n"):
@@ -51,14 +60,16 @@ def read_rules(source: Source, tables: Mapping[str, typed.Table]) -> dict[str, l
             known = f"did you mean '{near}'?" if near else f"the tables are {', '.join(tables) or 'none'}"
             raise _error(f"unknown table '{match['table']}'", _part(span, match, "table"), known)
         table = tables[match["table"]]
-        priority = len(source.text) - len(found[table.name])
-        found[table.name].append(_rule(table, match, span, min(priority, 0xFFFF - len(found[table.name]))))
+        rules = found[match["table"]]
+        priority = len(source.text) - len(rules)
+        rules.append(_rule(table, match, span, min(priority, 0xFFFF - len(rules))))
     return {name: _ordered(tables[name], rules) for name, rules in found.items()}
 
 
-def signals(instance: str, rules: Mapping[str, Sequence[Rule]]) -> list[str]:
+def signals(tables: Mapping[str, tuple[str, typed.Table]], rules: Mapping[str, Sequence[Rule]]) -> list[str]:
     """What `--signal` takes to insert the rules before the first packet."""
-    return [f"{instance}.{name}_insert:{','.join(map(hex, rule.arguments))}@0" for name, some in rules.items() for rule in some]
+    found = ((*tables[name], rule) for name, some in rules.items() for rule in some)
+    return [f"{instance}.{table.name}_insert:{','.join(map(hex, rule.arguments))}@0" for instance, table, rule in found]
 
 
 def _error(text: str, span: Span, hint: str) -> OverlayError:

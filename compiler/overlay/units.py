@@ -19,9 +19,10 @@ from compiler.ir.ir import Node
 from compiler.ir.operators import COMPARISONS
 from compiler.ir.rewrite import order
 from compiler.overlay.assignments import Assignments
-from compiler.overlay.behaviour import CHECKSUM, HOST, Behaviour, Packet, Way
-from compiler.overlay.bits import Bit, Bits, OverlayError, is_source, number_of, refuse, replaced, word_name
+from compiler.overlay.behaviour import CHECKSUM, Behaviour, Packet, Way
+from compiler.overlay.bits import PORT, Bit, Bits, OverlayError, is_source, number_of, refuse, replaced, word_name
 from compiler.overlay.conditions import MOST_CUBES, Cube, Diagrams, TooLargeError, both, covers
+from compiler.overlay.graph import HOST
 from compiler.overlay.operations import Change, change_of
 from compiler.overlay.rules import Rule
 
@@ -85,16 +86,16 @@ class _Follower:
         self.program, self.rules, self.most_entries = program, rules, most_entries
         self.b, self.bits, self.diagrams = program.b, Bits(), Diagrams()
         self.arrived = program.arrived
-        self.assignments = Assignments(program.element)
+        self.assignments = Assignments(program.elements)
         self.each = 2 + len(self.arrived.nodes)
         self.units: dict[Rest, UnitDraft] = {}
-        self.span = program.element.span
+        self.span = program.span
 
     # What is left to decide
 
     def unit(self, rest: Rest) -> UnitDraft:
         """The unit that decides it."""
-        rest = self._normal(rest)
+        rest = self._decided(self._normal(rest))
         if rest not in self.units:
             test = self._next(rest)
             span = test.span or self.span if test else self.span
@@ -136,10 +137,18 @@ class _Follower:
         later = _test([later for _, _, later, _ in self._ways(rest)], True)
         return later or _test([node for node in rest if node is not self.arrived.rest], False)
 
+    def _decided(self, rest: Rest) -> Rest:
+        """The rest without the lookups that come next and whose key is known."""
+        while (test := self._next(rest)) is not None and test.op == "lookup" and not self._key_words(test):
+            matching = (rule.result for rule in self.rules.get(test.name, ()) if self._matching(test, rule, {}) is not None)
+            rest = self._with(rest, test, next(matching, 0))
+        return rest
+
     # Entries
 
     def _follow(self, unit: UnitDraft, rest: Rest, cube: Cube, seen: frozenset[str], span: Span, is_first: bool = False) -> None:
         """Adds the entries of packets that are in `cube` and have this rest; `seen`: tables that were looked up on the way."""
+        rest = self._decided(rest)
         test = self._next(rest)
         if test is None:
             self._add(unit, cube, self._end(rest), span)
@@ -149,7 +158,7 @@ class _Follower:
             is_exact = self.program.tables[test.name].kind is typed.TableKind.EXACT
             words = self._key_words(test)
             if (seen or is_exact or not self._fits(unit, words)) and not is_first:
-                self._add(unit, cube, self._jump(rest), span)
+                self._add(unit, cube, self._jump(rest, cube), span)
                 return
             self._take(unit, words, here)
             for rule in self.rules.get(test.name, ()):
@@ -165,7 +174,7 @@ class _Follower:
         if unit.exact or not self._fits(unit, words):
             if is_first:
                 raise refuse("this condition compares more than 8 words of the packet", test.span, "split it", self.span)
-            self._add(unit, cube, self._jump(rest), span)
+            self._add(unit, cube, self._jump(rest, cube), span)
             return
         self._take(unit, words, here)
         value = int(len(true) <= len(false))
@@ -250,6 +259,8 @@ class _Follower:
             hint = "the data of the first flit, meta.mark, meta.queue and meta.verdict can change"
             raise refuse("this field of a flit cannot change", packet.rest.span or way.span, hint, self.span)
         lanes = frozenset(one.output.lane for one, _ in packets)
+        if len(lanes) < len(packets):
+            raise refuse("copies of a packet go to one lane, or to the host", way.span, "send one of them", self.span)
         if HOST in lanes and len(lanes) > 1:
             raise refuse("a packet goes to a lane and to the host", way.span, "choose one of them", self.span)
         return self._forwarded(packet, lanes, way)
@@ -302,10 +313,24 @@ class _Follower:
     def _same(self, a: Node, b: Node) -> bool:
         return self.bits.of(a) == self.bits.of(b)
 
-    def _jump(self, rest: Rest) -> Effect:
+    def _jump(self, rest: Rest, cube: Cube) -> Effect:
         """To a unit that decides the rest; what is known of the packet already is done here, so that equal rests are one unit."""
-        rest, changes = self._done(rest)
+        rest, changes = self._done(self._of_lanes(rest, cube))
         return Effect(changes, following=self.unit(rest))
+
+    def _of_lanes(self, rest: Rest, cube: Cube) -> Rest:
+        """The rest of packets in `cube`, without the questions about lanes that it answers: elements side by side have lanes of
+        their own."""
+        controls = [node for _, enable, later, _ in self._ways(rest) for node in (enable, later)]
+        asked = [
+            node for node in order(controls) if node.op == "eq" and {arg.name or arg.op for arg in node.args} == {PORT, "const"}
+        ]
+        known: dict[Node, Node] = {}
+        for node in asked:
+            true, false = (any(both(cube, one) is not None for one in cubes) for cubes in self._cubes(node))
+            if not (true and false):
+                known[node] = self.b.const(int(true), 1)
+        return self._normal(replaced(self.b, rest, known)) if known else rest
 
     def _done(self, rest: Rest) -> tuple[Rest, tuple[Change, ...]]:
         """What is left when changes to constants are done, of words that nothing reads any more."""

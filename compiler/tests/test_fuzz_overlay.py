@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from typer.testing import CliRunner
 from compiler.fuzz import overlay_driver, overlays
 from compiler.fuzz.driver import Failure, loaded
 from compiler.fuzz.overlay_driver import Job, job_of
-from compiler.overlay import conditions, operations, place, rules, units
+from compiler.overlay import behaviour, conditions, operations, place, rules, units
 from compiler.overlay.bits import OverlayError
 from compiler.overlay.operations import Change
 from compiler.overlay.rules import Rule
@@ -56,11 +57,12 @@ def test_random_programs_do_something() -> None:
         seen["uploads"] += any(packet.where == overlay_driver.HOST for packet in left)
         seen["marks"] += any(packet.meta is not None and packet.meta[2] for packet in left)
         if not isinstance(one.deployment, str):
+            seen["rows"] += len(one.deployment.behaviour.elements) > 1
             seen["goes on"] += len(one.deployment.units) > 1
             seen["repairs"] += bool(one.deployment.placed.checksums)
             seen["rules"] += any(one.deployment.rules.values())
     assert all(seen[what] > PROGRAMS // 8 for what in ("changes", "decides", "uploads", "rules")), seen
-    assert all(seen[what] > 1 for what in ("marks", "repairs", "goes on")), seen
+    assert all(seen[what] > 1 for what in ("marks", "repairs", "goes on", "rows")), seen
 
 
 def first_failure(target: Any = MODEL) -> Failure:
@@ -111,6 +113,11 @@ def always(right: Callable[..., bool]) -> Callable[..., bool]:
     return lambda a, b: len(a) <= len(b)
 
 
+def as_it_came(right: Callable[..., Any]) -> Callable[..., Any]:
+    """No element sees what the one before has written."""
+    return lambda self, arriving: right(self, replace(arriving, flit=self.arriving()))
+
+
 MISTAKES = {
     "subtractions add": (operations, "_summed", added),
     "the shortest prefix wins": (rules, "_ordered", shortest_first),
@@ -119,6 +126,7 @@ MISTAKES = {
     "no checksum is repaired": (place, "_checksums", none_followed),
     "low bits never change": (units, "change_of", half_a_change),
     "entries are missing": (units, "covers", always),
+    "elements do not see each other": (behaviour._Handler, "leaving", as_it_came),
 }
 
 

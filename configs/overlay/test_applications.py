@@ -75,7 +75,13 @@ def switched(data: bytes) -> tuple[bytes, Sequence[int | str]]:
     if packet.dst.startswith("01:80:c2:00:00:0"):
         return data, []
     is_router = packet.dst in {f"02:00:00:00:00:0{lane}" for lane in LANES}
-    if not is_router or packet.type != 0x800 or IP not in packet or packet[IP].ihl != 5 or packet[IP].ttl < 2:
+    return routed(data) if is_router else (data, [CONTROLLER])
+
+
+def routed(data: bytes) -> tuple[bytes, Sequence[int | str]]:
+    """What the routes of `switch.rules` and `edge.rules` say, by hand."""
+    packet = Ether(data)
+    if packet.type != 0x800 or IP not in packet or packet[IP].version != 4 or packet[IP].ihl != 5 or packet[IP].ttl < 2:
         return data, [CONTROLLER]
     if not in_network(packet[IP].dst, "10.0.0.0/8"):
         return data, [CONTROLLER]
@@ -85,6 +91,20 @@ def switched(data: bytes) -> tuple[bytes, Sequence[int | str]]:
     packet[IP].ttl -= 1
     del packet[IP].chksum
     return bytes(packet)[:34] + data[34:], [lane]
+
+
+def guarded(data: bytes) -> tuple[bytes, Sequence[int | str]]:
+    """What `edge.rules` say, by hand."""
+    whole = data.ljust(38, b"\0")
+    kind, protocol, port = int.from_bytes(whole[12:14], "big"), whole[23], int.from_bytes(whole[36:38], "big")
+    if kind == 0x800 and whole[14] == 0x45:
+        if protocol == 6 and port == 22 and whole[30:32] == bytes([10, 2]):
+            return data, []
+        if protocol == 17 and 1024 <= port < 2048:
+            return data, [CONTROLLER]
+    if kind == 0x86DD:
+        return data, []
+    return routed(data)
 
 
 def named(data: bytes) -> tuple[bytes, Sequence[int | str]]:
@@ -180,6 +200,7 @@ def by_hand(judge: Judge, sent: list[list[bytes]]) -> Out:
 APPLICATIONS: dict[str, tuple[Judge, Callable[[], list[list[bytes]]]]] = {
     "filter": (filtered, captured),
     "switch": (switched, captured),
+    "edge": (guarded, captured),
     "icn": (named, interests),
 }
 RUNS: dict[str, Callable[[str, list[list[bytes]], Path], Out]] = {

@@ -15,7 +15,7 @@ from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
 from compiler.interpreter.packets import from_flits, to_flits
 from compiler.interpreter.program import Graph
-from compiler.overlay.rules import read_rules, signals
+from compiler.overlay.rules import read_rules, signals, tables_of
 from host.program import InputError, device_run, overlay_run
 from host.program.captures import read_capture, write_capture
 from host.program.device_run import Call, Signals
@@ -97,10 +97,8 @@ def rules_of(what: ProgramRun, program: typed.Program) -> list[str]:
         source = Source(str(what.rules), what.rules.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {what.rules}: {error}") from error
-    with_tables = [i for i in program.instances if i.element.tables]
-    tables = {table.name: (i.name, table) for i in with_tables for table in i.element.tables}
-    found = read_rules(source, {name: table for name, (_, table) in tables.items()})
-    return [text for name, rules in found.items() for text in signals(tables[name][0], {name: rules})]
+    tables = tables_of(program.instances)
+    return signals(tables, read_rules(source, {name: table for name, (_, table) in tables.items()}))
 
 
 def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:

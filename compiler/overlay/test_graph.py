@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several elements in the overlay: in a row, side by side, one of them twice. The interpreter is the judge."""
+
+from __future__ import annotations
+
+import pytest
+
+from compiler.frontend.source import Source
+from compiler.fuzz.driver import Case, loaded
+from compiler.fuzz.overlay_driver import HOST, Job, job_of
+from compiler.overlay.bits import OverlayError
+from compiler.overlay.deploy import Deployment
+from compiler.overlay.rules import read_rules, signals, tables_of
+from host.program.overlay_fuzz import model
+
+MARK = """
+.element Mark (packet in -> packet out, packet other) {
+    table exact<uint<16>, uint<16>> types[4];
+    .state { bool known; }
+    .handler {
+        flit x = read(in);
+        if (x.sop) {
+            ethernet_t *eth = (ethernet_t *) &x.data;
+            uint<16> value;
+            known = types.lookup(eth->ethertype, value);
+            if (known) eth->ethertype = value;
+        }
+        if (known) write(out, x);
+        if (!known) write(other, x);
+    }
+}
+"""
+ROW = """
+Mark :: first @
+Mark :: second @
+Mux :: rest
+host PktLogger :: logger
+from_lane[0] -> first
+first.out -> second
+first.other -> [1] rest
+second.out -> to_lane[1]
+second.other -> [2] rest
+rest -> logger
+"""
+SIDES = """
+Mark :: first @
+Mark :: second @
+Mux :: rest
+host PktLogger :: logger
+from_lane[0] -> first
+from_lane[1] -> second
+first.out -> to_lane[1]
+second.out -> to_lane[0]
+first.other -> [1] rest
+second.other -> [2] rest
+rest -> logger
+"""
+RULES = """
+//| first.types 0x800 -> 0x1111     # first.types_insert 0x800,0x1111
+//| first.types 0x801 -> 0x2222     # first.types_insert 0x801,0x2222
+//| second.types 0x1111 -> 0x3333   # second.types_insert 0x1111,0x3333
+//| second.types 0x800 -> 0x4444    # second.types_insert 0x800,0x4444
+//= 4
+"""
+
+
+def job(configuration: str, packets: list[tuple[int, int]]) -> Job:
+    """With packets of these lanes and types."""
+    lines = "\n".join(f"//> {lane} {bytes(12).hex()}{kind:04x}{bytes(50).hex()}" for lane, kind in packets)
+    case = Case("rows", MARK + configuration + RULES + lines + "\n", 0)
+    program, message = loaded(case)
+    assert program is not None, message
+    return job_of(case, program)
+
+
+def types(one: Job) -> list[list[tuple[int, int]]]:
+    """Where packets leave, and their types, which the model of the pipeline and the interpreter agree on."""
+    assert isinstance(one.deployment, Deployment), one.deployment
+    expected = [[(left.where, left.data) for left in some] for some in one.expected]
+    assert [[(left.where, left.data) for left in some] for some in model(one.deployment, one)] == expected
+    return [[(where, int.from_bytes(data[12:14], "big")) for where, data in some] for some in expected]
+
+
+def test_what_one_element_writes_decides_in_the_next() -> None:
+    one = job(ROW, [(0, 0x800), (0, 0x801), (0, 0x900), (0, 0x1111), (1, 0x800)])
+    assert types(one) == [[(1, 0x3333)], [(HOST, 0x2222)], [(HOST, 0x900)], [(HOST, 0x1111)], []]
+    assert isinstance(one.deployment, Deployment)
+    titles = [unit.title for unit in one.deployment.units]
+    assert titles == ["conditions", "table first.types"], "values of rules decide the second lookup when the program is compiled"
+
+
+def test_elements_side_by_side_have_lanes_and_rules_of_their_own() -> None:
+    one = job(SIDES, [(0, 0x800), (1, 0x800), (0, 0x1111), (1, 0x1111), (2, 0x800)])
+    assert types(one) == [[(1, 0x1111)], [(0, 0x4444)], [(HOST, 0x1111)], [(0, 0x3333)], []]
+
+
+def test_tables_of_one_name_have_rules_by_instance() -> None:
+    tables = tables_of(job(ROW, []).program.instances)
+    known = {name: table for name, (_, table) in tables.items()}
+    found = read_rules(Source("some.rules", "second.types 1 -> 2\nfirst.types 3 -> 4\n"), known)
+    assert signals(tables, found) == ["first.types_insert:0x3,0x4@0", "second.types_insert:0x1,0x2@0"]
+    with pytest.raises(OverlayError, match="unknown table 'types'"):
+        read_rules(Source("some.rules", "types 1 -> 2\n"), known)

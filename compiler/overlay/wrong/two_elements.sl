@@ -1,1 +1,0 @@
-from_tor -> RoundRobin<N = 1> -> Count -> to_tor
