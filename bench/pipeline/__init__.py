@@ -13,6 +13,7 @@ import json
 import random
 import statistics
 import subprocess
+import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,8 +43,8 @@ HERE = Path(__file__).parent
 HEADERS = ROOT / "elements" / "pipeline" / "default_parser.toml"
 UNITS = (1, 2, 4, 8)
 BYTES = (64, 128, 256, 512, 1024)  # on the wire
-ROUTES, EXACT, WRITERS = 64, 64, 6
-PACKETS = 1000
+PARTS = ROOT / "toolchain" / "synth" / "parts.toml"
+ROUTES, PACKETS = 64, 1000
 WORDS = (L.Flit.BITS + 31) // 32
 
 Log = Callable[[str], None]
@@ -103,6 +104,12 @@ def _flits(path: Path, sent: Sequence[tuple[bytes, L.Meta]]) -> Path:
     return path
 
 
+def parameters(units: int, stages: int = L.PARSER_STAGES) -> dict[str, int]:
+    """Of `el_pipeline`: those of the part `pipeline` of `./sluice cost`, which has 8 units, with so many."""
+    part = tomllib.loads(PARTS.read_text())["pipeline"]["parameters"]
+    return {"Writers": L.DEPARSER_WRITERS, **part, "Stages": stages, "Units": units}
+
+
 def row(
     units: int,
     wire_bytes: int,
@@ -112,10 +119,11 @@ def row(
     options: Sequence[str] = FAST,
 ) -> dict[str, Any]:
     """Figures of one number of units and one size. Raises CalledProcessError, RuntimeError."""
-    sizes = {"Stages": stages, "Units": units, "Writers": WRITERS, "ExactEntries": EXACT, "TernaryEntries": ROUTES}
+    sizes = parameters(units, stages)
     built = simulator("pipeline", "el_pipeline", HERE / "harness.cc", sizes, options=options)
     loaded = program(units, table, stages)
-    image = PipelineImage.of(*sizes.values()).with_program(loaded, 0)
+    order = ("Stages", "Units", "Writers", "ExactEntries", "TernaryEntries")
+    image = PipelineImage.of(*(sizes[name] for name in order)).with_program(loaded, 0)
     writes = built.parent / "writes"
     writes.write_bytes(b"".join(word.to_bytes(4, "little") for access in accesses(image.writes()) for word in access))
     model, drawn = model_of(loaded), packets(table, wire_bytes, count)
@@ -166,7 +174,12 @@ def measure(log: Log, peers: bool = True) -> dict[str, Any]:
     for units in UNITS:
         log(f"{units} units, packets of {BYTES[0]} to {BYTES[-1]} bytes")
         rows += [row(units, size, table) for size in BYTES]
-    result: dict[str, Any] = {"rows": rows, "routes": len(table), "rate_clock_mhz": CLOCK_MHZ}
+    result: dict[str, Any] = {
+        "rows": rows,
+        "parameters": {str(units): parameters(units) for units in UNITS},
+        "routes": len(table),
+        "rate_clock_mhz": CLOCK_MHZ,
+    }
     if peers:
         result["peers"] = []
         for units in UNITS:
