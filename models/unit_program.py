@@ -59,6 +59,7 @@ def execute(action: L.UnitAction, phv: L.PipelinePhv) -> L.PipelinePhv:
     out.next = action.next
     if action.verdict != L.VERDICT_PASS:
         out.verdict, out.egress_mask, out.queue = action.verdict, action.egress_mask, action.queue
+    out.splice, out.again = action.splice or phv.splice, action.again or phv.again
     if expired:
-        out.verdict, out.next = L.VERDICT_DROP, L.UNIT_END
+        out.verdict, out.next, out.again = L.VERDICT_DROP, L.UNIT_END, 0
     return out

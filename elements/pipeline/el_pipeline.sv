@@ -150,7 +150,7 @@ module el_pipeline
   );
 
   logic unused;
-  assign unused = &{1'b0, unused_count, record.next};
+  assign unused = &{1'b0, unused_count, record.next, record.splice, record.again};
 
   sl_channel_check #(.Width(FLIT_BITS)) u_out_check (
     .clk_i, .rst_i, .data_i(out_data_o), .valid_i(out_valid_o), .ready_i(out_ready_i)

@@ -65,7 +65,7 @@ struct pipeline_operation {
 };
 
 struct pipeline_action {
-    uint8_t count, next, verdict, egress_mask, queue;
+    uint8_t count, next, verdict, egress_mask, queue, splice, again;
     struct pipeline_operation operations[SLUICE_UNIT_OPERATIONS];
 };
 
@@ -107,7 +107,7 @@ struct pipeline_packet {
     struct sluice_parser_base bases[SLUICE_PARSER_BASES];
     uint8_t lookups[SLUICE_PARSER_LOOKUPS];
     uint8_t position, state, fault, version; // as in parsed_t
-    uint8_t verdict, egress_mask, queue, next;
+    uint8_t verdict, egress_mask, queue, next, splice, again;
 };
 
 // ---- Parts

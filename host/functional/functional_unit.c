@@ -96,8 +96,12 @@ static void write_exact(struct pipeline_exact *slot, const uint8_t *data) {
 static void write_action(struct pipeline_action *action, const uint8_t *data) {
     struct sluice_unit_action word;
     sluice_unit_action_unpack(&word, data);
-    *action = (struct pipeline_action){
-        .next = word.next, .verdict = word.verdict, .egress_mask = word.egress_mask, .queue = word.queue};
+    *action = (struct pipeline_action){.next = word.next,
+                                       .verdict = word.verdict,
+                                       .egress_mask = word.egress_mask,
+                                       .queue = word.queue,
+                                       .splice = word.splice,
+                                       .again = word.again};
     for (unsigned n = 0; n < SLUICE_UNIT_OPERATIONS; n++) {
         const struct sluice_unit_operation *from = &word.operations[n];
         unsigned container = SLUICE_UNIT_OPERATIONS * from->row + n;
@@ -208,9 +212,14 @@ static void execute(const struct pipeline_action *action, struct pipeline_packet
         packet->egress_mask = action->egress_mask;
         packet->queue = action->queue;
     }
+    if (action->splice)
+        packet->splice = action->splice;
+    if (action->again)
+        packet->again = action->again;
     if (expires) {
         packet->verdict = SLUICE_VERDICT_DROP;
         packet->next = SLUICE_UNIT_END;
+        packet->again = 0;
     }
 }
 

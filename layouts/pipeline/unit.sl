@@ -20,6 +20,8 @@ struct pipeline_phv_t {
     uint<8>   egress_mask;
     uint<4>   queue;
     uint<4>   next;             /// the unit that looks it up next, or UNIT_END
+    uint<4>   splice;           /// number of the splice that inserts or removes words when it leaves; 0: none
+    uint<4>   again;            /// as it leaves it enters once more, at this unit; 0: it does not
 }
 
 /// How a unit makes its key, and in which of its tables it looks it up.
@@ -64,6 +66,8 @@ struct unit_action_t {
     verdict_t verdict;          /// VERDICT_PASS: as it was
     uint<8>   egress_mask;      /// with another verdict
     uint<4>   queue;
-    uint<13>  reserved;
+    uint<4>   splice;           /// 0: as it was
+    uint<4>   again;            /// 0: as it was
+    uint<5>   reserved;
 }
 static_assert bits(unit_action_t) == 384;

@@ -63,8 +63,8 @@ module sl_pipeline_row
     .valid_o(repaired_valid), .record_o(phv_o.parsed)
   );
   sl_delay #(.Width(PIPELINE_PHV_BITS - PARSED_BITS), .Cycles(DEPARSER_CHECKSUM_LATENCY)) u_verdict (
-    .clk_i, .rst_i, .valid_i(original_valid), .data_i({last.verdict, last.egress_mask, last.queue, last.next}),
-    .valid_o(verdict_valid), .data_o({phv_o.verdict, phv_o.egress_mask, phv_o.queue, phv_o.next})
+    .clk_i, .rst_i, .valid_i(original_valid), .data_i({last.verdict, last.egress_mask, last.queue, last.next, last.splice, last.again}),
+    .valid_o(verdict_valid), .data_o({phv_o.verdict, phv_o.egress_mask, phv_o.queue, phv_o.next, phv_o.splice, phv_o.again})
   );
   assign valid_o = repaired_valid;
 

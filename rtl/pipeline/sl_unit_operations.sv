@@ -99,9 +99,12 @@ module sl_unit_operations
           phv_o.egress_mask <= action_4_q.egress_mask;
           phv_o.queue       <= action_4_q.queue;
         end
+        if (action_4_q.splice != '0) phv_o.splice <= action_4_q.splice;
+        if (action_4_q.again != '0) phv_o.again <= action_4_q.again;
         if (expires_q != '0) begin
           phv_o.verdict <= VERDICT_DROP;
           phv_o.next    <= 4'(UNIT_END);
+          phv_o.again   <= '0;
         end
       end
     end
