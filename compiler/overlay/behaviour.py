@@ -97,7 +97,7 @@ class Arriving:
 def behaviour(program: typed.Program, lanes: int = 4) -> Behaviour:
     """What a program does. Raises OverlayError where it is not of the kind that a pipeline can do."""
     graph, b = graph_of(program, lanes), Builder()
-    tables = tables_of(graph.instances.values())
+    tables = {name: of for name, of in tables_of(program.instances).items() if of[0] in graph.instances}
     handlers = {
         name: _Handler(i.element, b, {table.name: known for known, (owner, table) in tables.items() if owner == name})
         for name, i in graph.instances.items()

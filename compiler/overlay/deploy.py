@@ -11,7 +11,7 @@ from compiler.frontend import typed
 from compiler.frontend.source import Source
 from compiler.overlay.behaviour import Behaviour, behaviour
 from compiler.overlay.place import Placed, Sizes, placed
-from compiler.overlay.rules import Rule, read_rules
+from compiler.overlay.rules import Rule, read_rules, tables_of
 from compiler.overlay.units import UnitDraft, numbered, units_of
 from compiler.pipeline.pipeline_image import PipelineProgram
 
@@ -53,7 +53,8 @@ class Deployment:
 def deployed(program: typed.Program, rules: Source | None = None, sizes: Sizes | None = None, lanes: int = 4) -> Deployment:
     """The program of a pipeline of these sizes. Raises OverlayError with the place in the source, or in the rules."""
     found = behaviour(program, lanes)
-    some = read_rules(rules, found.tables) if rules is not None else {}
+    elsewhere = tables_of(program.instances).keys() - found.tables.keys()
+    some = read_rules(rules, found.tables, elsewhere) if rules is not None else {}
     sizes = sizes or Sizes()
     units = numbered(units_of(found, some, sizes.most_entries))
     return Deployment(found, some, units, placed(units, sizes, found.span))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from compiler.frontend import typed
@@ -20,6 +20,7 @@ from compiler.overlay.bits import OverlayError
 
 LINE = re.compile(r"\s*(?P<table>[\w.]+)\s+(?P<key>.*?)\s*->\s*(?P<value>.*?)\s*")
 TEXT = re.compile(r'"[^"]*"')
+HOST_TABLE = "the overlay takes rules of the elements in it; put this element there, or remove the rule"
 MAC = re.compile(r"[0-9a-fA-F]{1,2}(:[0-9a-fA-F]{1,2}){5}")
 
 
@@ -42,9 +43,9 @@ def tables_of(instances: Iterable[typed.Instance]) -> dict[str, tuple[str, typed
     return {table.name if known[table.name] == 1 else f"{name}.{table.name}": (name, table) for name, table in found}
 
 
-def read_rules(source: Source, tables: Mapping[str, typed.Table]) -> dict[str, list[Rule]]:
+def read_rules(source: Source, tables: Mapping[str, typed.Table], elsewhere: Set[str] = frozenset()) -> dict[str, list[Rule]]:
     """The rules of each table, by the name that it has here, the first that matches first. Raises OverlayError with the place in
-    the file."""
+    the file, also for rules of tables that are `elsewhere`."""
     found: dict[str, list[Rule]] = {name: [] for name in tables}
     starts = [0]
     for line in source.text.split("\n"):
@@ -55,6 +56,8 @@ def read_rules(source: Source, tables: Mapping[str, typed.Table]) -> dict[str, l
         match = LINE.fullmatch(text)
         if match is None:
             raise _error("not a rule", span, "TABLE KEY -> VALUE, as in: routes 10.0.1.0/24 -> lane 1")
+        if match["table"] in elsewhere:
+            raise _error(f"'{match['table']}' is a table of an element on the host", _part(span, match, "table"), HOST_TABLE)
         if match["table"] not in tables:
             near = closest(match["table"], list(tables))
             known = f"did you mean '{near}'?" if near else f"the tables are {', '.join(tables) or 'none'}"

@@ -9,7 +9,7 @@ from compiler.frontend.source import Source
 from compiler.fuzz.driver import Case, loaded
 from compiler.fuzz.overlay_driver import HOST, Job, job_of
 from compiler.overlay.bits import OverlayError
-from compiler.overlay.deploy import Deployment
+from compiler.overlay.deploy import Deployment, deployed
 from compiler.overlay.rules import read_rules, signals, tables_of
 from host.program.overlay_fuzz import model
 
@@ -101,3 +101,32 @@ def test_tables_of_one_name_have_rules_by_instance() -> None:
     assert signals(tables, found) == ["first.types_insert:0x3,0x4@0", "second.types_insert:0x1,0x2@0"]
     with pytest.raises(OverlayError, match="unknown table 'types'"):
         read_rules(Source("some.rules", "types 1 -> 2\n"), known)
+
+
+SEEN = """
+.element Seen (packet in ->) {
+    table exact<uint<16>, uint<16>> types[4];
+    .state { ulong seen; }
+    .handler {
+        flit x = read(in);
+        uint<16> value;
+        if (types.lookup((uint<16>) x.data, value)) seen += 1;
+    }
+}
+Mark :: mark @
+host Seen :: seen @
+from_lane[0] -> mark
+mark.out -> to_lane[1]
+mark.other -> seen
+"""
+
+
+def test_tables_on_the_host_have_the_names_of_every_target_and_no_rules_here() -> None:
+    program, message = loaded(Case("seen", MARK + SEEN, 0))
+    assert program is not None, message
+    assert [*tables_of(program.instances)] == ["mark.types", "seen.types"]
+    assert {*deployed(program, Source("some.rules", "mark.types 1 -> 2\n")).rules} == {"mark.types"}
+    with pytest.raises(OverlayError, match="is a table of an element on the host"):
+        deployed(program, Source("some.rules", "seen.types 1 -> 2\n"))
+    with pytest.raises(OverlayError, match="unknown table 'types'"):
+        deployed(program, Source("some.rules", "types 1 -> 2\n"))
