@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reference model of the programmable deparser: what becomes of a packet whose containers were changed.
 
-A unit is the base that it serves and its rows by the kind of header, as in `compiler.pipeline.parser_program.DeparserProgram`.
+A unit is the base that it serves and its rows by the kind of header, as in `compiler.pipeline.parser_program.DeparserProgram`. A
+container goes where the last writer says that has a row for it; containers that go to one word give the bits of all. The loader
+refuses programs that ask for either.
 """
 
 from __future__ import annotations
@@ -19,15 +21,20 @@ def deparse(writers: Writers, checksums: Checksums, record: L.Parsed, original: 
     if record.fault:
         return data
     containers = repaired(checksums, record, original)
-    out = bytearray(data)
+    word_of: dict[int, int] = {}  # of the packet, by container
     for number, rows in writers:
         base = record.bases[number]
-        if not base.valid or base.kind not in rows:
-            continue
-        for slot, place in enumerate(rows[base.kind].places):
-            at = 2 * (base.position + place.word)
-            if place.row and at < L.WINDOW_BYTES:
-                out[at : at + 2] = containers[L.PARSER_SLOTS * (place.row - 1) + slot].to_bytes(2, "big")
+        if base.valid and base.kind in rows:
+            for slot, place in enumerate(rows[base.kind].places):
+                if place.row:
+                    word_of[L.PARSER_SLOTS * (place.row - 1) + slot] = base.position + place.word
+    written: dict[int, int] = {}
+    for container, word in word_of.items():
+        if container < L.PIPELINE_CONTAINERS and 2 * word < L.WINDOW_BYTES:
+            written[word] = written.get(word, 0) | containers[container]
+    out = bytearray(data)
+    for word, value in written.items():
+        out[2 * word : 2 * word + 2] = value.to_bytes(2, "big")
     return bytes(out)
 
 

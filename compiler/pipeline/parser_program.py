@@ -330,7 +330,7 @@ class _Reader:
     def _reached(self) -> list[list[str]]:
         """The states that each stage can be in. Raises ProgramError where a path extracts twice into one container, or what it
         writes back is not what one header had."""
-        paths = {self.begin or "": _Path(set(), set(), set())}
+        paths = {self.begin or "": _Path(set(), set(), set(), set())}
         reached = []
         for _ in range(self.stages):
             reached.append([one for one in self.states if one in paths])
@@ -340,7 +340,7 @@ class _Reader:
                 self._check(state, before)
                 for choice in state.choices:
                     if choice.to != DONE and choice.fault == L.FAULT_NONE:
-                        later.setdefault(choice.to, _Path(set(), set(), set())).add(before, state)
+                        later.setdefault(choice.to, _Path(set(), set(), set(), set())).add(before, state, choice)
             paths = later
         return reached
 
@@ -354,6 +354,9 @@ class _Reader:
             raise self._error(where, f"{text}; hint: leave it out of the write of that header")
         if state.base in before.bases:
             raise self._error(where, f"an earlier header that is written back has base {state.base} too; hint: another base")
+        words = sorted(before.words) + [state.extracts[one] for one in state.writes]
+        if shared := [word for word in words if words.count(word) > 1]:
+            raise self._error(where, f"two containers are written back to word {shared[0]}; hint: leave one of them out of write")
 
     def _entries(self, name: str) -> Iterator[Entry]:
         state = self.states[name]
@@ -385,17 +388,22 @@ class _Reader:
 
 @dataclass
 class _Path:
-    """What the headers before a state can have done: containers extracted, containers to write back, bases of these headers."""
+    """What the headers before a state can have done: containers extracted, containers to write back, bases of these headers; the
+    words written back that are known to lie in the state's header."""
 
     filled: set[int]
     written: set[int]
     bases: set[int | None]
+    words: set[int]
 
-    def add(self, before: _Path, state: State) -> None:
+    def add(self, before: _Path, state: State, choice: Choice) -> None:
         """The headers before that state, and its own."""
         self.filled |= before.filled | state.extracts.keys()
         self.written |= before.written | state.writes
         self.bases |= before.bases | {state.base for _ in [state] if state.writes}
+        if choice.length is None:
+            words = before.words | {state.extracts[one] for one in state.writes}
+            self.words |= {word - choice.advance for word in words if word >= choice.advance}
 
 
 def _row(state: State) -> L.DeparserRow:

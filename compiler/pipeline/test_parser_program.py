@@ -122,6 +122,11 @@ def test_what_is_written_back_becomes_rows_by_base_and_kind(tmp_path: Path) -> N
             'in = "kind" }\nreplace = ["kind"]\nextract = { kind = 0 }',
             "state second: container 'kind' is replaced, but written back to an earlier header; hint: leave it out of the write",
         ),
+        (
+            "advance = 4",
+            "advance = 1",
+            "state second: two containers are written back to word 0; hint: leave one of them out of write",
+        ),
         ("base = 7", "base = 3", "state second: an earlier header that is written back has base 3 too; hint: another base"),
         ("base = 7", 'like = "third"', "state second: like is 'third'; hint: a state that is not like another"),
     ],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The deparser of the programmable pipeline as software (rtl/pipeline/sl_deparser.sv, sl_deparser_image.sv,
-// sl_deparser_checksums.sv): checksums that cover what changed, then containers back into the headers of the packet.
+// The deparser of the programmable pipeline as software (rtl/pipeline/sl_deparser.sv, sl_deparser_places.sv,
+// sl_deparser_fill.sv, sl_deparser_checksums.sv): checksums that cover what changed, then containers back into the
+// headers of the packet.
 #include "functional_pipeline.h"
 
 enum { ONES = 0xffff };
@@ -76,32 +77,42 @@ void functional_checksums_repair(const struct pipeline_checksum *checksums, stru
 
 // ---- Headers
 
-// A word of the packet: what of it is in the packet and in the window.
-static void put_word(uint8_t *out, const struct pipeline_packet *packet, uint32_t number, uint32_t value) {
+// Adds bits to a word of the packet, what of it is in the packet and in the window; without `keep` they replace it.
+static void put_word(uint8_t *out, const struct pipeline_packet *packet, uint32_t number, uint32_t bits, bool keep) {
+    uint8_t mask = keep ? UINT8_MAX : 0;
     if (2 * number < packet->reach)
-        out[2 * number] = (uint8_t)(value >> 8);
+        out[2 * number] = (uint8_t)((out[2 * number] & mask) | bits >> 8);
     if (2 * number + 1 < packet->reach)
-        out[2 * number + 1] = (uint8_t)value;
+        out[2 * number + 1] = (uint8_t)((out[2 * number + 1] & mask) | bits);
 }
 
-// Slots that go into one word give the bits of all.
-static void write_header(const struct pipeline_moves *row, const struct pipeline_packet *packet, uint32_t position,
-                         uint8_t *out) {
-    for (unsigned i = 0; i < row->count;) {
-        uint32_t value = 0, word = row->moves[i].word;
-        for (; i < row->count && row->moves[i].word == word; i++)
-            value |= packet->sources[row->moves[i].container];
-        put_word(out, packet, position + word, value);
-    }
-}
-
-uint32_t functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
-                                  uint8_t *out) {
-    memcpy(out, packet->bytes, packet->size);
+// Where each container goes, as the last row says that names it. Returns which go somewhere.
+static uint64_t places_of(const struct pipeline_writer *writers, const struct pipeline_packet *packet, uint8_t *words) {
+    uint64_t placed = 0;
     for (unsigned i = 0; i < SLUICE_DEPARSER_WRITERS; i++) {
         const struct sluice_parser_base *base = &packet->bases[writers[i].bases[packet->version]];
-        if (base->valid)
-            write_header(&writers[i].rows[row_of(base, packet->version)], packet, base->position, out);
+        if (!base->valid)
+            continue;
+        const struct pipeline_moves *row = &writers[i].rows[row_of(base, packet->version)];
+        for (unsigned m = 0; m < row->count; m++) {
+            if (row->moves[m].container == PIPELINE_NOTHING)
+                continue;
+            placed |= (uint64_t)1 << row->moves[m].container;
+            words[row->moves[m].container] = (uint8_t)(base->position + row->moves[m].word);
+        }
     }
+    return placed;
+}
+
+// Containers that go to one word give the bits of all.
+uint32_t functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
+                                  uint8_t *out) {
+    uint8_t words[SLUICE_PIPELINE_CONTAINERS];
+    uint64_t placed = places_of(writers, packet, words);
+    memcpy(out, packet->bytes, packet->size);
+    for (uint64_t left = placed; left; left &= left - 1)
+        put_word(out, packet, words[__builtin_ctzll(left)], 0, false);
+    for (uint64_t left = placed; left; left &= left - 1)
+        put_word(out, packet, words[__builtin_ctzll(left)], packet->sources[__builtin_ctzll(left)], true);
     return packet->size;
 }

@@ -5,7 +5,8 @@ import "parser.sl";
 constexpr uint DEPARSER_WRITERS = 6;        /// headers of a packet that can be rewritten
 constexpr uint DEPARSER_CHECKSUMS = 2;      /// checksums of a packet that can be repaired
 
-/// What a writer does with a header of one kind: slot n goes into a word of it, as a parser's step takes it from there.
+/// What a writer does with a header of one kind: slot n goes into a word of it, as a parser's step takes it from there. A container goes
+/// where the last writer says whose row names it; containers that go to one word give the bits of all.
 struct deparser_row_t {
     parser_extract_t places[PARSER_SLOTS];
 }

@@ -12,10 +12,11 @@ package sl_pipeline_pkg;
     return 1 + Stages * PARSER_STAGE_LATENCY;
   endfunction
 
-  // Cycles of the checksums; of the images of the headers, and of the flits.
+  // Cycles of the checksums; from a packet's record to the places of its containers; of a flit that they are written into; of both.
   localparam int unsigned DEPARSER_CHECKSUM_LATENCY = 7;
-  localparam int unsigned DEPARSER_IMAGE_LATENCY    = 6;
-  localparam int unsigned DEPARSER_LATENCY          = DEPARSER_IMAGE_LATENCY + 1;
+  localparam int unsigned DEPARSER_PLACES_LATENCY   = 4;
+  localparam int unsigned DEPARSER_FILL_LATENCY     = 4;
+  localparam int unsigned DEPARSER_LATENCY          = DEPARSER_PLACES_LATENCY + DEPARSER_FILL_LATENCY;
 
   // A unit: ways and seed of its exact table, bits of a key of its ternary table (a multiple of 4), and cycles: of the tables from
   // the key to the entry, of the operations, of all.
@@ -52,12 +53,11 @@ package sl_pipeline_pkg;
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 
-  // A header to write into a packet, which is rows of PARSER_REACH words. Column c is written into row `row[c]`.
+  // Where the containers of a packet go: which are written back, and to which word of the packet.
   typedef struct packed {
-    logic [PARSER_REACH-1:0][1:0] row;
-    logic [PARSER_REACH-1:0]      enable;
-    parser_reach_t                words;
-  } header_image_t;
+    logic [PIPELINE_CONTAINERS-1:0]      valid;
+    logic [PIPELINE_CONTAINERS-1:0][6:0] word;
+  } deparser_places_t;
 
   // A unit looked up a packet.
   typedef struct packed {
