@@ -53,7 +53,7 @@ module sl_parser
     entered_q <= valid_i && !rst_i;
     if (valid_i) begin
       walk_q                     <= '0;
-      walk_q.lookups             <= start_q[version_i].lookups;
+      for (int n = 0; n < PARSER_LOOKUPS; n++) walk_q.lookups[n] <= parser_one_hot(start_q[version_i].lookups[n]);
       walk_q.record.state        <= start_q[version_i].state;
       walk_q.record.fault        <= start_q[version_i].state == 7'(PARSER_DONE) ? FAULT_PROGRAM : FAULT_NONE;
       walk_q.record.version      <= version_i;
@@ -64,24 +64,45 @@ module sl_parser
   end
 
   for (genvar s = 0; s < Stages; s++) begin : gen_stage
-    logic          in_valid, valid;
+    logic          in_valid, valid, position_valid;
+    logic [6:0]    position;
     parser_walk_t  in_walk, walk;
-    parser_words_t in_words, words;
+    parser_reach_t in_reach;
 
+    // The first header begins with the packet. The words wait for the position of another.
     if (s == 0) begin : gen_first
       assign in_valid = entered_q;
       assign in_walk  = walk_q;
-      assign in_words = words_q;
+      assign in_reach = words_q[PARSER_REACH-1:0];
     end else begin : gen_later
+      parser_words_t words;
+      logic          words_valid;
+
+      if (s == 1) begin : gen_words
+        sl_delay #(.Width($bits(parser_words_t)), .Cycles(PARSER_STAGE_LATENCY - PARSER_REACH_LATENCY + 1)) u_words (
+          .clk_i, .rst_i, .valid_i(entered_q), .data_i(words_q), .valid_o(words_valid), .data_o(words)
+        );
+      end else begin : gen_words
+        sl_delay #(.Width($bits(parser_words_t)), .Cycles(PARSER_STAGE_LATENCY)) u_words (
+          .clk_i, .rst_i, .valid_i(gen_stage[s-1].gen_later.words_valid), .data_i(gen_stage[s-1].gen_later.words),
+          .valid_o(words_valid), .data_o(words)
+        );
+      end
+      sl_parser_reach u_reach (
+        .clk_i, .rst_i, .valid_i(gen_stage[s-1].position_valid), .position_i(gen_stage[s-1].position), .words_1_i(words),
+        .reach_o(in_reach)
+      );
       assign in_valid = gen_stage[s-1].valid;
       assign in_walk  = gen_stage[s-1].walk;
-      assign in_words = gen_stage[s-1].words;
+
+      logic unused;
+      assign unused = words_valid;
     end
     sl_parser_stage u_stage (
       .clk_i, .rst_i,
       .write_valid_i(write_valid_q && 32'(write_q.unit) == s), .write_i(write_q),
-      .valid_i(in_valid), .walk_i(in_walk), .words_i(in_words),
-      .valid_o(valid), .walk_o(walk), .words_o(words)
+      .valid_i(in_valid), .walk_i(in_walk), .reach_i(in_reach),
+      .position_valid_o(position_valid), .position_o(position), .valid_o(valid), .walk_o(walk)
     );
   end
 
@@ -94,5 +115,5 @@ module sl_parser
   end
 
   logic unused;
-  assign unused = &{1'b0, last.lookups, gen_stage[Stages-1].words};
+  assign unused = &{1'b0, last.lookups, gen_stage[Stages-1].position_valid, gen_stage[Stages-1].position};
 endmodule

@@ -6,8 +6,10 @@ package sl_pipeline_pkg;
 
   localparam int unsigned PARSER_WORDS = WINDOW_BYTES / 2;
 
-  // Cycles of a stage, and of a row of stages behind the register that takes the window.
-  localparam int unsigned PARSER_STAGE_LATENCY = 16;
+  // Cycles of a stage, of the selection of its words, which takes the last ones of the stage before, and of a row of stages behind the
+  // register that takes the window.
+  localparam int unsigned PARSER_STAGE_LATENCY = 17;
+  localparam int unsigned PARSER_REACH_LATENCY = 4;
   function automatic int unsigned parser_latency(int unsigned Stages);
     return 1 + Stages * PARSER_STAGE_LATENCY;
   endfunction
@@ -31,11 +33,22 @@ package sl_pipeline_pkg;
   typedef logic [PARSER_WORDS-1:0][15:0] parser_words_t;  // word 0 first, its first byte in bits 15:8
   typedef logic [PARSER_REACH-1:0][15:0] parser_reach_t;  // from the current header on
 
-  // What passes from stage to stage beside the words of the packet.
+  // What passes from stage to stage beside the words of the packet. The words to compare are one-hot; a stage that does nothing more
+  // leaves any.
   typedef struct packed {
-    parsed_t                        record;
-    logic [PARSER_LOOKUPS-1:0][4:0] lookups;
+    parsed_t                                     record;
+    logic [PARSER_LOOKUPS-1:0][PARSER_REACH-1:0] lookups;
   } parser_walk_t;
+
+  function automatic logic [PARSER_REACH-1:0] parser_one_hot(logic [4:0] word);
+    for (int w = 0; w < PARSER_REACH; w++) parser_one_hot[w] = 32'(word) == w;
+  endfunction
+
+  // The word under a one-hot choice: in LUTs of four inputs two thirds of a multiplexer.
+  function automatic logic [15:0] parser_chosen(parser_reach_t words, logic [PARSER_REACH-1:0] chosen);
+    parser_chosen = '0;
+    for (int w = 0; w < PARSER_REACH; w++) parser_chosen |= words[w] & {16{chosen[w]}};
+  endfunction
 
   typedef logic [PIPELINE_CONTAINERS-1:0][15:0] pipeline_containers_t;
 
