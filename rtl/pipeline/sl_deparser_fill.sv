@@ -9,7 +9,7 @@ module sl_deparser_fill
   import sl_packet_pkg::*;
   import sl_pipeline_pkg::*;
 #(
-  parameter int unsigned Parts = 2  // of the containers: more take fewer levels of logic in cycle 3, and more registers
+  parameter int unsigned Parts = 4  // of the containers: more take less logic in cycle 3, and more registers
 ) (
   input  logic                    clk_i,
   input  logic                    rst_i,         // synchronous, active high
