@@ -19,9 +19,12 @@ def stages_of(program: Any) -> list[Stage]:
     return [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in program.stages]
 
 
-def parse(start: L.ParserStart, stages: Sequence[Stage], data: bytes, version: int = 0, port: int = 0) -> L.Parsed:
-    """What becomes of a packet of these bytes."""
-    out = L.Parsed(state=start.state, version=version, ingress_port=port, length=len(data))
+def parse(
+    start: L.ParserStart, stages: Sequence[Stage], data: bytes, version: int = 0, port: int = 0, begins: int = 0, mark: int = 0
+) -> L.Parsed:
+    """What becomes of a packet of these bytes, in a pass that begins at a unit, with the mark of the pass before."""
+    out = L.Parsed(state=start.state, version=version, ingress_port=port, length=len(data), begins=begins)
+    out.containers[L.PIPELINE_MARK : L.PIPELINE_MARK + 2] = mark >> 16, mark & 0xFFFF
     window = data[: L.WINDOW_BYTES].ljust(L.WINDOW_BYTES + 2 * L.PARSER_REACH, b"\0")
 
     def word(number: int) -> int:

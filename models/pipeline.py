@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference model of the programmable pipeline: parser, units and deparser on one packet."""
+"""Reference model of the programmable pipeline: parser, units and deparser on one packet, in one or more passes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,19 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class Pass:
+    """A pass of a packet: as it ends, with its mark and the unit at which the next one begins; what units looked it up, with how
+    many bytes; what leaves."""
+
+    data: bytes
+    mark: int
+    again: int
+    lookups: Sequence[tuple[int, int | None]]
+    length: int
+    left: tuple[bytes, L.Meta] | None
+
+
+@dataclass(frozen=True)
 class Pipeline:
     """A program of the pipeline."""
 
@@ -33,38 +46,45 @@ class Pipeline:
     writers: Writers
     checksums: Checksums
 
-    def run(self, data: bytes, port: int) -> tuple[bytes, L.Meta] | None:
-        """The packet that leaves, with its metadata but for the timestamp; None: it was dropped."""
-        parsed = parse(self.start, self.stages, data, port=port)
-        meta = L.Meta(ingress_port=port, length=len(data), fault=parsed.fault)
-        if parsed.fault:
-            meta.verdict, meta.mark = L.VERDICT_TO_HOST, self._mark(parsed)
-            return data, meta
-        original = [*parsed.containers]
-        phv, _ = self._looked_up(parsed)
-        if phv.verdict == L.VERDICT_DROP or (phv.verdict == L.VERDICT_FORWARD and not phv.egress_mask):
-            return None
-        phv.verdict = phv.verdict if phv.verdict != L.VERDICT_PASS else L.VERDICT_TO_HOST
-        meta.verdict, meta.egress_mask, meta.queue, meta.mark = phv.verdict, phv.egress_mask, phv.queue, self._mark(phv.parsed)
-        return deparse(self.writers, self.checksums, phv.parsed, original, data), meta
+    def run(self, data: bytes, port: int) -> list[tuple[bytes, L.Meta]]:
+        """The packets that leave, one for each pass but those that drop it, with their metadata but for the timestamp."""
+        return [left for one in self.passes(data, port) if (left := one.left) is not None]
 
-    def lookups(self, data: bytes, port: int) -> list[tuple[int, int | None]]:
-        """The units that look the packet up, each with the number of the entry that matches."""
-        parsed = parse(self.start, self.stages, data, port=port)
-        return [] if parsed.fault else self._looked_up(parsed)[1]
+    def lookups(self, data: bytes, port: int) -> list[tuple[int, int | None, int]]:
+        """The units that look the packet up, in the order of its passes, each with the number of the entry that matches and the
+        bytes that the packet has."""
+        return [(unit, entry, one.length) for one in self.passes(data, port) for unit, entry in one.lookups]
+
+    def passes(self, data: bytes, port: int) -> Iterator[Pass]:
+        """The passes of a packet, at least one."""
+        begins, mark, longest = 0, 0, len(data) + L.PASS_GROWTH
+        while True:
+            one = self._pass(data, port, begins, mark)
+            yield one
+            if not begins < one.again < len(self.units) or len(one.data) > longest:
+                return
+            data, begins, mark = one.data, one.again, one.mark
+
+    def _pass(self, data: bytes, port: int, begins: int, mark: int) -> Pass:
+        parsed = parse(self.start, self.stages, data, port=port, begins=begins, mark=mark)
+        original = [*parsed.containers]
+        phv, lookups = self._looked_up(parsed)
+        changed = deparse(self.writers, self.checksums, phv.parsed, original, data)[: len(data)]
+        mark = phv.parsed.containers[L.PIPELINE_MARK] << 16 | phv.parsed.containers[L.PIPELINE_MARK + 1]
+        dropped = phv.verdict == L.VERDICT_DROP or (phv.verdict == L.VERDICT_FORWARD and not phv.egress_mask)
+        meta = L.Meta(ingress_port=port, length=len(changed), fault=parsed.fault, mark=mark)
+        meta.verdict = L.VERDICT_TO_HOST if phv.verdict == L.VERDICT_PASS else phv.verdict
+        meta.egress_mask, meta.queue = phv.egress_mask, phv.queue
+        return Pass(changed, mark, phv.again, lookups, len(data), None if dropped else (changed, meta))
 
     def _looked_up(self, parsed: L.Parsed) -> tuple[L.PipelinePhv, list[tuple[int, int | None]]]:
-        phv, lookups = L.PipelinePhv(parsed), []
+        phv, lookups = L.PipelinePhv(parsed, next=parsed.begins), []
         for number, unit in enumerate(self.units):
-            if phv.next == number:
+            if phv.next == number and not parsed.fault:
                 entry = find(unit.selector, unit.entries, phv)
                 lookups.append((number, entry))
                 phv = execute(unit.miss if entry is None else unit.entries[entry][2], phv)
         return phv, lookups
-
-    @staticmethod
-    def _mark(parsed: L.Parsed) -> int:
-        return parsed.containers[L.PIPELINE_MARK] << 16 | parsed.containers[L.PIPELINE_MARK + 1]
 
 
 def model_of(program: Any) -> Pipeline:

@@ -75,9 +75,8 @@ class Traffic:
             model = model_of(loaded)
             for lane, sent in enumerate(self.packets):
                 for data in sent:
-                    out = model.run(data, lane)
-                    assert out is not None
-                    self.expected[out[0]] = out[1].egress_mask.bit_length() - 1, lane, generation
+                    ((left, meta),) = model.run(data, lane)
+                    self.expected[left] = meta.egress_mask.bit_length() - 1, lane, generation
         self.sent = [0] * LANES
         self.received = self.wrong = 0
         self.last_old, self.first_new = [-1] * LANES, [2**63] * LANES  # the cycles in which they entered

@@ -127,7 +127,7 @@ def row(
     writes = built.parent / "writes"
     writes.write_bytes(b"".join(word.to_bytes(4, "little") for access in accesses(image.writes()) for word in access))
     model, drawn = model_of(loaded), packets(table, wire_bytes, count)
-    left = [out for out in (model.run(data, 0) for data in drawn) if out]
+    left = [out for data in drawn for out in model.run(data, 0)]
     entering = _flits(built.parent / f"in-{wire_bytes}", [(data, L.Meta(length=len(data))) for data in drawn])
     found = figures(built, writes, entering, _flits(built.parent / f"out-{wire_bytes}", left))
     latency = found.pop("latency_cycles")

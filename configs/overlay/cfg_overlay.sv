@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The overlay configuration: the programmable pipeline alone. What it does is loaded while it runs; until then every packet goes to
-// the host. Same ports as cfg_rules. Register window 1: the pipeline; the others answer errors.
+// the host. Ports as of cfg_rules, and out_stays_o. Register window 1: the pipeline; the others answer errors.
 module cfg_overlay #(
   parameter int unsigned Units = 2,  // as of el_pipeline
   parameter int unsigned ExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES
@@ -12,6 +12,7 @@ module cfg_overlay #(
   input  logic                           in_valid_i,
   output logic                           in_ready_o,
   output sluice_pkg::flit_t              out_data_o,
+  output logic                           out_stays_o,        // the packet is inside still: it leaves once more, or is dropped
   output logic                           out_valid_o,
   input  logic                           out_ready_i,
   input  sluice_pkg::register_request_t  reg_request_i,      // to the window's element
@@ -26,8 +27,8 @@ module cfg_overlay #(
   el_pipeline #(
     .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(PIPELINE_TERNARY_ENTRIES)
   ) u_pipeline (
-    .clk_i, .rst_i, .tick_i, .in_data_i, .in_valid_i, .in_ready_o, .out_data_o, .out_valid_o, .out_ready_i,
-    .reg_request_i, .reg_request_valid_i(reg_request_valid_i[0]), .reg_request_ready_o(reg_request_ready_o[0]),
+    .clk_i, .rst_i, .tick_i, .in_data_i, .in_valid_i, .in_ready_o, .out_data_o, .out_stays_o,
+    .out_valid_o, .out_ready_i, .reg_request_i, .reg_request_valid_i(reg_request_valid_i[0]), .reg_request_ready_o(reg_request_ready_o[0]),
     .reg_response_o(reg_response_o[0]), .reg_response_valid_o(reg_response_valid_o[0]), .event_o
   );
 

@@ -169,8 +169,7 @@ def by_model(name: str, sent: list[list[bytes]], folder: Path) -> Out:
     model = model_of(deployment(name).program)
     out: Out = {where: [] for where in (*LANES, CONTROLLER)}
     for lane, packets in enumerate(sent):
-        for left in filter(None, (model.run(data, lane) for data in packets)):
-            data, meta = left
+        for data, meta in (left for packet in packets for left in model.run(packet, lane)):
             assert meta.verdict in (L.VERDICT_FORWARD, L.VERDICT_TO_CONTROLLER)
             to_lanes = [n for n in LANES if meta.egress_mask >> n & 1]
             for where in to_lanes if meta.verdict == L.VERDICT_FORWARD else [CONTROLLER]:

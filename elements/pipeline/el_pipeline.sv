@@ -2,7 +2,7 @@
 // The programmable pipeline: a parser, a row of units on one packet header vector, and a deparser, all of whose programs are loaded
 // at run time (README.md). A packet goes through the row as its record, and waits here as its flits. One flit a cycle, and one
 // packet a cycle. A packet with a fault leaves unchanged for the host, and one without a verdict leaves for the host; one whose
-// verdict is to drop it, or to forward it to no port, does not leave.
+// verdict is to drop it, or to forward it to no port, does not leave. As it leaves, or not, a packet can enter once more (sl_passes).
 module el_pipeline
   import sluice_pkg::*;
   import sl_packet_pkg::*;
@@ -13,7 +13,8 @@ module el_pipeline
   parameter int unsigned Writers        = DEPARSER_WRITERS,  // headers of a packet that can be rewritten, 1 to 8
   parameter int unsigned ExactEntries   = 256,               // of each unit; power of two, 8 or more
   parameter int unsigned TernaryEntries = 64,                // of each unit; multiple of 64
-  parameter int unsigned PacketFlits    = 512                // flits that wait for their record; more than the row's latency
+  parameter int unsigned PacketFlits    = 512,               // flits that wait for their record; more than the row's latency
+  parameter int unsigned PassFlits      = 1024               // of sl_passes; 2 for each packet inside, or it is slower than one a cycle
 ) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high; afterwards packets fault until a program is loaded
@@ -22,6 +23,7 @@ module el_pipeline
   input  logic               in_valid_i,
   output logic               in_ready_o,
   output flit_t              out_data_o,
+  output logic               out_stays_o,          // the packet is inside still: it leaves once more, or is dropped
   output logic               out_valid_o,
   input  logic               out_ready_i,
   input  register_request_t  reg_request_i,        // window: pipeline_registers
@@ -38,28 +40,33 @@ module el_pipeline
   pipeline_write_t           write;
   lookup_event_t [Units-1:0] lookups;
 
-  // A packet comes in: its flits wait, its first bytes go to the parser.
+  // A packet comes in, or once more: its flits wait, its first bytes go to the parser.
+  flit_t                enter_data;
+  logic                 enter_valid, enter_ready;
   flit_t                body;
   logic                 body_in_ready, body_valid, body_ready, window_in_ready, window_valid, window_ready, row_ready;
   window_t              window;
   meta_t                meta;
   logic [CountBits-1:0] unused_count;
 
-  assign in_ready_o = body_in_ready && window_in_ready;
+  assign enter_ready = body_in_ready && window_in_ready;
   sl_fifo #(.Width(FLIT_BITS), .Depth(PacketFlits), .Style(1)) u_bodies (
-    .clk_i, .rst_i, .in_data_i, .in_valid_i(in_valid_i && window_in_ready), .in_ready_o(body_in_ready),
+    .clk_i, .rst_i, .in_data_i(enter_data), .in_valid_i(enter_valid && window_in_ready), .in_ready_o(body_in_ready),
     .out_data_o(body), .out_valid_o(body_valid), .out_ready_i(body_ready), .count_o(unused_count)
   );
   sl_parse_window u_window (
-    .clk_i, .rst_i, .in_data_i, .in_valid_i(in_valid_i && body_in_ready), .in_ready_o(window_in_ready),
+    .clk_i, .rst_i, .in_data_i(enter_data), .in_valid_i(enter_valid && body_in_ready), .in_ready_o(window_in_ready),
     .window_o(window), .meta_o(meta), .window_valid_o(window_valid), .window_ready_i(window_ready)
   );
 
   // The row: parser, units, checksums.
-  window_t       row_window;
-  meta_t         row_meta;
-  logic          enters, row_valid, record_valid, record_ready;
-  pipeline_phv_t row_phv, record;
+  window_t        row_window;
+  meta_t          row_meta;
+  pipeline_pass_t row_pass;
+  logic           enters, row_valid, record_valid, record_ready;
+  pipeline_phv_t  row_phv, record;
+
+  assign row_pass = pass_of(row_meta);
 
   assign window_ready = row_ready && !counter_begins;  // a cycle without a packet passes all units: a read of counters
   sl_pipe_gate #(.InWidth(WINDOW_BITS + META_BITS), .OutWidth(PIPELINE_PHV_BITS), .Latency(RowLatency)) u_row_gate (
@@ -71,18 +78,21 @@ module el_pipeline
     .Stages(Stages), .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)
   ) u_row (
     .clk_i, .rst_i, .write_valid_i(write_valid), .write_i(write),
-    .valid_i(enters), .window_i(row_window), .meta_i(row_meta), .version_i(version),
+    .valid_i(enters), .window_i(row_window), .meta_i(row_meta), .version_i(row_pass.begins == '0 ? version : row_pass.version),
+    .begins_i(row_pass.begins),
     .valid_o(row_valid), .phv_o(row_phv), .lookups_o(lookups)
   );
 
   // The packet meets its record again, and leaves through the deparser.
   flit_t   joined, deparse_in, deparsed, left;
   parsed_t deparse_record;
-  logic    joined_valid, joined_ready, deparse_valid, deparsed_valid, left_valid, left_ready;
+  logic    joined_valid, joined_ready, deparse_valid, deparsed_valid, left_valid, left_ready, meets;
+  logic    turn_in_ready, turn_valid, leaves;
 
-  assign joined_valid = body_valid && (!body.sop || record_valid);
-  assign body_ready   = joined_ready && (!body.sop || record_valid);
-  assign record_ready = joined_ready && body_valid && body.sop;
+  assign meets        = !body.sop || (record_valid && turn_in_ready);
+  assign joined_valid = body_valid && meets;
+  assign body_ready   = joined_ready && meets;
+  assign record_ready = joined_ready && body_valid && body.sop && turn_in_ready;
   always_comb begin
     joined = body;
     if (body.sop) begin
@@ -105,27 +115,45 @@ module el_pipeline
     .valid_i(deparse_valid), .flit_i(deparse_in), .record_i(deparse_record), .valid_o(deparsed_valid), .flit_o(deparsed)
   );
 
-  // A packet that is to be dropped ends here.
-  logic            to_drop, to_nowhere, dropped, dropped_q, leaves;
+  // What its pass was, and whether it asks for another, goes beside the deparser.
+  pipeline_pass_t body_pass, joined_pass, left_pass;
+  logic [3:0]     left_again;
+  logic [5:0]     unused_turns;
+
+  assign body_pass   = pass_of(body.meta);
+  assign joined_pass = '{version: record.parsed.version, begins: record.parsed.begins, length: body_pass.length};
+  sl_fifo #(.Width($bits(pipeline_pass_t) + 4), .Depth(32)) u_turns (
+    .clk_i, .rst_i, .in_data_i({joined_pass, record.again}), .in_valid_i(record_ready && record_valid), .in_ready_o(turn_in_ready),
+    .out_data_o({left_pass, left_again}), .out_valid_o(turn_valid), .out_ready_i(leaves), .count_o(unused_turns)
+  );
+
+  // A packet that is to be dropped ends here, and one that asks for it begins anew.
+  logic            to_drop, to_nowhere, passes_ready, ends, passes, refused;
   pipeline_event_t happened;
 
-  assign to_drop     = left.meta.verdict == VERDICT_DROP;
-  assign to_nowhere  = left.meta.verdict == VERDICT_FORWARD && left.meta.egress_mask == '0;
-  assign dropped     = left.sop ? to_drop || to_nowhere : dropped_q;
-  assign out_data_o  = left;
-  assign out_valid_o = left_valid && !dropped;
-  assign left_ready  = out_ready_i || dropped;
-  assign leaves      = left_valid && left_ready && left.sop;
-  assign happened    = '{entered: enters, left: leaves, dropped: leaves && dropped, fault: leaves && left.meta.fault != FAULT_NONE};
+  assign to_drop    = left.meta.verdict == VERDICT_DROP;
+  assign to_nowhere = left.meta.verdict == VERDICT_FORWARD && left.meta.egress_mask == '0;
+  assign left_ready = passes_ready && (!left.sop || turn_valid);
+  assign leaves     = left_valid && left_ready && left.sop;
+  assign happened   = '{entered: enters && row_pass.begins == '0, left: ends, version: left_pass.version,
+                        dropped: ends && (to_drop || to_nowhere), fault: leaves && left.meta.fault != FAULT_NONE,
+                        passes: passes, refused: refused};
+
+  sl_passes #(.Units(Units), .Flits(PassFlits)) u_passes (
+    .clk_i, .rst_i, .in_data_i, .in_valid_i, .in_ready_o,
+    .enter_data_o(enter_data), .enter_valid_o(enter_valid), .enter_ready_i(enter_ready),
+    .left_data_i(left), .left_pass_i(left_pass), .left_again_i(left_again), .left_dropped_i(to_drop || to_nowhere),
+    .left_valid_i(left_valid && (!left.sop || turn_valid)), .left_ready_o(passes_ready),
+    .out_data_o, .out_stays_o, .out_valid_o, .out_ready_i, .ends_o(ends), .passes_o(passes), .refused_o(refused)
+  );
 
   always_ff @(posedge clk_i) begin
-    if (left_valid && left_ready) dropped_q <= dropped;
     event_o <= '0;
     if (leaves && !rst_i) begin
-      event_o.forwarded    <= left.meta.verdict == VERDICT_FORWARD && !dropped;
+      event_o.forwarded    <= left.meta.verdict == VERDICT_FORWARD && !to_nowhere;
       event_o.to_host      <= left.meta.verdict == VERDICT_TO_HOST || left.meta.verdict == VERDICT_TO_CONTROLLER;
-      event_o.drop_rule    <= to_drop;
-      event_o.drop_no_port <= to_nowhere;
+      event_o.drop_rule    <= to_drop && ends;
+      event_o.drop_no_port <= to_nowhere && ends;
       event_o.fault        <= happened.fault;
     end
   end
@@ -150,7 +178,7 @@ module el_pipeline
   );
 
   logic unused;
-  assign unused = &{1'b0, unused_count, record.next, record.splice, record.again};
+  assign unused = &{1'b0, unused_count, unused_turns, body_pass, row_pass, record.next, record.splice};
 
   sl_channel_check #(.Width(FLIT_BITS)) u_out_check (
     .clk_i, .rst_i, .data_i(out_data_o), .valid_i(out_valid_o), .ready_i(out_ready_i)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, deque
+from collections.abc import Mapping
 from dataclasses import replace
 
 import cocotb
@@ -76,10 +77,10 @@ def some_program(draw: random.Random) -> PipelineProgram:
 class Element:
     """The element, packets for it, and what leaves."""
 
-    def __init__(self, dut, source_stall: float = 0.1, sink_stall: float = 0.2) -> None:
+    def __init__(self, dut, source_stall: float = 0.1, sink_stall: float = 0.2, sizes: Mapping[str, int] = SIZES) -> None:
         self.dut, self.registers = dut, Registers(dut)
         self.source, self.sink = Source(dut, "in", stalls(source_stall)), Sink(dut, "out", stalls(sink_stall))
-        self.image = PipelineImage.of(*SIZES.values())
+        self.image = PipelineImage.of(*(sizes[name] for name in SIZES))
 
     async def load(self, program: PipelineProgram, version: int, first: bool = False) -> None:
         """Loads the program as this version, and has packets use it."""
@@ -122,17 +123,20 @@ class Traffic:
     async def _run(self) -> None:
         while self.on:
             if len(self.element.source.queue) < 20:
-                self.sent.append(random.choice(self.packets))
+                self.sent.append(self.choose())
                 self.element.send(*self.sent[-1])
             await RisingEdge(self.element.dut.clk_i)
+
+    def choose(self) -> tuple[bytes, int]:
+        return random.choice(self.packets)
 
 
 def took_over(programs: list[PipelineProgram], sent: list[tuple[bytes, int]], found: list[tuple[bytes, L.Meta]]) -> None:
     """What left is what the first program makes of the packets up to one of them, and the second of the rest."""
     old, new = ([model_of(program).run(data, port) for data, port in sent] for program in programs)
-    whole = [[one for one in (*old[:at], *new[at:]) if one is not None] for at in range(1, len(old))]
+    whole = [[left for packet in (*old[:at], *new[at:]) for left in packet] for at in range(1, len(old))]
     assert found in whole, "no moment at which one program took over from the other"
-    assert found not in ([one for one in by if one is not None] for by in (old, new))
+    assert found not in ([left for packet in by for left in packet] for by in (old, new))
 
 
 @cocotb.test()
@@ -193,9 +197,9 @@ def counted(
     """Bytes of each packet that a unit looks up, below a packet's 2**48: by unit and number of the action."""
     counts: Counter[tuple[int, int]] = Counter()
     for data, port in sent:
-        for unit, entry in model_of(program).lookups(data, port):
+        for unit, entry, length in model_of(program).lookups(data, port):
             found = None if entry is None else program.units[unit].entries[entry]
-            counts[unit, image.units[unit].action_of(found, version)] += 1 << 48 | len(data)
+            counts[unit, image.units[unit].action_of(found, version)] += 1 << 48 | length
     return counts
 
 

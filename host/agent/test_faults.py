@@ -100,9 +100,8 @@ class Bench:
 
     def wanted(self) -> int:
         """The lane that packets are to leave by."""
-        out = model_of(self.switch.translation.program).run(PACKET, 0)
-        assert out is not None
-        return out[1].egress_mask.bit_length() - 1
+        ((_, meta),) = model_of(self.switch.translation.program).run(PACKET, 0)
+        return meta.egress_mask.bit_length() - 1
 
     def settle(self) -> Counter[int]:
         """What has left by each lane since the last time; nothing is lost."""

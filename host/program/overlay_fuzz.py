@@ -19,16 +19,13 @@ def model(deployment: Deployment, job: Job) -> list[list[Left]]:
     pipeline = model_of(deployment.program)
     left: list[list[Left]] = []
     for lane, data in job.packets:
-        found = pipeline.run(data, lane)
-        if found is None:
-            left.append([])
-            continue
-        changed, meta = found[0][: len(data)], found[1]
-        if meta.verdict == L.VERDICT_FORWARD:
-            lanes = [n for n in range(LANES) if meta.egress_mask >> n & 1]
-            left.append([Left(n, changed, (0, meta.queue, meta.mark)) for n in lanes])
-        else:
-            left.append([Left(HOST, changed, (int(meta.verdict), meta.queue, meta.mark))])
+        left.append([])
+        for changed, meta in pipeline.run(data, lane):
+            if meta.verdict == L.VERDICT_FORWARD:
+                lanes = [n for n in range(LANES) if meta.egress_mask >> n & 1]
+                left[-1] += [Left(n, changed, (0, meta.queue, meta.mark)) for n in lanes]
+            else:
+                left[-1].append(Left(HOST, changed, (int(meta.verdict), meta.queue, meta.mark)))
     return left
 
 

@@ -165,11 +165,13 @@ registers pipeline_registers {
     rw uint<1>  version        @ 0x00c = 0; /// of the program, for packets that enter from now on; error while packets of the other one are in flight
     ro uint<32> draining       @ 0x010; /// packets of the other version in flight: its memories must not change before this is 0
     wo uint<32> place          @ 0x014; /// a write puts `data` into a memory: bits 15:0 address, 19:16 unit, 23:20 pipeline_memory_t; error if there is no such place
-    ro uint<32> dropped        @ 0x018; /// packets whose verdict was to drop them; they wrap
-    ro uint<32> faults         @ 0x01c; /// packets with a fault, to the host; they wrap
+    ro uint<32> dropped        @ 0x018; /// packets whose verdict was to drop them, in their last pass; they wrap
+    ro uint<32> faults         @ 0x01c; /// packets with a fault, in any pass, to the host; they wrap
     rw uint<20> counter_index  @ 0x020 = 0; /// bits 15:0 number of an action, as its address in UNIT_MEMORY_ACTION, 19:16 unit; a write reads its counters into counter_data, atomically; error if there is no such action, or while a reset still clears the counters
     ro uint<32> counter_data[4] @ 0x024; /// see rule_counters_t; a read waits until the counters are available
-    ro uint<32> looked_up[16]  @ 0x040; /// packets that a unit looked up; they wrap
+    ro uint<32> passes         @ 0x034; /// passes of packets after their first; they wrap
+    ro uint<32> passes_refused @ 0x038; /// packets that asked for a pass and did not get it: at no unit above the one where their pass began, or they were PASS_GROWTH bytes too long; they wrap
+    ro uint<32> looked_up[16]  @ 0x040; /// packets that a unit looked up, in each pass; they wrap
     rw uint<32> data[12]       @ 0x080 = 0; /// for `place`; low word first
     ro uint<32> matched[16]    @ 0x0c0; /// of those, packets that an entry matched; they wrap
 }

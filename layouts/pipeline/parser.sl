@@ -61,7 +61,8 @@ struct parser_base_t {
     uint<7>  position;          /// words from the start of the packet
 }
 
-/// What the parser made of a packet; containers that nothing was extracted into read 0.
+/// What the parser made of a packet. Containers that nothing was extracted into read 0; in a later pass the two of the mark read what
+/// the pass before left there.
 struct parsed_t {
     uint<16> containers[PIPELINE_CONTAINERS];
     parser_base_t bases[PARSER_BASES];
@@ -71,4 +72,5 @@ struct parsed_t {
     uint<1>  version;           /// of the program
     uint<8>  ingress_port;
     uint<16> length;            /// bytes of the packet without FCS
+    uint<4>  begins;            /// the unit that looks it up first; 0: this is its first pass
 }

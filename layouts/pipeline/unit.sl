@@ -12,6 +12,7 @@ constexpr uint SOURCE_LENGTH = 45;          /// bytes of the packet
 constexpr uint SOURCE_HEADERS = 46;         /// bit n: the parser found a header at base n
 constexpr uint PIPELINE_MARK = 42;          /// the first of two containers that a packet leaves with as its mark
 constexpr uint UNIT_END = 15;               /// as the next unit: none, the packet leaves
+constexpr uint PASS_GROWTH = 64;            /// bytes that a packet may be longer than at first when it enters once more
 
 /// A packet between units.
 struct pipeline_phv_t {
@@ -21,7 +22,7 @@ struct pipeline_phv_t {
     uint<4>   queue;
     uint<4>   next;             /// the unit that looks it up next, or UNIT_END
     uint<4>   splice;           /// number of the splice that inserts or removes words when it leaves; 0: none
-    uint<4>   again;            /// as it leaves it enters once more, at this unit; 0: it does not
+    uint<4>   again;            /// as it leaves it enters once more, at this unit, if the unit is above the one where this pass began; 0: it does not
 }
 
 /// How a unit makes its key, and in which of its tables it looks it up.

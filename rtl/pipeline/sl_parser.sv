@@ -18,10 +18,11 @@ module sl_parser
   input  pipeline_write_t write_i,        // effective for packets that enter three cycles later
   input  logic          valid_i,
   input  window_t       window_i,       // bytes beyond the packet's end are undefined
-  /* verilator lint_off UNUSEDSIGNAL */ // ingress port and length only
+  /* verilator lint_off UNUSEDSIGNAL */ // ingress port, length and mark only
   input  meta_t         meta_i,
   /* verilator lint_on UNUSEDSIGNAL */
   input  logic          version_i,      // of the program, for this packet
+  input  logic [3:0]    begins_i,       // the unit that looks it up first
   output logic          valid_o,
   output parsed_t       parsed_o
 );
@@ -59,6 +60,9 @@ module sl_parser
       walk_q.record.version      <= version_i;
       walk_q.record.ingress_port <= meta_i.ingress_port;
       walk_q.record.length       <= meta_i.length;
+      walk_q.record.begins       <= begins_i;
+      walk_q.record.containers[PIPELINE_MARK]   <= meta_i.mark[31:16];
+      walk_q.record.containers[PIPELINE_MARK+1] <= meta_i.mark[15:0];
       words_q                    <= words_of(window_i, meta_i.length);
     end
   end

@@ -79,11 +79,34 @@ package sl_pipeline_pkg;
     logic [15:0] length;  // bytes of the packet
   } lookup_event_t;
 
+  // A pass of a packet through the pipeline. While the packet waits for its record, this stands in metadata that the record gives.
+  typedef struct packed {
+    logic        version;  // of the program; of a first pass, chosen only when the packet enters the row
+    logic [3:0]  begins;   // the unit that looks it up first; 0: this is the first pass
+    logic [13:0] length;   // bytes when the packet entered first
+  } pipeline_pass_t;
+
+  /* verilator lint_off UNUSEDSIGNAL */
+  function automatic pipeline_pass_t pass_of(meta_t meta);
+    return {meta.egress_mask, meta.queue, meta.verdict, meta.fault};
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+  function automatic meta_t with_pass(meta_t meta, pipeline_pass_t pass);
+    with_pass             = meta;
+    with_pass.egress_mask = pass[18:11];
+    with_pass.queue       = pass[10:7];
+    with_pass.verdict     = verdict_t'(pass[6:4]);
+    with_pass.fault       = fault_t'(pass[3:0]);
+  endfunction
+
   // What happens to packets in a cycle.
   typedef struct packed {
-    logic entered;  // the row, with the version of that cycle
-    logic left;     // or was dropped
+    logic entered;  // the row for the first time, with the version of that cycle
+    logic left;     // for the last time, or was dropped
+    logic version;  // of the one that left
     logic dropped;
     logic fault;    // left with a fault
+    logic passes;   // enters once more
+    logic refused;  // asked for that in vain
   } pipeline_event_t;
 endpackage

@@ -43,7 +43,7 @@ module sl_pipeline_registers
   logic                    taken, write, is_place, is_version, is_counter, refused, failed;
   logic [InFlightBits-1:0] in_flight_q, in_flight, draining_q;
   logic [3:0]              changing_q;  // the version changes, after the writes before it are effective
-  logic [31:0]             dropped_q, faults_q;
+  logic [31:0]             dropped_q, faults_q, passes_q, refused_q;
   logic [15:0][31:0]       looked_up_q, matched_q;
   logic [3:0]              reading_q;  // counters are read; the last bit: all actions that were written before have their counters
   logic [3:0][31:0]        counter_words;
@@ -80,7 +80,7 @@ module sl_pipeline_registers
                    || (is_version && reg_request_i.data[0] != registers_q.version && (draining_q != '0 || changing_q != '0));
   assign failed  = !pipeline_registers_allows(address, write) || refused;
 
-  // Packets of the version before the last change are those that were in flight then; packets leave in order.
+  // Packets of the version before the last change are those that were in flight then, in whichever pass.
   assign in_flight = in_flight_q + InFlightBits'(happened_i.entered) - InFlightBits'(happened_i.left);
 
   // What the host reads, computed only when it does.
@@ -92,6 +92,8 @@ module sl_pipeline_registers
     live.draining  = 32'(draining_q) + 32'(changing_q != '0);
     live.dropped   = dropped_q;
     live.faults    = faults_q;
+    live.passes    = passes_q;
+    live.passes_refused = refused_q;
     live.looked_up = looked_up_q[address[5:2]];
     live.matched   = matched_q[address[5:2]];
     live.counter_data = counter_words[2'((address - PIPELINE_REGISTERS_COUNTER_DATA) >> 2)];
@@ -108,7 +110,7 @@ module sl_pipeline_registers
     reg_response_valid_o <= taken && !rst_i;
     write_valid_o        <= taken && is_place && !failed && !rst_i;
     in_flight_q          <= in_flight;
-    if (draining_q != '0) draining_q <= draining_q - InFlightBits'(happened_i.left);
+    if (draining_q != '0) draining_q <= draining_q - InFlightBits'(happened_i.left && happened_i.version != version_o);
     changing_q <= {changing_q[2:0], 1'b0};
     if (changing_q[3]) begin
       version_o  <= registers_q.version;
@@ -116,6 +118,8 @@ module sl_pipeline_registers
     end
     dropped_q <= dropped_q + 32'(happened_i.dropped);
     faults_q  <= faults_q + 32'(happened_i.fault);
+    passes_q  <= passes_q + 32'(happened_i.passes);
+    refused_q <= refused_q + 32'(happened_i.refused);
     for (int u = 0; u < Units; u++) begin
       looked_up_q[u] <= looked_up_q[u] + 32'(lookups_i[u].looked_up);
       matched_q[u]   <= matched_q[u] + 32'(lookups_i[u].looked_up && 32'(lookups_i[u].action) < Entries);
@@ -142,6 +146,8 @@ module sl_pipeline_registers
       changing_q  <= '0;
       dropped_q   <= '0;
       faults_q    <= '0;
+      passes_q    <= '0;
+      refused_q   <= '0;
       looked_up_q <= '0;
       matched_q   <= '0;
       reading_q   <= '0;

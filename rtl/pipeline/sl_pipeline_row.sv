@@ -18,6 +18,7 @@ module sl_pipeline_row
   input  window_t          window_i,       // bytes beyond the packet's end are undefined
   input  meta_t            meta_i,
   input  logic             version_i,      // of the program, for this packet
+  input  logic [3:0]       begins_i,       // the unit that looks it up first
   output logic             valid_o,
   output pipeline_phv_t    phv_o,
   output lookup_event_t [Units-1:0] lookups_o
@@ -28,11 +29,13 @@ module sl_pipeline_row
   pipeline_containers_t original;
 
   sl_parser #(.Stages(Stages)) u_parser (
-    .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i, .window_i, .meta_i, .version_i, .valid_o(parsed_valid), .parsed_o(parsed)
+    .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i, .window_i, .meta_i, .version_i, .begins_i,
+    .valid_o(parsed_valid), .parsed_o(parsed)
   );
   always_comb begin
     first        = '0;
     first.parsed = parsed;
+    first.next   = parsed.begins;
   end
 
   for (genvar u = 0; u < Units; u++) begin : gen_unit

@@ -37,7 +37,7 @@ class Bench:
         self.expected: deque[L.Parsed] = deque()
         self.seen: set[L.Fault] = set()
         self.count = 0
-        for name in ("valid_i", "write_valid_i", "window_i", "meta_i", "version_i", "write_i"):
+        for name in ("valid_i", "write_valid_i", "window_i", "meta_i", "version_i", "begins_i", "write_i"):
             getattr(dut, name).value = 0
 
     async def load(self, image: ParserImage, before: ParserImage | None = None) -> None:
@@ -59,10 +59,10 @@ class Bench:
         while self.count < wanted:
             await RisingEdge(self.dut.clk_i)
 
-    def _model(self, data: bytes, version: int, port: int) -> L.Parsed:
+    def _model(self, data: bytes, version: int, port: int, begins: int, mark: int) -> L.Parsed:
         program = self.programs[version]
         stages = stages_of(program)
-        return parse(program.start, stages, data, version, port)
+        return parse(program.start, stages, data, version, port, begins, mark)
 
     async def _send(self) -> None:
         dut = self.dut
@@ -72,9 +72,10 @@ class Bench:
                 data, port, version = self.packets(), random.randrange(8), random.choice(self.versions)
                 window = data[: L.WINDOW_BYTES] + random.randbytes(max(0, L.WINDOW_BYTES - len(data)))  # beyond the end: anything
                 dut.window_i.value = int.from_bytes(window, "little")
-                dut.meta_i.value = L.Meta(ingress_port=port, length=len(data)).to_int()
-                dut.version_i.value, dut.valid_i.value = version, 1
-                self.expected.append(self._model(data, version, port))
+                begins, mark = random.choice([(0, 0), (random.randrange(16), random.getrandbits(32))])
+                dut.meta_i.value = L.Meta(ingress_port=port, length=len(data), mark=mark).to_int()
+                dut.version_i.value, dut.begins_i.value, dut.valid_i.value = version, begins, 1
+                self.expected.append(self._model(data, version, port, begins, mark))
             await RisingEdge(dut.clk_i)
 
     async def _compare(self) -> None:

@@ -135,7 +135,8 @@ def some_action() -> L.UnitAction:
         for _ in range(L.UNIT_OPERATIONS)
     ]
     verdict = random.choice([L.VERDICT_PASS, L.VERDICT_FORWARD, L.VERDICT_DROP, L.VERDICT_TO_CONTROLLER])
-    return L.UnitAction(operations, random.randrange(16), verdict, random.getrandbits(8), random.getrandbits(4))
+    again = random.choice([0, 0, random.randrange(16)])
+    return L.UnitAction(operations, random.randrange(16), verdict, random.getrandbits(8), random.getrandbits(4), again=again)
 
 
 def some_program(exact: bool, before: UnitProgram) -> UnitProgram:

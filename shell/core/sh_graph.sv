@@ -47,7 +47,7 @@ module sh_graph #(
   import sluice_pkg::*;
 
   flit_t       in_data;
-  logic        in_valid, in_ready, in_empty, entered, left, dropped;
+  logic        in_valid, in_ready, in_empty, entered, stays, left, dropped;
   logic [15:0] in_flight_q;
 
   sl_packet_arbiter #(.Ports(Lanes)) u_schedule (
@@ -64,7 +64,7 @@ module sh_graph #(
 
     cfg_overlay #(.Units(PipelineUnits), .ExactEntries(PipelineExactEntries)) u_overlay (
       .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
-      .out_data_o, .out_valid_o, .out_ready_i,
+      .out_data_o, .out_stays_o(stays), .out_valid_o, .out_ready_i,
       .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o
     );
 
@@ -77,6 +77,7 @@ module sh_graph #(
       .push_data_o, .push_valid_o, .push_ready_i
     );
 
+    assign stays        = 1'b0;
     assign capability_o = {
       {16'($clog2(TEMPLATES)), 16'(ELEMENT_DEPARSE)}, 64'd0,
       {16'($clog2(FlowGroups * FlowGroupEntries)), 16'(ELEMENT_FLOW_TABLE)}
@@ -86,6 +87,7 @@ module sh_graph #(
     assign push_data_o  = '0;
     assign push_valid_o = 1'b0;
     assign unused_push  = push_ready_i;
+    assign stays        = 1'b0;
 
     cfg_rules #(
       .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6)
@@ -107,9 +109,9 @@ module sh_graph #(
   assign to_host_data_o  = '0;
   assign to_host_valid_o = 1'b0;
 
-  // Packets in flight: every packet that entered leaves, or is dropped with an event.
+  // Packets in flight: every packet that entered leaves for the last time, or is dropped with an event.
   assign entered = in_valid && in_ready && in_data.sop;
-  assign left    = out_valid_o && out_ready_i && out_data_o.eop;
+  assign left    = out_valid_o && out_ready_i && out_data_o.eop && !stays;
   assign dropped = event_o.drop_rule || event_o.drop_ttl || event_o.drop_no_port;
   assign idle_o  = in_flight_q == '0 && in_empty;
 

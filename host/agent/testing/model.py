@@ -88,21 +88,21 @@ class Bench:
         answers = self.ask(request)
         return (answers[0].type, answers[0].code) if answers else None
 
-    def process(self, data: bytes, lane: int) -> dict[int, bytes]:
-        """A packet through the program: what leaves, by lane, and to the controllers as port OFPP_CONTROLLER."""
+    def process(self, data: bytes, lane: int) -> dict[int, list[bytes]]:
+        """A packet through the program: what leaves, in order, by lane, and to the controllers as port OFPP_CONTROLLER."""
         self.switch.load()
-        out = model_of(self.switch.translation.program).run(data, lane)
-        if out is None:
-            return {}
-        changed, meta = out
-        mask = 0x80 if meta.verdict in (L.VERDICT_TO_HOST, L.VERDICT_TO_CONTROLLER) else meta.egress_mask
-        found = {port + 1: changed for port in range(LANES) if mask >> port & 1}
-        if mask & 0x80:
-            self.channel.ingress.append(PacketIn(lane, changed, meta.fault, meta.mark))
-            self.events.clear()
-            self.switch.receive()
-            if self.events:
-                found[of.OFPP_CONTROLLER] = parsed(self.events[0]).data
+        found: dict[int, list[bytes]] = {}
+        for changed, meta in model_of(self.switch.translation.program).run(data, lane):
+            mask = 0x80 if meta.verdict in (L.VERDICT_TO_HOST, L.VERDICT_TO_CONTROLLER) else meta.egress_mask
+            for port in range(LANES):
+                if mask >> port & 1:
+                    found.setdefault(port + 1, []).append(changed)
+            if mask & 0x80:
+                self.channel.ingress.append(PacketIn(lane, changed, meta.fault, meta.mark))
+                self.events.clear()
+                self.switch.receive()
+                if self.events:
+                    found.setdefault(of.OFPP_CONTROLLER, []).append(parsed(self.events[0]).data)
         return found
 
 
