@@ -157,11 +157,19 @@ void functional_pipeline_reset(struct functional_pipeline *pipeline);
 // 0, or -EFAULT where the element answers an error.
 int functional_pipeline_read(const struct functional_pipeline *pipeline, uint32_t offset, uint32_t *value);
 int functional_pipeline_write(struct functional_pipeline *pipeline, uint32_t offset, uint32_t value);
-// Bytes of the packet that leaves in `out`, which has room for FUNCTIONAL_OUT_BYTES; 0: none does. `meta` has its
-// ingress port, and then what else the element sets. `tick`: microseconds.
-uint32_t functional_pipeline_run(struct functional_pipeline *pipeline, const uint8_t *bytes, uint32_t size,
-                                 uint32_t tick, struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters,
-                                 uint8_t *out);
+// A packet that enters, for the first time or once more.
+struct functional_pass {
+    const uint8_t *bytes;
+    uint32_t size, longest; // bytes; those it may have to enter once more
+    uint32_t mark;          // of the pass before
+    uint8_t begins;         // the unit that looks it up first; 0: this is the first pass
+};
+
+// Whether the packet leaves, as `out`, which has room for FUNCTIONAL_OUT_BYTES and is not where it enters from. `pass`
+// is then the next one of the packet; if that begins at 0, there is none. `meta` has its ingress port, and then what
+// else the element sets. `tick`: microseconds.
+bool functional_pipeline_run(struct functional_pipeline *pipeline, struct functional_pass *pass, uint32_t tick,
+                             struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters, uint8_t *out);
 
 // functional_host.c: how packets of a lane are spread over its receive queues.
 struct functional_spread {
@@ -214,6 +222,7 @@ struct functional {
     struct sluice_mirror mirror;
     struct functional_deparse deparse;
     uint8_t out[FUNCTIONAL_OUT_BYTES > SLUICE_EGRESS_BYTES ? FUNCTIONAL_OUT_BYTES : SLUICE_EGRESS_BYTES];
+    uint8_t other_out[FUNCTIONAL_OUT_BYTES]; // of every other pass
 };
 
 // A cycle: one packet of each lane and one of the host. Whether any moved.

@@ -30,8 +30,10 @@ static uint32_t generation(const struct functional_ring *ring, uint64_t index) {
     return round == 0 ? 1 : round;
 }
 
+// A ring that could never hold so much has room when it is empty.
 static bool ring_has_room(const struct functional_ring *ring, uint32_t size) {
-    return buffers_of(size) <= ring->buffers - (ring->filled - ring->freed);
+    uint32_t wanted = buffers_of(size) < ring->buffers ? buffers_of(size) : ring->buffers;
+    return wanted <= ring->buffers - (ring->filled - ring->freed);
 }
 
 // ---- To the host
@@ -118,15 +120,16 @@ static void drop_bad(struct functional *it, const struct functional_job *job) {
         it->lane[lane].counters.tx_error += job->egress_mask >> lane & 1;
 }
 
-// Whether the largest packet has room wherever it may go.
+// Whether the largest packet has room wherever it may go, each time that it may leave.
 static bool has_room(const struct functional *it, bool is_host_packet) {
+    uint32_t times = is_host_packet || !it->pipeline ? 1 : it->size.pipeline_units;
     for (unsigned lane = 0; lane < it->size.lanes; lane++)
-        if (!functional_store_has_room(&it->lane[lane].left, SLUICE_EGRESS_BYTES))
+        if (!functional_store_has_room(&it->lane[lane].left, times * SLUICE_EGRESS_BYTES))
             return false;
     if (is_host_packet || !it->queue_rings)
-        return is_host_packet || ring_has_room(&it->ring[SLUICE_RING_TO_HOST], SLUICE_EGRESS_BYTES);
+        return is_host_packet || ring_has_room(&it->ring[SLUICE_RING_TO_HOST], times * SLUICE_EGRESS_BYTES);
     for (unsigned i = SLUICE_RING_QUEUE; i < FUNCTIONAL_RINGS; i++)
-        if (it->ring[i].memory && !ring_has_room(&it->ring[i], SLUICE_EGRESS_BYTES))
+        if (it->ring[i].memory && !ring_has_room(&it->ring[i], times * SLUICE_EGRESS_BYTES))
             return false;
     return true;
 }
@@ -170,24 +173,32 @@ static void process_flow(struct functional *it, unsigned lane, const struct func
     to_host(it, bytes, (uint32_t)size, &record, &meta);
 }
 
-static void process_pipeline(struct functional *it, unsigned lane, const struct functional_packet *packet) {
-    struct sluice_buffer_meta meta = {.ingress_port = (uint8_t)lane, .timestamp = packet->ingress_cycle};
-    uint32_t size = functional_pipeline_run(it->pipeline, packet->bytes, packet->size, functional_tick(it), &meta,
-                                            &it->graph, it->out);
-    bool is_to_host = meta.verdict == SLUICE_VERDICT_TO_HOST || meta.verdict == SLUICE_VERDICT_TO_CONTROLLER ||
-                      (meta.egress_mask >> SLUICE_HOST_PORT & 1);
-    if (size == 0)
-        return;
-    if (meta.verdict == SLUICE_VERDICT_FORWARD)
-        to_lanes(it, meta.egress_mask, it->out, size, packet->ingress_cycle);
+// What leaves the pipeline in a pass.
+static void leave_pipeline(struct functional *it, unsigned lane, const struct functional_pass *left, uint64_t ingress,
+                           struct sluice_buffer_meta *meta) {
+    bool is_to_host = meta->verdict == SLUICE_VERDICT_TO_HOST || meta->verdict == SLUICE_VERDICT_TO_CONTROLLER ||
+                      (meta->egress_mask >> SLUICE_HOST_PORT & 1);
+    if (meta->verdict == SLUICE_VERDICT_FORWARD)
+        to_lanes(it, meta->egress_mask, left->bytes, left->size, ingress);
     if (!is_to_host)
         return;
     struct sluice_phv_record record;
     if (it->size.queues) { // the host is told of what it gets
-        sluice_parse(it->out, size, NULL, &record);
+        sluice_parse(left->bytes, left->size, NULL, &record);
         record.ingress_port = (uint8_t)lane;
     }
-    to_host(it, it->out, size, &record, &meta);
+    to_host(it, left->bytes, left->size, &record, meta);
+}
+
+static void process_pipeline(struct functional *it, unsigned lane, const struct functional_packet *packet) {
+    struct functional_pass pass = {
+        .bytes = packet->bytes, .size = packet->size, .longest = packet->size + SLUICE_PASS_GROWTH};
+    do {
+        struct sluice_buffer_meta meta = {.ingress_port = (uint8_t)lane, .timestamp = packet->ingress_cycle};
+        uint8_t *out = pass.bytes == it->out ? it->other_out : it->out;
+        if (functional_pipeline_run(it->pipeline, &pass, functional_tick(it), &meta, &it->graph, out))
+            leave_pipeline(it, lane, &pass, packet->ingress_cycle, &meta);
+    } while (pass.begins);
 }
 
 static bool take_lane(struct functional *it, unsigned lane) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The element pipeline as software: its window (rtl/pipeline/sl_pipeline_registers.sv) and the way of a packet through
-// parser, units and deparser (elements/pipeline/el_pipeline.sv). A packet goes all its way at once, so none is ever in
-// flight: a new version applies to the very next packet.
+// parser, units and deparser (elements/pipeline/el_pipeline.sv). A packet has all its passes at once, so none is ever
+// in flight: a new version applies to the very next packet.
 #include "functional_pipeline.h"
 
 #include <errno.h>
@@ -139,8 +139,19 @@ static void run_row(struct functional_pipeline *pipeline, struct pipeline_packet
     functional_checksums_repair(pipeline->checksums, packet);
 }
 
-// Whether the packet leaves.
-static bool decide(struct functional_pipeline *pipeline, const struct pipeline_packet *packet,
+// Where the next pass begins that the packet may have; 0: nowhere.
+static uint8_t next_pass(struct functional_pipeline *pipeline, const struct functional_pass *pass,
+                         const struct pipeline_packet *packet, uint32_t size) {
+    bool may_pass = packet->again > pass->begins && packet->again < pipeline->units && size <= pass->longest;
+    if (may_pass)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_PASSES);
+    else if (packet->again)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_PASSES_REFUSED);
+    return may_pass ? packet->again : 0;
+}
+
+// Whether the packet leaves. One that will enter once more is not counted as dropped.
+static bool decide(struct functional_pipeline *pipeline, const struct pipeline_packet *packet, bool ends,
                    struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters) {
     bool is_undecided = packet->fault || packet->verdict == SLUICE_VERDICT_PASS;
     meta->verdict = is_undecided ? SLUICE_VERDICT_TO_HOST : packet->verdict;
@@ -154,33 +165,38 @@ static bool decide(struct functional_pipeline *pipeline, const struct pipeline_p
     }
     bool is_forwarded = meta->verdict == SLUICE_VERDICT_FORWARD, is_nowhere = is_forwarded && !meta->egress_mask;
     bool is_dropped = meta->verdict == SLUICE_VERDICT_DROP || is_nowhere;
-    if (is_dropped)
+    if (is_dropped && ends) {
         count(pipeline, SLUICE_PIPELINE_REGISTERS_DROPPED);
-    counters->drop_rule += is_dropped && !is_nowhere;
-    counters->drop_no_port += is_nowhere;
+        counters->drop_rule += !is_nowhere;
+        counters->drop_no_port += is_nowhere;
+    }
     counters->forwarded_packets += is_forwarded && !is_nowhere;
     counters->to_host_packets +=
         meta->verdict == SLUICE_VERDICT_TO_HOST || meta->verdict == SLUICE_VERDICT_TO_CONTROLLER;
     return !is_dropped;
 }
 
-uint32_t functional_pipeline_run(struct functional_pipeline *pipeline, const uint8_t *bytes, uint32_t size,
-                                 uint32_t tick, struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters,
-                                 uint8_t *out) {
+bool functional_pipeline_run(struct functional_pipeline *pipeline, struct functional_pass *pass, uint32_t tick,
+                             struct sluice_buffer_meta *meta, struct sluice_graph_counters *counters, uint8_t *out) {
     struct pipeline_packet packet = {
-        .bytes = bytes,
-        .size = size,
-        .reach = size < SLUICE_WINDOW_BYTES ? size : SLUICE_WINDOW_BYTES,
+        .bytes = pass->bytes,
+        .size = pass->size,
+        .reach = pass->size < SLUICE_WINDOW_BYTES ? pass->size : SLUICE_WINDOW_BYTES,
+        .next = pass->begins,
         .version = (uint8_t)functional_window_get(&pipeline->window, SLUICE_PIPELINE_REGISTERS_VERSION)};
     packet.sources[SLUICE_SOURCE_PORT] = meta->ingress_port;
+    packet.sources[SLUICE_PIPELINE_MARK] = (uint16_t)(pass->mark >> 16);
+    packet.sources[SLUICE_PIPELINE_MARK + 1] = (uint16_t)pass->mark;
     run_row(pipeline, &packet, tick);
-    if (!decide(pipeline, &packet, meta, counters))
-        return 0;
-    if (packet.fault) {
-        memcpy(out, bytes, size);
-        return size;
-    }
-    return functional_headers_write(pipeline->writers, &packet, out);
+    uint32_t size = pass->size;
+    if (packet.fault)
+        memcpy(out, pass->bytes, size);
+    else
+        size = functional_headers_write(pipeline->writers, &packet, out);
+    uint8_t begins = next_pass(pipeline, pass, &packet, size);
+    bool is_leaving = decide(pipeline, &packet, begins == 0, meta, counters);
+    *pass = (struct functional_pass){out, size, pass->longest, meta->mark, begins};
+    return is_leaving;
 }
 
 // ---- Life
@@ -191,6 +207,8 @@ void functional_pipeline_reset(struct functional_pipeline *pipeline) {
     functional_window_reset(&pipeline->window);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_DROPPED, 0);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_FAULTS, 0);
+    functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_PASSES, 0);
+    functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_PASSES_REFUSED, 0);
     for (uint32_t number = 0; number < SLUICE_PIPELINE_REGISTERS_LOOKED_UP_COUNT; number++) {
         functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_LOOKED_UP + 4 * number, 0);
         functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_MATCHED + 4 * number, 0);

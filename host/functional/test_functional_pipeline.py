@@ -38,6 +38,7 @@ MINUTES = float(os.environ.get("SLUICE_FUZZ_MINUTES", "0"))
 TURNS = int(40 + 400 * MINUTES)
 LANES = OVERLAY["lanes"]
 SIZE = {**OVERLAY, "host_queues": 0}
+UNITS = 3
 HEADERS = read(DEFAULT)
 LINK = Ether(src="02:00:00:00:00:0a", dst="02:00:00:00:00:0b")
 Shown = tuple[bytes, int, int, int, int, int, int]  # what the host is told of a packet, but when it came
@@ -46,7 +47,7 @@ Leaves = tuple[list[Shown], list[list[bytes]]]  # to the host; out of each lane
 
 @pytest.fixture
 def device() -> Iterator[Device]:
-    with Device(SIZE, transport="functional") as opened:
+    with Device({**SIZE, "pipeline_units": UNITS}, transport="functional") as opened:
         opened.call("sluice_device_set_lossless", 1)
         yield opened
 
@@ -64,8 +65,27 @@ def some_program() -> PipelineProgram:
         header_program = replace(HEADERS, deparser=draw.choice([HEADERS.deparser, deparser]))
     else:
         header_program = HeaderProgram(parsers.some_program(L.PARSER_STAGES, None), deparser, {})
-    return PipelineProgram(
-        header_program, tuple(units.some_program(draw.random() < 0.5, NOTHING) for _ in range(draw.randrange(3)))
+    return in_passes(
+        PipelineProgram(header_program, tuple(units.some_program(draw.random() < 0.5, NOTHING) for _ in range(draw.randrange(4))))
+    )
+
+
+def in_passes(program: PipelineProgram) -> PipelineProgram:
+    """With passes that the loader takes."""
+
+    def asking(number: int, done: L.UnitAction) -> L.UnitAction:
+        return replace(done, again=random.choice([0, 0, *range(number + 1, len(program.units))]))
+
+    return replace(
+        program,
+        units=tuple(
+            replace(
+                unit,
+                entries=tuple(replace(entry, action=asking(number, entry.action)) for entry in unit.entries),
+                miss=asking(number, unit.miss),
+            )
+            for number, unit in enumerate(program.units)
+        ),
     )
 
 
@@ -102,13 +122,11 @@ def found(device: Device, port: int, sent: Sequence[bytes]) -> Leaves:
 def expected(model: Pipeline, port: int, sent: Sequence[bytes], seen: Counter[str]) -> Leaves:
     host: list[Shown] = []
     out: list[list[bytes]] = [[] for _ in range(LANES)]
-    for packet in sent:
-        left = model.run(packet, port)
-        if left is None:
-            seen["dropped"] += 1
-            continue
-        data, meta = left[0][: len(packet)], left[1]  # a program may write behind the end of a packet: that is not sent
-        seen["changed"] += data != packet
+    by_packet = [[*model.passes(packet, port)] for packet in sent]
+    seen["passes"] += sum(len(passes) - 1 for passes in by_packet)
+    seen["dropped"] += sum(passes[-1].left is None for passes in by_packet)
+    for data, meta in (one.left for passes in by_packet for one in passes if one.left is not None):
+        seen["changed"] += data not in sent
         seen[L.Verdict(meta.verdict).name] += 1
         seen[L.Fault(meta.fault).name] += 1
         for lane in range(LANES):
@@ -143,9 +161,10 @@ def test_random_programs_do_what_the_model_does(device: Device) -> None:
         assert found(device, port, sent) == expected(model_of(program), port, sent, seen), turn
     graph = device.counters("graph")
     assert (graph.forwarded_packets, graph.drop_rule + graph.drop_no_port) == (seen["VERDICT_FORWARD"], seen["dropped"])
+    assert device.read(overlay.window + L.PIPELINE_REGISTERS_PASSES) == seen["passes"]
     faults = ("NONE", "TRUNCATED", "CHAIN", "PROGRAM", "TAGS")
     assert min(seen[f"FAULT_{name}"] for name in faults) > 20 and seen["FAULT_NONE"] > 500, seen
-    assert min(seen[name] for name in ("changed", "dropped", "VERDICT_FORWARD")) > 50, seen
+    assert min(seen[name] for name in ("changed", "dropped", "VERDICT_FORWARD", "passes")) > 50, seen
     assert device.read(overlay.window + L.PIPELINE_REGISTERS_LOOKED_UP + 4) > 100, "by the second unit"
 
 
