@@ -35,9 +35,10 @@ def action(
     verdict: L.Verdict = L.VERDICT_PASS,
     ports: Iterable[int] = (),
     queue: int = 0,
+    again: int = 0,
 ) -> L.UnitAction:
-    """What a unit does: all operations at once, then a verdict with its ports and queue, then the unit `following`. Raises
-    ProgramError where two operations need the same place."""
+    """What a unit does: all operations at once, then a verdict with its ports and queue, then the unit `following`. As the packet
+    leaves it begins once more at the unit `again`; 0: it does not. Raises ProgramError where two operations need the same place."""
     places = [L.UnitOperation() for _ in range(L.UNIT_OPERATIONS)]
     for one in operations:
         row, column = divmod(one.container, L.UNIT_OPERATIONS)
@@ -47,4 +48,4 @@ def action(
             raise ProgramError(f"{text}; hint: two units, or other containers")
         source = L.UNIT_SOURCES if one.source is None else one.source
         places[column] = L.UnitOperation(one.mask, one.value, source, row, one.kind)
-    return L.UnitAction(places, following, verdict, sum(1 << port for port in set(ports)), queue)
+    return L.UnitAction(places, following, verdict, sum(1 << port for port in set(ports)), queue, again=again)

@@ -45,6 +45,8 @@ class PipelineImage:
         units = []
         for number, (unit, one) in enumerate(zip_longest(self.units, program.units, fillvalue=None)):
             try:
+                if one is not None:
+                    _check_passes(number, one, len(program.units))
                 units.append((unit or self.units[0]).with_program(one or NOTHING, version))
             except ProgramError as error:
                 raise ProgramError(f"unit {number}: {error}") from error
@@ -62,6 +64,14 @@ class PipelineImage:
         yield from self.deparser.writes(before.deparser if before else None)
         for number, unit in enumerate(self.units):
             yield from unit.writes(number, before.units[number] if before else None)
+
+
+def _check_passes(number: int, unit: UnitProgram, units: int) -> None:
+    """Raises ProgramError where an action asks for a pass that the device may refuse."""
+    for done in (*(entry.action for entry in unit.entries), unit.miss):
+        if done.again and not number < done.again < units:
+            text = f"a packet that enters once more cannot begin at unit {done.again}"
+            raise ProgramError(f"{text}; hint: a unit above this one, of {units}")
 
 
 def accesses(writes: Iterator[L.PipelineWrite]) -> Iterator[tuple[int, int]]:
