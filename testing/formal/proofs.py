@@ -137,6 +137,18 @@ PROOFS = (
         ),
     ),
     Proof(
+        "fv_passes", "bmc", 11, 18,
+        (
+            Broken("sl_passes", "= needed <= free_q;", "= 1'b1;", "a_room_for_every_pass"),
+            Broken("sl_passes", "left_again_i > left_pass_i.begins", "left_again_i != '0", "a_begins_higher"),
+            Broken("sl_passes", "(ends_o ? places(left_pass_i.length) : '0)", "'0", "a_takes_what_fits"),
+            Broken("sl_passes", ": waiting_valid;", ": waiting_valid && !in_valid_i;", "a_enters_before_new_ones"),
+        ),
+        constants={"DATA_BYTES": 4, "MTU_BYTES": 8, "EGRESS_BYTES": 144, "PASS_GROWTH": 4},
+        synthesis=True,
+        flat=True,
+    ),
+    Proof(
         "fv_merge", "prove", 3, 8,
         (
             Broken("sl_merge", "<= !word.eop;", "<= word.sop;", "a_takes_a_flit_when_there_is_room"),
