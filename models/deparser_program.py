@@ -14,6 +14,7 @@ import sluice_layouts as L
 
 Writers = Sequence[tuple[int, Mapping[int, L.DeparserRow]]]
 Checksums = Sequence[tuple[int, Mapping[int, L.ChecksumRow]]]
+Splices = Sequence[L.SpliceRow]  # number 1 is the first
 
 
 def deparse(writers: Writers, checksums: Checksums, record: L.Parsed, original: Sequence[int], data: bytes) -> bytes:
@@ -53,3 +54,25 @@ def repaired(checksums: Checksums, record: L.Parsed, original: Sequence[int]) ->
             value = total and (total - 1) % 0xFFFF + 1  # the sum with its carries added in again
             containers[row.container] = value ^ 0xFFFF or (0xFFFF if row.optional else 0)
     return containers
+
+
+def spliced(splices: Splices, number: int, record: L.Parsed, data: bytes) -> bytes:
+    """The packet with words inserted and removed by the splice of this number; `record` has its containers as they were written."""
+    if not 0 < number <= len(splices) or record.fault:
+        return data
+    row = splices[number - 1]
+    base = record.bases[row.base]
+    place = 2 * (base.position + row.word)
+    end = place + 2 * row.removed
+    if not base.valid or end >= len(data):
+        return data
+    inserted = [_word(one, at, record.containers) for at, one in enumerate(row.words[: row.inserted])]
+    out = data[:place] + b"".join(word.to_bytes(2, "big") for word in inserted) + data[end:]
+    return out if len(out) >= L.SPLICE_LEAST else data
+
+
+def _word(word: L.SpliceWord, number: int, containers: Sequence[int]) -> int:
+    if not word.row:
+        return word.constant
+    container = L.PARSER_SLOTS * (word.row - 1) + number
+    return containers[container] if container < L.PIPELINE_CONTAINERS else 0

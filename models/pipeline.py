@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import sluice_layouts as L
 
-from models.deparser_program import Checksums, Writers, deparse
+from models.deparser_program import Checksums, Splices, Writers, deparse, repaired, spliced
 from models.parser_program import Stage, parse, stages_of
 from models.unit_program import Entry, execute, find
 
@@ -45,6 +45,7 @@ class Pipeline:
     units: Sequence[Unit]
     writers: Writers
     checksums: Checksums
+    splices: Splices = ()
 
     def run(self, data: bytes, port: int) -> list[tuple[bytes, L.Meta]]:
         """The packets that leave, one for each pass but those that drop it, with their metadata but for the timestamp."""
@@ -69,8 +70,10 @@ class Pipeline:
         parsed = parse(self.start, self.stages, data, port=port, begins=begins, mark=mark)
         original = [*parsed.containers]
         phv, lookups = self._looked_up(parsed)
-        changed = deparse(self.writers, self.checksums, phv.parsed, original, data)[: len(data)]
-        mark = phv.parsed.containers[L.PIPELINE_MARK] << 16 | phv.parsed.containers[L.PIPELINE_MARK + 1]
+        written = deparse(self.writers, self.checksums, phv.parsed, original, data)[: len(data)]  # none behind its end
+        record = replace(phv.parsed, containers=[*repaired(self.checksums, phv.parsed, original)])
+        changed = spliced(self.splices, phv.splice, record, written)
+        mark = record.containers[L.PIPELINE_MARK] << 16 | record.containers[L.PIPELINE_MARK + 1]
         dropped = phv.verdict == L.VERDICT_DROP or (phv.verdict == L.VERDICT_FORWARD and not phv.egress_mask)
         meta = L.Meta(ingress_port=port, length=len(changed), fault=parsed.fault, mark=mark)
         meta.verdict = L.VERDICT_TO_HOST if phv.verdict == L.VERDICT_PASS else phv.verdict
@@ -91,4 +94,4 @@ def model_of(program: Any) -> Pipeline:
     """The model of a `compiler.pipeline.pipeline_image.PipelineProgram`."""
     parser, deparser = program.headers.parser, program.headers.deparser
     units = [Unit(unit.selector, [(one.value, one.mask, one.action) for one in unit.entries], unit.miss) for unit in program.units]
-    return Pipeline(parser.start, stages_of(parser), units, deparser.writers, deparser.checksums)
+    return Pipeline(parser.start, stages_of(parser), units, deparser.writers, deparser.checksums, program.splices)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sluice_layouts as L
@@ -18,11 +18,13 @@ class DeparserImage:
     writers: int = L.DEPARSER_WRITERS
     words: Mapping[tuple[L.PipelineMemory, int, int], int] | None = None
 
-    def with_program(self, program: DeparserProgram, version: int) -> DeparserImage:
-        """This image with another program as `version`. Raises ProgramError where the deparser has too few writers."""
+    def with_program(self, program: DeparserProgram, version: int, splices: Sequence[L.SpliceRow] = ()) -> DeparserImage:
+        """This image with another program as `version`. Raises ProgramError where the deparser has too few writers or splices."""
         if len(program.writers) > self.writers:
             text = f"{len(program.writers)} headers to write back; hint: this deparser has {self.writers} writers"
             raise ProgramError(text)
+        if len(splices) >= L.SPLICES:
+            raise ProgramError(f"{len(splices)} splices; hint: the deparser has {L.SPLICES - 1}, and equal ones can be shared")
         words = dict(self.words or {})
         for count, units, row, base in (
             (self.writers, program.writers, L.DEPARSER_MEMORY_ROW, L.DEPARSER_MEMORY_BASE),
@@ -33,6 +35,9 @@ class DeparserImage:
                 words[base, unit, version] = number
                 for kind in range(L.PARSER_KINDS):
                     words[row, unit, version * L.PARSER_KINDS + kind] = rows[kind].to_int() if kind in rows else 0
+        for number in range(1, L.SPLICES):
+            data = splices[number - 1].to_int() if number <= len(splices) else 0
+            words[L.DEPARSER_MEMORY_SPLICE, 0, version * L.SPLICES + number] = data
         return DeparserImage(self.writers, words)
 
     def writes(self, before: DeparserImage | None = None) -> Iterator[L.PipelineWrite]:

@@ -17,10 +17,12 @@ from compiler.pipeline.unit_image import NOTHING, UnitImage, UnitProgram
 
 @dataclass(frozen=True)
 class PipelineProgram:
-    """What headers are and how they are written back, and what each unit does; unit 0 comes first."""
+    """What headers are and how they are written back, and what each unit does; unit 0 comes first. The first of `splices` is
+    number 1 of the actions' `splice`."""
 
     headers: HeaderProgram
     units: tuple[UnitProgram, ...]
+    splices: tuple[L.SpliceRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class PipelineImage:
         return replace(
             self,
             parser=self.parser.with_program(headers.parser, version),
-            deparser=self.deparser.with_program(headers.deparser, version),
+            deparser=self.deparser.with_program(headers.deparser, version, program.splices),
             units=tuple(units),
         )
 
@@ -94,6 +96,7 @@ def _words(memory: int) -> int:
         L.PARSER_MEMORY_STEP: L.ParserStep.BITS,
         L.DEPARSER_MEMORY_ROW: L.DeparserRow.BITS,
         L.DEPARSER_MEMORY_CHECKSUM_ROW: L.ChecksumRow.BITS,
+        L.DEPARSER_MEMORY_SPLICE: L.SpliceRow.BITS,
         L.UNIT_MEMORY_SELECTOR: L.UnitSelector.BITS,
         L.UNIT_MEMORY_EXACT: L.UnitExact.BITS,
         L.UNIT_MEMORY_TERNARY: L.UnitExact.BITS,

@@ -83,11 +83,9 @@ module el_pipeline
     .valid_o(row_valid), .phv_o(row_phv), .lookups_o(lookups)
   );
 
-  // The packet meets its record again, and leaves through the deparser.
-  flit_t   joined, deparse_in, deparsed, left;
-  parsed_t deparse_record;
-  logic    joined_valid, joined_ready, deparse_valid, deparsed_valid, left_valid, left_ready, meets;
-  logic    turn_in_ready, turn_valid, leaves;
+  // The packet meets its record again, and leaves as the record says.
+  flit_t joined, left;
+  logic  joined_valid, joined_ready, left_valid, left_ready, meets, turn_in_ready, turn_valid, leaves;
 
   assign meets        = !body.sop || (record_valid && turn_in_ready);
   assign joined_valid = body_valid && meets;
@@ -104,25 +102,20 @@ module el_pipeline
     end
   end
 
-  sl_pipe_gate #(.InWidth(FLIT_BITS + PARSED_BITS), .OutWidth(FLIT_BITS), .Latency(DEPARSER_LATENCY)) u_deparse_gate (
-    .clk_i, .rst_i, .in_data_i({joined, record.parsed}), .in_valid_i(joined_valid), .in_ready_o(joined_ready),
-    .stage_valid_o(deparse_valid), .stage_data_o({deparse_in, deparse_record}),
-    .stage_valid_i(deparsed_valid), .stage_data_i(deparsed),
-    .out_data_o(left), .out_valid_o(left_valid), .out_ready_i(left_ready)
-  );
-  sl_deparser #(.Writers(Writers)) u_deparser (
+  sl_pipeline_rewrite #(.Writers(Writers)) u_rewrite (
     .clk_i, .rst_i, .write_valid_i(write_valid), .write_i(write),
-    .valid_i(deparse_valid), .flit_i(deparse_in), .record_i(deparse_record), .valid_o(deparsed_valid), .flit_o(deparsed)
+    .in_data_i({record.splice, record.parsed, joined}), .in_valid_i(joined_valid), .in_ready_o(joined_ready),
+    .out_data_o(left), .out_valid_o(left_valid), .out_ready_i(left_ready)
   );
 
   // What its pass was, and whether it asks for another, goes beside the deparser.
   pipeline_pass_t body_pass, joined_pass, left_pass;
   logic [3:0]     left_again;
-  logic [5:0]     unused_turns;
+  logic [6:0]     unused_turns;
 
   assign body_pass   = pass_of(body.meta);
   assign joined_pass = '{version: record.parsed.version, begins: record.parsed.begins, length: body_pass.length};
-  sl_fifo #(.Width($bits(pipeline_pass_t) + 4), .Depth(32)) u_turns (
+  sl_fifo #(.Width($bits(pipeline_pass_t) + 4), .Depth(64)) u_turns (
     .clk_i, .rst_i, .in_data_i({joined_pass, record.again}), .in_valid_i(record_ready && record_valid), .in_ready_o(turn_in_ready),
     .out_data_o({left_pass, left_again}), .out_valid_o(turn_valid), .out_ready_i(leaves), .count_o(unused_turns)
   );
@@ -178,7 +171,7 @@ module el_pipeline
   );
 
   logic unused;
-  assign unused = &{1'b0, unused_count, unused_turns, body_pass, row_pass, record.next, record.splice};
+  assign unused = &{1'b0, unused_count, unused_turns, body_pass, row_pass, record.next};
 
   sl_channel_check #(.Width(FLIT_BITS)) u_out_check (
     .clk_i, .rst_i, .data_i(out_data_o), .valid_i(out_valid_o), .ready_i(out_ready_i)

@@ -13,7 +13,7 @@ import cocotb
 import sluice_layouts as L
 from cocotb.triggers import RisingEdge
 
-from compiler.pipeline.actions import Operation, action, set_words
+from compiler.pipeline.actions import Operation, action, set_words, splice
 from compiler.pipeline.parser_program import read
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
 from compiler.pipeline.unit_image import UnitEntry, UnitProgram
@@ -27,6 +27,8 @@ from toolchain.simulate import simulate
 SIZES = {"Stages": 6, "Units": 2, "Writers": 6, "ExactEntries": 64, "TernaryEntries": 64}
 HEADERS = read(DEFAULT, SIZES["Stages"])
 FILTER, ROUTER = 0, 1
+PUSH, POP = 1, 2
+TAGS = (splice(0, 6, inserted=[(0x8100, None), (0x2005, None)]), splice(0, 6, removed=2))
 
 
 def test_el_pipeline() -> None:
@@ -56,22 +58,23 @@ def filter_program(draw: random.Random) -> UnitProgram:
 
 
 def router_program(draw: random.Random, exact: bool) -> UnitProgram:
-    """IPv4 by destination, by longest prefix or exactly: new MAC addresses, TTL, port. What has no route goes to the host."""
+    """IPv4 by destination, by longest prefix or exactly: new MAC addresses, TTL, port, a tag pushed or removed. What has no route
+    goes to the host."""
     entries = []
     for address, bits in [(0x0A010203, 32), (0x0A010000, 16)][: 1 if exact else 2]:
         selector, value, mask = key_of({"ip4_dst": (address, (1 << bits) - 1 << 32 - bits)}, ["ip4_dst"])
         operations = set_words(PLACES["eth_dst"], draw.getrandbits(48)) + set_words(PLACES["eth_src"], draw.getrandbits(48))
         operations.append(Operation(PLACES["ip4_ttl"][0], L.OPERATOR_COUNT_DOWN, mask=0xFF00))
-        entries.append(
-            UnitEntry(value, mask, action(operations, verdict=L.VERDICT_FORWARD, ports=[draw.randrange(4)], queue=bits % 8))
-        )
+        ports, tag = [draw.randrange(4)], draw.choice([PUSH, POP, *([0] if entries else [])])
+        done = action(operations, verdict=L.VERDICT_FORWARD, ports=ports, queue=bits % 8, splice=tag)
+        entries.append(UnitEntry(value, mask, done))
     mark = [Operation(PLACES["mark"][1], L.OPERATOR_SET, source=L.SOURCE_PORT)]
     cares = key_of({"ip4_dst": (0, 0xFFFFFFFF)}, ["ip4_dst"])[2]
     return UnitProgram(replace(selector, exact=int(exact), mask=cares), tuple(entries), action(mark, verdict=L.VERDICT_TO_HOST))
 
 
 def some_program(draw: random.Random) -> PipelineProgram:
-    return PipelineProgram(HEADERS, (filter_program(draw), router_program(draw, draw.random() < 0.5)))
+    return PipelineProgram(HEADERS, (filter_program(draw), router_program(draw, draw.random() < 0.5)), TAGS)
 
 
 class Element:
@@ -145,7 +148,7 @@ async def packets_see_the_old_or_the_new_program_and_none_is_lost(dut):
     element = Element(dut)
     await start(dut)
     packets = [(data, port) for port in (0, 3) for data, _ in headers(draw)]
-    programs = [some_program(draw)]
+    programs, spliced = [some_program(draw)], 0
     await element.load(programs[0], 0, first=True)
     for turn in range(1, 4):
         traffic = Traffic(element, packets)
@@ -159,6 +162,8 @@ async def packets_see_the_old_or_the_new_program_and_none_is_lost(dut):
         await element.settle()
         found, element.sink.received = element.left(), deque()
         took_over(programs[-2:], traffic.sent, found)
+        spliced += sum(len(data) not in {len(sent) for sent, _ in packets} for data, _ in found)
+    assert spliced
     for name, address in (("dropped", L.PIPELINE_REGISTERS_DROPPED), ("faults", L.PIPELINE_REGISTERS_FAULTS)):
         assert await element.registers.read(address) > 0, name
     assert await element.registers.read(L.PIPELINE_REGISTERS_LOOKED_UP) > await element.registers.read(
@@ -256,6 +261,7 @@ async def refuses_what_has_no_place(dut):
         L.DEPARSER_MEMORY_BASE: (sizes["Writers"], 2),
         L.DEPARSER_MEMORY_CHECKSUM_ROW: (2, 16),
         L.DEPARSER_MEMORY_CHECKSUM_BASE: (2, 2),
+        L.DEPARSER_MEMORY_SPLICE: (16, 32),
         L.UNIT_MEMORY_SELECTOR: (sizes["Units"], 2),
         L.UNIT_MEMORY_EXACT: (sizes["Units"], 16),
         L.UNIT_MEMORY_TERNARY: (sizes["Units"], 256),
@@ -268,7 +274,7 @@ async def refuses_what_has_no_place(dut):
                 assert bool(access.error) != there, (memory.name, unit, place)
     for index, there in ((1 << 16 | 129, True), (130, False), (2 << 16, False), (1 << 20, False)):
         assert bool((await element.registers.access(L.PIPELINE_REGISTERS_COUNTER_INDEX, index)).error) != there, index
-    for word in (11 << 20, 15 << 20, 1 << 24):
+    for word in (12 << 20, 15 << 20, 1 << 24):
         assert (await element.registers.access(L.PIPELINE_REGISTERS_PLACE, word)).error
     await element.load(PipelineProgram(HEADERS, ()), 0, first=True)
     for data, _ in list(headers(random.Random(1)))[:60]:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The deparser of the programmable pipeline as software (rtl/pipeline/sl_deparser.sv, sl_deparser_places.sv,
-// sl_deparser_fill.sv, sl_deparser_checksums.sv): checksums that cover what changed, then containers back into the
-// headers of the packet.
+// sl_deparser_fill.sv, sl_deparser_checksums.sv, sl_splice_*.sv): checksums that cover what changed, then containers
+// back into the headers of the packet, then words that come and go.
 #include "functional_pipeline.h"
 
 enum { ONES = 0xffff };
@@ -105,8 +105,8 @@ static uint64_t places_of(const struct pipeline_writer *writers, const struct pi
 }
 
 // Containers that go to one word give the bits of all.
-uint32_t functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
-                                  uint8_t *out) {
+void functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
+                              uint8_t *out) {
     uint8_t words[SLUICE_PIPELINE_CONTAINERS];
     uint64_t placed = places_of(writers, packet, words);
     memcpy(out, packet->bytes, packet->size);
@@ -114,5 +114,30 @@ uint32_t functional_headers_write(const struct pipeline_writer *writers, const s
         put_word(out, packet, words[__builtin_ctzll(left)], 0, false);
     for (uint64_t left = placed; left; left &= left - 1)
         put_word(out, packet, words[__builtin_ctzll(left)], packet->sources[__builtin_ctzll(left)], true);
-    return packet->size;
+}
+
+// ---- Splice
+
+static uint16_t word_of(const struct sluice_splice_word *word, unsigned number, const uint16_t *containers) {
+    unsigned container = SLUICE_PARSER_SLOTS * (word->row - 1u) + number;
+    if (word->row == 0)
+        return word->constant;
+    return container < SLUICE_PIPELINE_CONTAINERS ? containers[container] : 0;
+}
+
+uint32_t functional_splice(const struct sluice_splice_row *splices, const struct pipeline_packet *packet,
+                           uint8_t *out) {
+    const struct sluice_splice_row *row = &splices[packet->version * SLUICE_SPLICES + packet->splice];
+    const struct sluice_parser_base *base = &packet->bases[row->base];
+    uint32_t place = 2u * (base->position + row->word), end = place + 2u * row->removed;
+    uint32_t size = packet->size, inserted = 2u * row->inserted, out_size = size + inserted - 2u * row->removed;
+    if (!packet->splice || !base->valid || end >= size || out_size < SLUICE_SPLICE_LEAST)
+        return size;
+    memmove(out + place + inserted, out + end, size - end);
+    for (unsigned n = 0; n < row->inserted; n++) {
+        uint16_t word = word_of(&row->words[n], n, packet->sources);
+        out[place + 2 * n] = (uint8_t)(word >> 8);
+        out[place + 2 * n + 1] = (uint8_t)word;
+    }
+    return out_size;
 }

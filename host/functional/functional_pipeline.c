@@ -14,6 +14,7 @@ struct functional_pipeline {
     struct pipeline_stage stages[SLUICE_PARSER_STAGES];
     struct pipeline_checksum checksums[SLUICE_DEPARSER_CHECKSUMS];
     struct pipeline_writer writers[SLUICE_DEPARSER_WRITERS];
+    struct sluice_splice_row splices[PIPELINE_SPLICES];
     struct pipeline_hash hash;
     struct pipeline_unit unit[];
 };
@@ -43,6 +44,8 @@ static bool has_place(const struct functional_pipeline *pipeline, unsigned memor
         return unit < SLUICE_DEPARSER_CHECKSUMS && place < PIPELINE_ROWS;
     case SLUICE_DEPARSER_MEMORY_CHECKSUM_BASE:
         return unit < SLUICE_DEPARSER_CHECKSUMS && place < PIPELINE_VERSIONS;
+    case SLUICE_DEPARSER_MEMORY_SPLICE:
+        return place < PIPELINE_SPLICES;
     case SLUICE_UNIT_MEMORY_SELECTOR:
         return unit < pipeline->units && place < PIPELINE_VERSIONS;
     case SLUICE_UNIT_MEMORY_EXACT:
@@ -72,6 +75,9 @@ static void store(struct functional_pipeline *pipeline, unsigned memory, const s
     case SLUICE_DEPARSER_MEMORY_CHECKSUM_ROW:
     case SLUICE_DEPARSER_MEMORY_CHECKSUM_BASE:
         functional_checksum_write(&pipeline->checksums[write->unit], memory, write);
+        break;
+    case SLUICE_DEPARSER_MEMORY_SPLICE:
+        sluice_splice_row_unpack(&pipeline->splices[write->address], write->data);
         break;
     default:
         functional_unit_write(&pipeline->unit[write->unit], memory, write);
@@ -189,10 +195,12 @@ bool functional_pipeline_run(struct functional_pipeline *pipeline, struct functi
     packet.sources[SLUICE_PIPELINE_MARK + 1] = (uint16_t)pass->mark;
     run_row(pipeline, &packet, tick);
     uint32_t size = pass->size;
-    if (packet.fault)
+    if (packet.fault) {
         memcpy(out, pass->bytes, size);
-    else
-        size = functional_headers_write(pipeline->writers, &packet, out);
+    } else {
+        functional_headers_write(pipeline->writers, &packet, out);
+        size = functional_splice(pipeline->splices, &packet, out);
+    }
     uint8_t begins = next_pass(pipeline, pass, &packet, size);
     bool is_leaving = decide(pipeline, &packet, begins == 0, meta, counters);
     *pass = (struct functional_pass){out, size, pass->longest, meta->mark, begins};

@@ -9,6 +9,7 @@
 
 enum { PIPELINE_VERSIONS = 2, PIPELINE_NIBBLE = 4, PIPELINE_BANK = 64 }; // bits of a nibble; entries of a match word
 enum { PIPELINE_ROWS = PIPELINE_VERSIONS * SLUICE_PARSER_KINDS };
+enum { PIPELINE_SPLICES = PIPELINE_VERSIONS * SLUICE_SPLICES };
 enum { PARSER_NIBBLES = SLUICE_PARSER_KEY_BITS / PIPELINE_NIBBLE };
 enum { UNIT_KEY_BYTES = 2 * SLUICE_UNIT_KEY_WORDS, UNIT_NIBBLES = 2 * UNIT_KEY_BYTES + 1 }; // the last: the version
 enum { UNIT_WAYS = 4, UNIT_SLOTS = SLUICE_PIPELINE_EXACT_ENTRIES / UNIT_WAYS };             // as of sl_pipeline_pkg
@@ -139,8 +140,10 @@ uint32_t functional_unit_run(const struct pipeline_unit *unit, const struct pipe
 void functional_writer_write(struct pipeline_writer *writer, unsigned memory, const struct pipeline_write *write);
 void functional_checksum_write(struct pipeline_checksum *checksum, unsigned memory, const struct pipeline_write *write);
 void functional_checksums_repair(const struct pipeline_checksum *checksums, struct pipeline_packet *packet);
-// The packet with its containers in its headers. `out` has room for FUNCTIONAL_OUT_BYTES. Bytes of it.
-uint32_t functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
-                                  uint8_t *out);
+// The packet with its containers in its headers. `out` has room for FUNCTIONAL_OUT_BYTES.
+void functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
+                              uint8_t *out);
+// Inserts and removes words of `out`, a packet as functional_headers_write left it. Bytes of it then.
+uint32_t functional_splice(const struct sluice_splice_row *splices, const struct pipeline_packet *packet, uint8_t *out);
 
 #endif

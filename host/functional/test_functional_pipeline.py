@@ -29,6 +29,7 @@ from models.host import describe
 from models.pipeline import Pipeline, model_of
 from rtl.pipeline import test_sl_deparser as deparsers
 from rtl.pipeline import test_sl_parser as parsers
+from rtl.pipeline import test_sl_pipeline_rewrite as rewrites
 from rtl.pipeline import test_sl_unit as units
 from shell.sim.build import OVERLAY
 from testing.device import run
@@ -65,9 +66,9 @@ def some_program() -> PipelineProgram:
         header_program = replace(HEADERS, deparser=draw.choice([HEADERS.deparser, deparser]))
     else:
         header_program = HeaderProgram(parsers.some_program(L.PARSER_STAGES, None), deparser, {})
-    return in_passes(
-        PipelineProgram(header_program, tuple(units.some_program(draw.random() < 0.5, NOTHING) for _ in range(draw.randrange(4))))
-    )
+    splices = tuple(rewrites.some_row(draw.randrange(16), draw.choice([0, 1, 2, draw.randrange(64)])) for _ in range(L.SPLICES - 1))
+    some_units = tuple(units.some_program(draw.random() < 0.5, NOTHING) for _ in range(draw.randrange(4)))
+    return in_passes(PipelineProgram(header_program, some_units, splices))
 
 
 def in_passes(program: PipelineProgram) -> PipelineProgram:
@@ -122,10 +123,12 @@ def found(device: Device, port: int, sent: Sequence[bytes]) -> Leaves:
 def expected(model: Pipeline, port: int, sent: Sequence[bytes], seen: Counter[str]) -> Leaves:
     host: list[Shown] = []
     out: list[list[bytes]] = [[] for _ in range(LANES)]
+    lengths = {len(packet) for packet in sent}
     by_packet = [[*model.passes(packet, port)] for packet in sent]
     seen["passes"] += sum(len(passes) - 1 for passes in by_packet)
     seen["dropped"] += sum(passes[-1].left is None for passes in by_packet)
     for data, meta in (one.left for passes in by_packet for one in passes if one.left is not None):
+        seen["spliced"] += len(data) not in lengths
         seen["changed"] += data not in sent
         seen[L.Verdict(meta.verdict).name] += 1
         seen[L.Fault(meta.fault).name] += 1
@@ -164,7 +167,7 @@ def test_random_programs_do_what_the_model_does(device: Device) -> None:
     assert device.read(overlay.window + L.PIPELINE_REGISTERS_PASSES) == seen["passes"]
     faults = ("NONE", "TRUNCATED", "CHAIN", "PROGRAM", "TAGS")
     assert min(seen[f"FAULT_{name}"] for name in faults) > 20 and seen["FAULT_NONE"] > 500, seen
-    assert min(seen[name] for name in ("changed", "dropped", "VERDICT_FORWARD", "passes")) > 50, seen
+    assert min(seen[name] for name in ("changed", "spliced", "dropped", "VERDICT_FORWARD", "passes")) > 50, seen
     assert device.read(overlay.window + L.PIPELINE_REGISTERS_LOOKED_UP + 4) > 100, "by the second unit"
 
 

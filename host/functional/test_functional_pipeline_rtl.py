@@ -20,6 +20,7 @@ from compiler.pipeline.unit_image import SEED as HASH_SEED
 from host.functional.test_functional_pipeline import LANES, SEED, SIZE, TURNS, Leaves, draw_anew, found, some_packets
 from host.python.device import Device
 from rtl.pipeline import test_sl_parser as parsers
+from rtl.pipeline import test_sl_pipeline_rewrite as rewrites
 from shell.sim.build import OVERLAY
 from testing.device import access_alike
 
@@ -38,6 +39,7 @@ PLACES = {  # units of each memory, and its addresses
     L.DEPARSER_MEMORY_BASE: (L.DEPARSER_WRITERS, range(2)),
     L.DEPARSER_MEMORY_CHECKSUM_ROW: (L.DEPARSER_CHECKSUMS, range(ROWS)),
     L.DEPARSER_MEMORY_CHECKSUM_BASE: (L.DEPARSER_CHECKSUMS, range(2)),
+    L.DEPARSER_MEMORY_SPLICE: (1, range(2 * L.SPLICES)),
     L.UNIT_MEMORY_SELECTOR: (UNITS, range(2)),
     L.UNIT_MEMORY_EXACT: (UNITS, [way << 14 | slot for way in range(WAYS) for slot in range(SLOTS)]),
     L.UNIT_MEMORY_TERNARY: (UNITS, range(4 * TERNARY)),
@@ -84,6 +86,10 @@ class Both:
             seen[f"fault {min(one[3], L.FAULT_PROGRAM + 1)}"] += 1
         seen["to lanes"] += sum(map(len, here[1]))
         seen["changed"] += sum(data not in packets for out in here[1] for data in out)
+        sizes = {len(packet) for packet in packets}
+        seen["spliced"] += sum(
+            len(data) not in sizes for data in (*(one[0] for one in here[0]), *(it for out in here[1] for it in out))
+        )
         for device in self.pair:
             device.advance(16)
         self.compare_counters()
@@ -131,6 +137,8 @@ def garbage(memory: L.PipelineMemory, place: int) -> int:
     if memory == L.PARSER_MEMORY_STEP:
         step = parsers.some_step() if random.random() < 0.5 else L.ParserStep.from_int(bits(L.ParserStep.BITS))
         done = L.PARSER_DONE if random.random() < 0.3 else step.state
+        if random.random() < 0.7:  # or few packets would have the base of a splice
+            step = replace(step, base=random.randrange(3), has_base=1)
         return replace(step, fault=L.FAULT_NONE, advance=random.randrange(8), needs=0, length_mask=1, state=done).to_int()
     if memory == L.UNIT_MEMORY_SELECTOR:
         selector = L.UnitSelector.from_int(bits(L.UnitSelector.BITS))
@@ -138,6 +146,9 @@ def garbage(memory: L.PipelineMemory, place: int) -> int:
     if memory == L.UNIT_MEMORY_EXACT:
         here = [key for key in KEYS if HASH.slots(key)[place >> 14] == place & 0x3FFF]
         return L.UnitExact(random.choice(here or KEYS), random.choice([bits(9), EXACT, EXACT - 1]), random.randrange(4)).to_int()
+    if memory == L.DEPARSER_MEMORY_SPLICE:
+        row = rewrites.some_row(random.randrange(16), random.choice([0, 1, 2, random.randrange(64)]))
+        return replace(row, base=random.randrange(3), word=random.choice([0, 6, row.word])).to_int()
     if memory == L.UNIT_MEMORY_ACTION:
         action = L.UnitAction.from_int(bits(L.UnitAction.BITS) & ~(0b111 << 29))
         for one in action.operations:
@@ -165,7 +176,7 @@ def test_memories_full_of_garbage_do_the_same(both: Both) -> None:
                 device.advance(16)
     faults = sum(count for name, count in seen.items() if name.startswith("fault ") and name != "fault 0")
     assert TURNS // 4 < seen["turns with passes"] < TURNS, seen
-    assert min(seen["counted"], seen["fault 0"], seen["to lanes"], seen["changed"], faults) > 20, seen
+    assert min(seen["counted"], seen["fault 0"], seen["to lanes"], seen["changed"], seen["spliced"], faults) > 20, seen
     assert all(both.access(LOOKED_UP + 4 * unit) for unit in range(UNITS))
 
 

@@ -16,7 +16,8 @@ enum pipeline_memory_t : uint<4> {
     UNIT_MEMORY_SELECTOR          = 7,  /// of a unit: version
     UNIT_MEMORY_EXACT             = 8,  /// of a unit: slot (13:0), way (15:14)
     UNIT_MEMORY_TERNARY           = 9,  /// of a unit: value of a key's nibble (3:0), group of four entries (15:4)
-    UNIT_MEMORY_ACTION            = 10  /// of a unit: `action` of an exact entry; their number + ternary entry; all entries + version: no match. Its counters begin at 0
+    UNIT_MEMORY_ACTION            = 10, /// of a unit: `action` of an exact entry; their number + ternary entry; all entries + version: no match. Its counters begin at 0
+    DEPARSER_MEMORY_SPLICE        = 11  /// number of the splice (3:0), version (4)
 }
 
 /// A write to a memory, at an address that it has.

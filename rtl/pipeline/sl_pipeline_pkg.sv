@@ -20,6 +20,11 @@ package sl_pipeline_pkg;
   localparam int unsigned DEPARSER_FILL_LATENCY     = 4;
   localparam int unsigned DEPARSER_LATENCY          = DEPARSER_PLACES_LATENCY + DEPARSER_FILL_LATENCY;
 
+  // Cycles of a splice: from the record to its job, which meets the packet behind the deparser, and of the flits from there on.
+  localparam int unsigned SPLICE_JOB_LATENCY  = DEPARSER_LATENCY;
+  localparam int unsigned SPLICE_TURN_LATENCY = 3;
+  localparam int unsigned SPLICE_IMAGE_LATENCY = SPLICE_TURN_LATENCY - 1;  // from the job to what is inserted
+
   // A unit: ways and seed of its exact table, bits of a key of its ternary table (a multiple of 4), and cycles: of the tables from
   // the key to the entry, of the operations, of all.
   localparam int unsigned UNIT_WAYS               = 4;
@@ -71,6 +76,39 @@ package sl_pipeline_pkg;
     logic [PIPELINE_CONTAINERS-1:0]      valid;
     logic [PIPELINE_CONTAINERS-1:0][6:0] word;
   } deparser_places_t;
+
+  // A packet and how it is written anew. Record and splice come with the first flit.
+  typedef struct packed {
+    logic [3:0] splice;  // its number; 0: none
+    parsed_t    record;  // checksums are repaired
+    flit_t      flit;
+  } pipeline_rewrite_t;
+
+  // A splice of one packet. The flit `first` has the place; what leaves with the place in it is made up to flit `head`.
+  localparam int unsigned FLIT_WORDS = DATA_BYTES / 2;
+  typedef logic [FLIT_WORDS-1:0] flit_columns_t;
+  typedef struct packed {
+    logic                          enable;
+    logic                          lags;     // more goes than comes: a flit that leaves needs one that comes later
+    logic [3:0]                    first;
+    logic [3:0]                    head;
+    logic [$clog2(FLIT_WORDS)-1:0] turn;     // words by which what is behind the place turns in its flits
+    logic signed [6:0]             grows;    // words
+    flit_columns_t                 ahead;    // columns before the place
+    flit_columns_t                 upto;     // and with what comes, in the flit of the place
+    flit_columns_t                 wrapped;  // with what comes, in the next flit
+    flit_columns_t                 moved;    // that a flit turns into the next one
+  } splice_job_t;
+
+  // A flit, turned, on its way to sl_splice_join.
+  typedef struct packed {
+    flit_t                         flit;     // `empty` as it will be
+    logic [SPLICE_WORDS-1:0][15:0] tail;     // where a packet grows: the words that the next flit begins with
+    flit_columns_t                 own;      // where a packet shrinks: columns that are not the next flit's
+    logic                          lags;     // leaves with columns of the next flit
+    logic                          skip;     // does not leave
+    logic                          over;     // at eop: one more flit leaves
+  } splice_flit_t;
 
   // A unit looked up a packet.
   typedef struct packed {

@@ -64,6 +64,7 @@ module sl_pipeline_registers
       DEPARSER_MEMORY_BASE:          return 32'(unit) < Writers && place < 16'd2;
       DEPARSER_MEMORY_CHECKSUM_ROW:  return 32'(unit) < DEPARSER_CHECKSUMS && 32'(place) < 2 * PARSER_KINDS;
       DEPARSER_MEMORY_CHECKSUM_BASE: return 32'(unit) < DEPARSER_CHECKSUMS && place < 16'd2;
+      DEPARSER_MEMORY_SPLICE:        return 32'(place) < 2 * SPLICES;
       UNIT_MEMORY_SELECTOR:          return 32'(unit) < Units && place < 16'd2;
       UNIT_MEMORY_EXACT:             return 32'(unit) < Units && 32'(place[13:0]) < ExactEntries / UNIT_WAYS;
       UNIT_MEMORY_TERNARY:           return 32'(unit) < Units && 32'(place) < 4 * TernaryEntries;

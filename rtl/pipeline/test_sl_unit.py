@@ -75,7 +75,12 @@ class Bench:
         parsed = L.Parsed(containers, bases, random.getrandbits(7), 0, fault, version, port, length)
         verdict = random.choice([L.VERDICT_PASS, L.VERDICT_FORWARD])
         return L.PipelinePhv(
-            parsed, verdict, random.getrandbits(8), random.getrandbits(4), random.choice([NUMBER] * 8 + [0, L.UNIT_END])
+            parsed,
+            verdict,
+            random.getrandbits(8),
+            random.getrandbits(4),
+            random.choice([NUMBER] * 8 + [0, L.UNIT_END]),
+            random.getrandbits(4),
         )
 
     async def _send(self) -> None:
@@ -135,8 +140,8 @@ def some_action() -> L.UnitAction:
         for _ in range(L.UNIT_OPERATIONS)
     ]
     verdict = random.choice([L.VERDICT_PASS, L.VERDICT_FORWARD, L.VERDICT_DROP, L.VERDICT_TO_CONTROLLER])
-    again = random.choice([0, 0, random.randrange(16)])
-    return L.UnitAction(operations, random.randrange(16), verdict, random.getrandbits(8), random.getrandbits(4), again=again)
+    splice, again = (random.choice([0, random.getrandbits(4)]) for _ in range(2))
+    return L.UnitAction(operations, random.randrange(16), verdict, random.getrandbits(8), random.getrandbits(4), splice, again)
 
 
 def some_program(exact: bool, before: UnitProgram) -> UnitProgram:

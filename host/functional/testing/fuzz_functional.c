@@ -156,7 +156,7 @@ static void tame_action(uint8_t *data) {
 
 // Any words into any places, and some that are none.
 static void use_memories(void) {
-    uint32_t window = FUNCTIONAL_PIPELINE_WINDOW * SLUICE_WINDOW_SIZE, memory = draw(SLUICE_UNIT_MEMORY_ACTION + 2);
+    uint32_t window = FUNCTIONAL_PIPELINE_WINDOW * SLUICE_WINDOW_SIZE, memory = draw(SLUICE_DEPARSER_MEMORY_SPLICE + 2);
     uint8_t data[4 * SLUICE_PIPELINE_REGISTERS_DATA_COUNT];
     unsigned dense = draw(7);
     for (unsigned i = 0; i < sizeof data; i += 4)
