@@ -37,7 +37,7 @@ def test_passes_of_few_packets_at_once() -> None:
 
 
 def copies(draw: random.Random, unit: int) -> UnitProgram:
-    """What is done is chosen by the mark that a pass before left: other addresses, one hop less, another port, and the next mark."""
+    """The mark that a pass before left chooses what is done: other addresses, one hop less, another port, and the next mark."""
     entries = []
     for mark in range(1, 4):
         operations = set_words(PLACES["eth_src"], draw.getrandbits(48))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_passes with room for 5 flits, around a pipeline that is a FIFO of 2 flits, for all packets of 1 or 2 flits,
+// Proof obligations of sl_passes with room for 4 flits, around a pipeline that is a FIFO of 2 flits, for all packets of 1 or 2 flits,
 // requests and stalls (bounded): whoever asks for a pass has a place (a_room_for_every_pass). As long as a packet is inside, the
 // pipeline offers a flit within 8 cycles, or has since; without one a new packet enters at once: so nothing ever waits for what cannot
 // come. A watched packet goes from the pipeline to the waiting ones, or ends; its passes begin at higher and higher units, and end
@@ -17,7 +17,7 @@ module fv_passes
   input logic [3:0] again_i,
   input logic       dropped_i
 );
-  localparam int unsigned Units = 4, Flits = 5;
+  localparam int unsigned Units = 4, Flits = (MTU_BYTES + PASS_GROWTH + DATA_BYTES) / DATA_BYTES;  // 4
 
   logic           rst_q = 1'b1, inside_q = 1'b0, watched_q = 1'b0, offered_q = 1'b0, wanted_q;
   logic           in_ready, enter_valid, enter_ready, left_valid, left_ready, out_valid, out_stays, ends, passes, refused;
@@ -112,7 +112,7 @@ module fv_passes
       c_ends_after_three_passes : cover (watched_leaves && ends && passes_q == 4'd3);
       c_no_room : cover (in_valid_i && !in_ready && enter_ready && word.sop);
       c_refused : cover (refused);
-      c_two_wait : cover (u_passes.u_waiting.count_o == 3'd4);
+      c_two_wait : cover (32'(u_passes.u_waiting.count_o) == 2 && count_q == 3'd2);
     end
   end
 
