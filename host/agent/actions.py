@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -43,16 +44,28 @@ class Ports:
 
 
 @dataclass(frozen=True)
-class Work:
-    """What a flow does with its packets: edits (all at once), then copies to `now`; a change of the ports of the action set (None:
-    as they were); the next table, and what is written for it that is no part of the packet."""
+class Step:
+    """Edits, all at once, then copies to ports. The packet passes the pipeline once for each step."""
 
     edits: Mapping[int, Operation]
-    now: Ports
+    ports: Ports = Ports()
+    queue: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a flow does with its packets: one step or more; a change of the ports of the action set (None: as they were); the next
+    table, and what is written for it that is no part of the packet."""
+
+    steps: tuple[Step, ...]
     later: Ports | None
     goto: int | None
-    queue: int
     metadata: Mapping[int, Operation]
+
+    @property
+    def ports(self) -> Ports:
+        """All ports of its steps and of its action set."""
+        return functools.reduce(Ports.joined, (step.ports for step in self.steps), self.later or Ports())
 
 
 def port_of(number: int, lanes: int) -> Ports:
@@ -70,24 +83,26 @@ def port_of(number: int, lanes: int) -> Ports:
 
 @dataclass(frozen=True)
 class _List:
-    """What a list of actions has come to so far."""
+    """What a list of actions has come to so far: steps, and the last one."""
 
-    edits: Mapping[int, Operation]
-    ports: Ports = Ports()
-    queue: int = 0
+    steps: tuple[Step, ...] = ()
+    last: Step = Step({})
+
+    def changing(self) -> _List:
+        """Where copies have left, changes are another step."""
+        return self if self.last.ports == Ports() else _List((*self.steps, self.last), Step({}, queue=self.last.queue))
 
     def after(self, action: Any, match: Match, lanes: int) -> _List:
         """With one more action. Raises Refusal."""
         if action.type == of.OFPAT_OUTPUT:
-            return replace(self, ports=self.ports.joined(port_of(action.port, lanes)))
+            return replace(self, last=replace(self.last, ports=self.last.ports.joined(port_of(action.port, lanes))))
         if action.type == of.OFPAT_SET_QUEUE:
             if action.queue_id >= 8:
                 raise bad_action(of.OFPBAC_BAD_QUEUE, f"there is no queue {action.queue_id}")
-            return replace(self, queue=action.queue_id)
-        edits = [*_edits(action, match)]
-        if self.ports != Ports():
-            raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, "a packet is changed after an output; all copies are equal here")
-        return replace(self, edits=_joined(self.edits, edits))
+            before = self if self.last.queue == action.queue_id else self.changing()
+            return replace(before, last=replace(before.last, queue=action.queue_id))
+        before = self.changing()
+        return replace(before, last=replace(before.last, edits=joined(before.last.edits, _edits(action, match))))
 
 
 def _edits(action: Any, match: Match) -> Iterable[Operation]:
@@ -124,7 +139,7 @@ def _set(parts: Iterable[Part], value: int, mask: int) -> Iterable[Operation]:
             yield Operation(part.container, L.OPERATOR_SET, (value >> part.at & ones) << part.shift, mask=ones << part.shift)
 
 
-def _joined(before: Mapping[int, Operation], edits: Iterable[Operation]) -> Mapping[int, Operation]:
+def joined(before: Mapping[int, Operation], edits: Iterable[Operation]) -> Mapping[int, Operation]:
     """Edits one after the other, as one of each container. Raises Refusal where they are not one."""
     found = dict(before)
     for edit in edits:
@@ -150,16 +165,15 @@ def work_of(instructions: Sequence[Any], match: Match, table: int, tables: int, 
     goto = by_kind[of.OFPIT_GOTO_TABLE].table_id if of.OFPIT_GOTO_TABLE in by_kind else None
     if goto is not None and not table < goto < tables:
         raise Refusal(of.OFPET_BAD_INSTRUCTION, of.OFPBIC_BAD_TABLE_ID, f"table {goto} is none behind table {table}")
-    done = _List({})
+    done = _List()
     for action in _actions(by_kind, of.OFPIT_APPLY_ACTIONS):
         done = done.after(action, match, lanes)
-    now = done.ports
     later = None
     if written := _actions(by_kind, of.OFPIT_WRITE_ACTIONS):
         done, later = _written(done, written, match, lanes, goto)
     if later is None and of.OFPIT_CLEAR_ACTIONS in by_kind:
         later = Ports()
-    return Work(done.edits, now, later, goto, done.queue, _metadata(by_kind))
+    return Work((*done.steps, done.last), later, goto, _metadata(by_kind))
 
 
 def _metadata(by_kind: Mapping[int, Any]) -> Mapping[int, Operation]:
@@ -187,9 +201,9 @@ def _written(done: _List, actions: Sequence[Any], match: Match, lanes: int, goto
     changes = [action for action in ordered if action.type not in (of.OFPAT_OUTPUT, of.OFPAT_SET_QUEUE)]
     if changes and goto is not None:
         raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, "changes of an action set before the last table")
-    before = replace(done, ports=done.ports if changes else Ports())
+    ends = done if goto is None else _List()  # in an earlier table nothing is done yet, but what is wrong is refused
     for action in ordered:
         if action.type != of.OFPAT_OUTPUT:
-            before = before.after(action, match, lanes)
+            ends = ends.after(action, match, lanes)
     outputs = [port_of(action.port, lanes) for action in ordered if action.type == of.OFPAT_OUTPUT]
-    return before, outputs[0] if outputs else None
+    return (ends if goto is None else done), outputs[0] if outputs else None

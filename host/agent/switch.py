@@ -95,10 +95,11 @@ class Switch:
 
     def _rule(self, flow: Flow) -> Rule:
         port = flow.match.value("in_port")
-        sends = flow.work.now.controller or (flow.work.later or Ports()).controller
         why = flow.table, flow.cookie, of.OFPR_NO_MATCH if flow.is_miss else of.OFPR_ACTION
         ways = tuple(tuple(requirements(flow.match, by_type)) for by_type in (False, True))
-        return Rule(ways, None if port is None else port - 1, flow.work, self._number(why) if sends else 0, flow.number)
+        return Rule(
+            ways, None if port is None else port - 1, flow.work, self._number(why) if flow.work.ports.controller else 0, flow.number
+        )
 
     def _number(self, why: Why) -> int:
         """What packets to the controller are marked with: never 0, and not soon used again."""

@@ -66,10 +66,6 @@ REFUSED = {
         flow(UDP4, codec.OFPActionSetField(ip_dscp=1), codec.OFPActionSetField(eth_dst="02:00:00:00:00:01"), output(1)),
         ACTION, of.OFPBAC_TOO_MANY,
     ),
-    "late change": (
-        flow({}, output(1), codec.OFPActionSetField(eth_dst="02:00:00:00:00:01"), output(2)),
-        ACTION, of.OFPBAC_UNSUPPORTED_ORDER,
-    ),
     "change in a set": (
         flow({}, instructions=[written(codec.OFPActionSetField(eth_dst="02:00:00:00:00:01")), codec.OFPInstructionGotoTable(1)]),
         ACTION, of.OFPBAC_UNSUPPORTED_ORDER,
@@ -104,6 +100,27 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing() -> None:
         assert bench.refused(request) == tuple(error), (what, bench.switch.why_refused)
     bench.switch.load()
     assert bench.switch.flows == before and bench.channel.writes == writes and not bench.channel.sent
+
+
+def test_a_change_after_an_output_takes_a_unit_more_and_keeps_no_metadata() -> None:
+    one_unit = Bench(units=1)
+    late = [output(1), codec.OFPActionSetField(eth_dst="02:00:00:00:00:01"), output(2)]
+    assert one_unit.refused(flow({}, *late)) == (FLOW, of.OFPFMFC_TABLE_FULL)
+    assert one_unit.refused(flow({}, output(1), output(2))) is None
+    apply, goto = codec.OFPInstructionActions(of.OFPIT_APPLY_ACTIONS, late), codec.OFPInstructionGotoTable(1)
+    bench = Bench(units=4)
+    assert bench.refused(flow({"metadata": 5}, output(3), table_id=1)) is None
+    order = (ACTION, of.OFPBAC_UNSUPPORTED_ORDER)
+    assert bench.refused(flow({}, instructions=[apply, goto])) == order
+    assert bench.refused(flow({}, instructions=[apply, codec.OFPInstructionWriteMetadata(5, 0xFF), goto])) == order
+    assert bench.refused(flow({}, instructions=[apply, codec.OFPInstructionWriteMetadata(5, 0xFFFFFFFF), goto])) is None
+    short = codec.OFPInstructionActions(of.OFPIT_APPLY_ACTIONS, late[:2])
+    written = codec.OFPInstructionWriteMetadata(5, 0xFFFFFFFF)
+    assert bench.refused(flow({"in_port": 3}, priority=50000, instructions=[short, written, goto])) is None
+    sent = bytes(12) + b"\x88\xb5" + bytes(46)
+    changed = bytes.fromhex("020000000001") + sent[6:]
+    assert bench.process(sent, 3) == {1: [sent], 2: [changed], 3: [changed]}
+    assert bench.process(sent, 2) == {1: [sent]}, "not back to its lane"
 
 
 def test_a_table_is_full_by_entries_and_by_words_and_has_place_again() -> None:
@@ -180,7 +197,7 @@ def test_roles_and_what_a_controller_hears() -> None:
     bench = Bench()
     bench.refused(flow({}, output(of.OFPP_CONTROLLER), priority=0, cookie=77))
     packet = bytes(60)
-    assert bench.process(packet, 2) == {of.OFPP_CONTROLLER: packet}
+    assert bench.process(packet, 2) == {of.OFPP_CONTROLLER: [packet]}
     event = parsed(bench.events[0])
     assert (event.reason, event.cookie, event.match["in_port"], event.table_id) == (of.OFPR_NO_MATCH, 77, 3, 0)
     assert bench.ask(codec.OFPRoleRequest(None, of.OFPCR_ROLE_SLAVE, 5))[0].role == of.OFPCR_ROLE_SLAVE
@@ -189,7 +206,7 @@ def test_roles_and_what_a_controller_hears() -> None:
     stale = bench.ask(codec.OFPRoleRequest(None, of.OFPCR_ROLE_MASTER, 4))[0]
     assert (stale.type, stale.code) == (of.OFPET_ROLE_REQUEST_FAILED, of.OFPRRFC_STALE)
     assert bench.ask(codec.OFPRoleRequest(None, of.OFPCR_ROLE_MASTER, 6))[0].role == of.OFPCR_ROLE_MASTER
-    assert bench.process(packet, 2) == {of.OFPP_CONTROLLER: packet}
+    assert bench.process(packet, 2) == {of.OFPP_CONTROLLER: [packet]}
     bench.switch.limit.tokens = 2
     assert [len(bench.process(packet, 0)) for _ in range(3)] == [1, 1, 0]
     assert bench.switch.counters["packet_in_limited"] == 1

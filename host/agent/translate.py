@@ -7,6 +7,7 @@ and `NUMBER`, which says why the packet came to the controller.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import operator
@@ -20,8 +21,9 @@ from compiler.pipeline.actions import Operation, action
 from compiler.pipeline.parser_program import ProgramError
 from compiler.pipeline.pipeline_image import PipelineProgram
 from compiler.pipeline.unit_image import UnitEntry, UnitProgram
-from host.agent.actions import HOST, Ports, Work
+from host.agent.actions import HOST, Work, joined
 from host.agent.fields import HEADERS, PLACES, Requirement
+from host.agent.refusal import Refusal
 
 STATE, NUMBER = L.PIPELINE_MARK, L.PIPELINE_MARK + 1
 WORD = 0xFFFF
@@ -36,7 +38,7 @@ class TooWide(ProgramError):
 
 
 class WrongOrder(ProgramError):
-    """A packet is changed in one table after a copy left in another."""
+    """A packet is changed after a copy has left, and later tables match metadata, which it loses then."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,35 @@ Row = tuple[Requirement, L.UnitAction, int]  # the last: whose packets it counts
 Pattern = tuple[tuple[int, tuple[int, int]], ...]  # of a requirement, sorted: source, value and mask
 
 
+class Rests:
+    """What is left of the work of a table's rules when their packets enter once more. A packet has the number of its own in STATE;
+    unit n of those behind the table does its step n."""
+
+    def __init__(self, later: Sequence[Sequence[Rule]]) -> None:
+        """`later`: the rules of the tables behind this one."""
+        self.numbers: dict[tuple[int, State, int | None], int] = {}
+        self.steps: dict[int, Sequence[L.UnitAction]] = {}
+        sources = {source for table in later for rule in table for requirement in rule.requirements[0] for source in requirement}
+        self.metadata = sources & {*PLACES["metadata"]}  # that a packet must not lose
+
+    def number(self, rule: Rule, state: State, lane: int | None) -> int:
+        """Of a rule's packets of a lane in a state. Raises WrongOrder."""
+        written = {place for place, edit in rule.work.metadata.items() if edit.mask == WORD}
+        if rule.work.goto is not None and self.metadata - written:
+            raise WrongOrder("a packet is changed after a copy of it left, and a later table matches metadata, which it loses then")
+        return self.numbers.setdefault((rule.flow, state, lane), len(self.numbers) + 1)
+
+    def units(self) -> list[Unit]:
+        """One for each step behind the first."""
+        count = max(map(len, self.steps.values()), default=0)
+        return [Unit(_unit([*self._rows(at)], ({}, action(verdict=L.VERDICT_DROP), NO_FLOW)).program) for at in range(count)]
+
+    def _rows(self, at: int) -> Iterator[Row]:
+        for number, steps in self.steps.items():
+            if at < len(steps):
+                yield {STATE: (number, WORD)}, steps[at], NO_FLOW
+
+
 @dataclass(frozen=True)
 class Unit:
     """A unit, and the flow of each of its entries, then that of its packets without a match; none: it only finds out patterns."""
@@ -86,32 +117,38 @@ class Translation:
 def program(tables: Sequence[Sequence[Rule]], lanes: int, units: int) -> Translation:
     """The program of these tables; the rules of each in the order in which they match. Raises ProgramError."""
     states: list[set[State]] = [{State()}, *(set() for _ in tables[1:])]
-    made: list[list[Unit]] = []
+    made: list[tuple[list[Unit], list[Unit]]] = []  # of each table, and behind it those for packets that enter once more
     for number, rules in enumerate(tables):
         reached = bool(states[number])  # a table that no flow goes to is not in the device
-        made.append(_units([[*_rows(rules, states, number, lanes, way)] for way in range(WAYS)]) if reached else [])
-    first = [sum(map(len, made[:number])) for number in range(len(made))]
-    if (total := sum(map(len, made))) > units:
-        raise TooWide(f"the tables need {total} units; hint: there are {units}, and a key of more than 8 words takes two")
+        rests = Rests(tables[number + 1 :])
+        ways = [[*_rows(rules, states, number, lanes, way, rests)] for way in range(WAYS)]
+        made.append((_units(ways) if reached else [], rests.units()))
+    sizes = [len(table) + len(rest) for table, rest in made]
+    first = [sum(sizes[:number]) for number in range(len(made))]
+    if (total := sum(sizes)) > units:
+        hint = f"there are {units}; a key of more than 8 words takes two, a change after an output one more"
+        raise TooWide(f"the tables need {total} units; hint: {hint}")
     linked: list[UnitProgram] = []
     owners: list[tuple[int, tuple[int, ...]]] = []
-    for table, pair in enumerate(made):
-        for at, unit in enumerate(pair, 1):
-            linked.append(_linked(unit.program, first if at == len(pair) else [len(linked) + 1]))
+    for table, (own, rest) in enumerate(made):
+        for at, unit in enumerate((*own, *rest), 1):
+            linked.append(_linked(unit.program, first if at >= len(own) else [len(linked) + 1], first[table] + len(own)))
             owners.append((table, unit.flows))
     return Translation(PipelineProgram(HEADERS, tuple(linked)), tuple(owners))
 
 
-def _linked(unit: UnitProgram, unit_of: Sequence[int]) -> UnitProgram:
-    """A unit whose actions name the next table, with units in their place."""
+def _linked(unit: UnitProgram, unit_of: Sequence[int], rest: int) -> UnitProgram:
+    """A unit whose actions name the next table, and which of the units from `rest` on takes the packet when it enters once more,
+    with units in their place."""
 
     def link(done: L.UnitAction) -> L.UnitAction:
-        return done if done.next == L.UNIT_END else replace(done, next=unit_of[done.next])
+        following = done.next if done.next == L.UNIT_END else unit_of[done.next]
+        return replace(done, next=following, again=done.again and rest + done.again - 1)
 
     return replace(unit, entries=tuple(replace(one, action=link(one.action)) for one in unit.entries), miss=link(unit.miss))
 
 
-def _rows(rules: Sequence[Rule], states: Sequence[set[State]], table: int, lanes: int, way: int) -> Iterator[Row]:
+def _rows(rules: Sequence[Rule], states: Sequence[set[State]], table: int, lanes: int, way: int, rests: Rests) -> Iterator[Row]:
     """The entries of a unit, in order; finds the states that later tables can be in."""
     here = sorted(states[table], key=lambda state: state.word)
 
@@ -120,11 +157,9 @@ def _rows(rules: Sequence[Rule], states: Sequence[set[State]], table: int, lanes
 
     for rule in rules:
         for state in here:
-            if state.now and rule.work.edits:
-                raise WrongOrder("a packet is changed after a copy of it left in an earlier table")
             for lane in _lanes(rule, state, lanes):
                 came: Requirement = {L.SOURCE_PORT: (lane, WORD)} if lane is not None and rule.lane is None else {}
-                done, following = _action(rule, state, lane)
+                done, following = _action(rule, state, lane, rests)
                 if following is not None:
                     states[rule.work.goto or 0].add(following)
                 for requirement in rule.requirements[way]:
@@ -140,38 +175,86 @@ def _lanes(rule: Rule, state: State, lanes: int) -> Iterator[int | None]:
     if rule.lane is not None:
         yield rule.lane
         return
-    ports = [rule.work.now, *([rule.work.later] if rule.work.later else [])]
-    if any(one.back for one in ports):
+    ports = rule.work.ports
+    if ports.back:
         yield from range(lanes)
         return
-    own = [lane for lane in range(lanes) if any(one.lanes >> lane & 1 for one in ports)]
+    own = [lane for lane in range(lanes) if ports.lanes >> lane & 1]
     yield from own
     if len(own) < lanes:
         yield None
 
 
-def _action(rule: Rule, state: State, lane: int | None) -> tuple[L.UnitAction, State | None]:
+def _action(rule: Rule, state: State, lane: int | None, rests: Rests) -> tuple[L.UnitAction, State | None]:
     """What a unit does for a rule with packets of a lane in a state, and the state in which they go on."""
     work = rule.work
-    now = state.now | work.now.mask(lane)
     later = state.later if work.later is None else work.later.mask(lane)
-    edits = dict(work.edits)
-    if work.now.controller or (work.later or Ports()).controller:
-        edits[NUMBER] = Operation(NUMBER, L.OPERATOR_SET, rule.number)
-    if work.goto is None:
-        return _end(edits, now | later, work.queue), None
-    edits |= work.metadata
-    following = State(now, later)
-    if following != state:
+    copies = _copies(work, state, lane, 0 if work.goto is not None else later)
+    number = {NUMBER: Operation(NUMBER, L.OPERATOR_SET, rule.number)} if work.ports.controller else {}
+    copies[0] = replace(copies[0], edits={**copies[0].edits, **number})
+    following = None if work.goto is None else State(copies[-1].mask, later)
+    marked = following is not None and (len(copies) > 1 or following != state)  # the next table finds it in STATE
+    if marked and _beside_state(copies[-1].edits):
+        copies[-1:] = [replace(copies[-1], mask=0), Copy({}, copies[-1].mask, copies[-1].queue)]
+    if len(copies) == 1:
+        return _last(copies[0], work, following, state), following
+    mark = {STATE: Operation(STATE, L.OPERATOR_SET, rests.number(rule, state, lane))}
+    if _beside_state(copies[0].edits):
+        copies.insert(0, Copy({}, 0, 0))
+    copies[0] = replace(copies[0], edits={**copies[0].edits, **mark})
+    done = [_leave(copy, again) for again, copy in enumerate(copies[:-1], 1)]
+    rests.steps[rests.number(rule, state, lane)] = [*done[1:], _last(copies[-1], work, following, None)]
+    return done[0], following
+
+
+def _beside_state(edits: Mapping[int, Operation]) -> bool:
+    """Whether these edits and one of STATE do not go into one action."""
+    return any(container % L.UNIT_OPERATIONS == STATE % L.UNIT_OPERATIONS for container in edits)
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A step of the packets of a lane: edits, and the egress mask of what leaves then."""
+
+    edits: Mapping[int, Operation]
+    mask: int
+    queue: int
+
+
+def _copies(work: Work, state: State, lane: int | None, later: int) -> list[Copy]:
+    """The passes that a packet needs: what left in tables before leaves at first, what the action set says at last. What leaves
+    nowhere needs no pass."""
+    steps = [Copy({}, state.now, 0), *(Copy(step.edits, step.ports.mask(lane), step.queue) for step in work.steps)]
+    steps[-1] = replace(steps[-1], mask=steps[-1].mask | later)
+    copies = steps[:1]
+    for step in steps[1:]:
+        before = copies[-1]
+        same = not step.edits and (step.queue == before.queue or before is steps[0])
+        if before.mask == 0 or same:
+            with contextlib.suppress(Refusal):  # these edits cannot be made at once
+                copies[-1] = Copy(joined(before.edits, step.edits.values()), before.mask | step.mask, step.queue)
+                continue
+        copies.append(step)
+    if len(copies) > 1 and copies[-1].mask == 0 and work.goto is None:
+        copies.pop()
+    return copies
+
+
+def _last(copy: Copy, work: Work, following: State | None, before: State | None) -> L.UnitAction:
+    """The last of a rule's copies; with a next table it has not left yet. `before`: what STATE holds; None: something else."""
+    if following is None:
+        return _leave(copy, 0)
+    edits = {**copy.edits, **work.metadata}
+    if following != before:
         edits[STATE] = Operation(STATE, L.OPERATOR_SET, following.word)
-    return action(edits.values(), following=work.goto), following
+    return action(edits.values(), following=work.goto or 0)
 
 
-def _end(edits: Mapping[int, Operation], mask: int, queue: int) -> L.UnitAction:
-    if not mask:
-        return action(verdict=L.VERDICT_DROP)
-    verdict = L.VERDICT_TO_CONTROLLER if mask == HOST else L.VERDICT_FORWARD
-    return action(edits.values(), verdict=verdict, ports=_ports(mask), queue=queue)
+def _leave(copy: Copy, again: int) -> L.UnitAction:
+    if not copy.mask:
+        return action(copy.edits.values() if again else (), verdict=L.VERDICT_DROP, again=again)
+    verdict = L.VERDICT_TO_CONTROLLER if copy.mask == HOST else L.VERDICT_FORWARD
+    return action(copy.edits.values(), verdict=verdict, ports=_ports(copy.mask), queue=copy.queue, again=again)
 
 
 def _ports(mask: int) -> list[int]:
