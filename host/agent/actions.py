@@ -90,7 +90,11 @@ class _List:
 
     def changing(self) -> _List:
         """Where copies have left, changes are another step."""
-        return self if self.last.ports == Ports() else _List((*self.steps, self.last), Step({}, queue=self.last.queue))
+        return self if self.last.ports == Ports() else self.further()
+
+    def further(self) -> _List:
+        """With another step."""
+        return _List((*self.steps, self.last), Step({}, queue=self.last.queue))
 
     def after(self, action: Any, match: Match, lanes: int) -> _List:
         """With one more action. Raises Refusal."""
@@ -101,8 +105,12 @@ class _List:
                 raise bad_action(of.OFPBAC_BAD_QUEUE, f"there is no queue {action.queue_id}")
             before = self if self.last.queue == action.queue_id else self.changing()
             return replace(before, last=replace(before.last, queue=action.queue_id))
-        before = self.changing()
-        return replace(before, last=replace(before.last, edits=joined(before.last.edits, _edits(action, match))))
+        edits, before = [*_edits(action, match)], self.changing()
+        try:
+            return replace(before, last=replace(before.last, edits=joined(before.last.edits, edits)))
+        except Refusal:  # not at once with what was done before
+            further = before.further()
+            return replace(further, last=replace(further.last, edits=joined({}, edits)))
 
 
 def _edits(action: Any, match: Match) -> Iterable[Operation]:

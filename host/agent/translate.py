@@ -190,26 +190,18 @@ def _action(rule: Rule, state: State, lane: int | None, rests: Rests) -> tuple[L
     work = rule.work
     later = state.later if work.later is None else work.later.mask(lane)
     copies = _copies(work, state, lane, 0 if work.goto is not None else later)
-    number = {NUMBER: Operation(NUMBER, L.OPERATOR_SET, rule.number)} if work.ports.controller else {}
-    copies[0] = replace(copies[0], edits={**copies[0].edits, **number})
     following = None if work.goto is None else State(copies[-1].mask, later)
-    marked = following is not None and (len(copies) > 1 or following != state)  # the next table finds it in STATE
-    if marked and _beside_state(copies[-1].edits):
-        copies[-1:] = [replace(copies[-1], mask=0), Copy({}, copies[-1].mask, copies[-1].queue)]
-    if len(copies) == 1:
-        return _last(copies[0], work, following, state), following
-    mark = {STATE: Operation(STATE, L.OPERATOR_SET, rests.number(rule, state, lane))}
-    if _beside_state(copies[0].edits):
-        copies.insert(0, Copy({}, 0, 0))
-    copies[0] = replace(copies[0], edits={**copies[0].edits, **mark})
-    done = [_leave(copy, again) for again, copy in enumerate(copies[:-1], 1)]
-    rests.steps[rests.number(rule, state, lane)] = [*done[1:], _last(copies[-1], work, following, None)]
+    first = {NUMBER: Operation(NUMBER, L.OPERATOR_SET, rule.number)} if work.ports.controller else {}
+    last = {} if following is None else {**work.metadata}
+    held = {} if following is None else {STATE: Operation(STATE, L.OPERATOR_SET, following.word)}
+    passes = _in_actions(copies, first, last if following == state and len(copies) == 1 else {**last, **held})
+    if len(passes) == 1:
+        return _last(passes[0], work.goto), following
+    number = rests.number(rule, state, lane)
+    passes = _in_actions(copies, {STATE: Operation(STATE, L.OPERATOR_SET, number), **first}, {**last, **held})
+    done = [_leave(copy, again) for again, copy in enumerate(passes[:-1], 1)]
+    rests.steps[number] = [*done[1:], _last(passes[-1], work.goto)]
     return done[0], following
-
-
-def _beside_state(edits: Mapping[int, Operation]) -> bool:
-    """Whether these edits and one of STATE do not go into one action."""
-    return any(container % L.UNIT_OPERATIONS == STATE % L.UNIT_OPERATIONS for container in edits)
 
 
 @dataclass(frozen=True)
@@ -231,23 +223,42 @@ def _copies(work: Work, state: State, lane: int | None, later: int) -> list[Copy
         before = copies[-1]
         same = not step.edits and (step.queue == before.queue or before is steps[0])
         if before.mask == 0 or same:
-            with contextlib.suppress(Refusal):  # these edits cannot be made at once
+            with contextlib.suppress(Refusal):  # a TTL that is counted down twice
                 copies[-1] = Copy(joined(before.edits, step.edits.values()), before.mask | step.mask, step.queue)
                 continue
         copies.append(step)
-    if len(copies) > 1 and copies[-1].mask == 0 and work.goto is None:
+    while len(copies) > 1 and copies[-1].mask == 0 and work.goto is None:
         copies.pop()
     return copies
 
 
-def _last(copy: Copy, work: Work, following: State | None, before: State | None) -> L.UnitAction:
-    """The last of a rule's copies; with a next table it has not left yet. `before`: what STATE holds; None: something else."""
-    if following is None:
-        return _leave(copy, 0)
-    edits = {**copy.edits, **work.metadata}
-    if following != before:
-        edits[STATE] = Operation(STATE, L.OPERATOR_SET, following.word)
-    return action(edits.values(), following=work.goto or 0)
+def _in_actions(copies: Sequence[Copy], first: Mapping[int, Operation], last: Mapping[int, Operation]) -> list[Copy]:
+    """Copies whose edits fit into an action each: what does not is done in passes before, which leave nowhere. `first` and `last`
+    are done in the first pass and in the last one."""
+    found: list[Copy] = []
+    for at, copy in enumerate(copies):
+        groups = [{**first} if at == 0 else {}]
+        for container, edit in copy.edits.items():
+            if not any(_has_room(group, container) for group in groups):
+                groups.append({})
+            next(group for group in groups if _has_room(group, container))[container] = edit
+        ends = last if at == len(copies) - 1 else {}
+        if not all(_has_room(groups[-1], container) for container in ends):
+            groups.append({})
+        groups[-1] |= ends
+        found += [Copy(group, 0, copy.queue) for group in groups[:-1]]
+        found.append(replace(copy, edits=groups[-1]))
+    return found
+
+
+def _has_room(edits: Mapping[int, Operation], container: int) -> bool:
+    """Whether an action with these edits can have one more."""
+    return all((other - container) % L.UNIT_OPERATIONS for other in edits)
+
+
+def _last(copy: Copy, goto: int | None) -> L.UnitAction:
+    """The last of a rule's copies; with a next table it has not left yet."""
+    return _leave(copy, 0) if goto is None else action(copy.edits.values(), following=goto)
 
 
 def _leave(copy: Copy, again: int) -> L.UnitAction:
