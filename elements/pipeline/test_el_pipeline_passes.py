@@ -72,11 +72,13 @@ def some_passes(draw: random.Random) -> PipelineProgram:
 
 
 class Numbered(Traffic):
-    """Each packet ends with its number."""
+    """Each packet ends with its number; some are as long as packets can be."""
+
+    long = 0.01
 
     def choose(self) -> tuple[bytes, int]:
         data, port = super().choose()
-        if random.random() < 0.01:
+        if random.random() < self.long:
             data += bytes(L.MTU_BYTES - 4 - len(data))
         return data + len(self.sent).to_bytes(4, "big"), port
 
@@ -181,3 +183,23 @@ async def a_program_cannot_keep_a_packet_for_ever(dut):
         assert await element.registers.read(register) == 50
     counters = await element.counters(1, number)
     assert (counters.packets, counters.bytes) == (100, 6400), "each pass is counted"
+
+
+@cocotb.test()
+async def drains_until_the_last_pass_has_left(dut):
+    """Packets of the new program, which have one pass, leave between the passes of the old one's."""
+    element = Element(dut, 0, 0.6, ALL)
+    await start(dut)
+    await element.load(in_passes(UNITS), 1, first=True)
+    traffic = Numbered(element, [(bytes(60), 0)])
+    traffic.long = 0
+    for _ in range(600):
+        await RisingEdge(dut.clk_i)
+    await element.load(in_passes(1), 0)
+    while await element.registers.read(L.PIPELINE_REGISTERS_DRAINING):
+        pass
+    drained = len(element.left())
+    traffic.on = False
+    await element.settle()
+    masks = [meta.egress_mask for _, meta in element.left()]
+    assert 8 in masks[:drained] and {*masks[drained:]} == {1}
