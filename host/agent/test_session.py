@@ -137,7 +137,7 @@ def test_changes_that_do_not_go_into_one_action_take_passes() -> None:
         for dst, ttl, tos in (("02:00:00:00:00:0a", 9, 3), (mac, 7, 7))
     )
     assert bench.process(sent, 3) == {1: [left]}
-    assert bench.process(bytes(Ether(src=mac) / IP(ttl=2) / UDP()), 3) == {}, "the second time it is 1"
+    assert bench.process(bytes(Ether(dst=mac, src=mac) / IP(ttl=2) / UDP()), 3) == {}, "the second time it is 1"
 
 
 def test_a_table_is_full_by_entries_and_by_words_and_has_place_again() -> None:
