@@ -3,7 +3,7 @@
 // the key of a packet, the entry that it finds, and the action of that.
 #include "functional_pipeline.h"
 
-enum { HASH_MIDDLE = 64, HASH_GROUP = 8, HASH_CHOICE = 4, HASH_SECOND = 0x10000, SOURCES_OF_A_ROW = 16 };
+enum { HASH_MIDDLE = 64, HASH_GROUP = 8, HASH_CHOICE = 4, HASH_SECOND = 0x10000 };
 _Static_assert(UNIT_WAYS *UNIT_SLOTS == SLUICE_PIPELINE_EXACT_ENTRIES && (UNIT_SLOTS & (UNIT_SLOTS - 1)) == 0,
                "an index of a way is bits of the hash");
 
@@ -80,9 +80,8 @@ static void write_selector(struct pipeline_selector *selector, const uint8_t *da
     sluice_unit_selector_unpack(&word, data);
     read_key(selector->mask, word.mask);
     selector->is_exact = word.exact;
-    // A source that is not there reads one of the first row, as in sl_source_select.sv.
     for (unsigned i = 0; i < SLUICE_UNIT_KEY_WORDS; i++)
-        selector->words[i] = word.words[i] < SLUICE_UNIT_SOURCES ? word.words[i] : word.words[i] % SOURCES_OF_A_ROW;
+        selector->words[i] = word.words[i] < SLUICE_UNIT_SOURCES ? word.words[i] : PIPELINE_NOTHING;
 }
 
 static void write_exact(struct pipeline_exact *slot, const uint8_t *data) {

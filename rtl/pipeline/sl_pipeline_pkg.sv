@@ -25,15 +25,17 @@ package sl_pipeline_pkg;
   localparam int unsigned SPLICE_TURN_LATENCY = 3;
   localparam int unsigned SPLICE_IMAGE_LATENCY = SPLICE_TURN_LATENCY - 1;  // from the job to what is inserted
 
-  // A unit: ways and seed of its exact table, bits of a key of its ternary table (a multiple of 4), and cycles: of the tables from
-  // the key to the entry, of the operations, of all.
+  // A unit: ways and seed of its exact table, bits of a key of its ternary table (a multiple of 4), and cycles: of the key, of the
+  // tables from there to the entry, until the action is read, of the operations, of all.
   localparam int unsigned UNIT_WAYS               = 4;
   localparam logic [63:0] UNIT_SEED               = '0;
   localparam int unsigned UNIT_TERNARY_BITS       = 132;
+  localparam int unsigned UNIT_KEY_LATENCY        = 3;
   localparam int unsigned UNIT_EXACT_LATENCY      = 8;
   localparam int unsigned UNIT_TERNARY_LATENCY    = 6;
+  localparam int unsigned UNIT_ACTION_LATENCY     = UNIT_KEY_LATENCY + UNIT_EXACT_LATENCY + 3;
   localparam int unsigned UNIT_OPERATIONS_LATENCY = 5;
-  localparam int unsigned UNIT_LATENCY            = 2 + UNIT_EXACT_LATENCY + 1 + 2 + UNIT_OPERATIONS_LATENCY;
+  localparam int unsigned UNIT_LATENCY            = UNIT_ACTION_LATENCY + UNIT_OPERATIONS_LATENCY;
 
   typedef logic [PARSER_WORDS-1:0][15:0] parser_words_t;  // word 0 first, its first byte in bits 15:8
   typedef logic [PARSER_REACH-1:0][15:0] parser_reach_t;  // from the current header on
@@ -57,17 +59,29 @@ package sl_pipeline_pkg;
 
   typedef logic [PIPELINE_CONTAINERS-1:0][15:0] pipeline_containers_t;
 
-  // What keys and operands are selected from.
+  // What keys and operands are selected from: container UNIT_OPERATIONS * row + n is in column n, as operation n writes it.
+  localparam int unsigned SOURCE_COLUMNS = UNIT_OPERATIONS;
+  localparam int unsigned SOURCE_ROWS    = UNIT_SOURCES / SOURCE_COLUMNS;
   typedef logic [UNIT_SOURCES-1:0][15:0] pipeline_sources_t;
+
+  // One of them, a bit for each row and column; none without a row.
+  typedef struct packed {
+    logic [SOURCE_ROWS-1:0]    row;
+    logic [SOURCE_COLUMNS-1:0] column;
+  } source_choice_t;
+
+  function automatic source_choice_t choice_of(logic [5:0] source);
+    for (int r = 0; r < SOURCE_ROWS; r++) choice_of.row[r] = 32'(source) / SOURCE_COLUMNS == r;
+    for (int c = 0; c < SOURCE_COLUMNS; c++) choice_of.column[c] = 32'(source) % SOURCE_COLUMNS == c;
+  endfunction
+
   /* verilator lint_off UNUSEDSIGNAL */  // of a base only whether there is one
-  function automatic pipeline_sources_t sources_of(
-    pipeline_containers_t containers, parser_base_t [PARSER_BASES-1:0] bases, logic [7:0] port, logic [15:0] length
-  );
+  function automatic pipeline_sources_t sources_of(parsed_t parsed);
     sources_of                          = '0;
-    sources_of[PIPELINE_CONTAINERS-1:0] = containers;
-    sources_of[SOURCE_PORT]             = 16'(port);
-    sources_of[SOURCE_LENGTH]           = length;
-    for (int b = 0; b < PARSER_BASES; b++) sources_of[SOURCE_HEADERS][b] = bases[b].valid;
+    sources_of[PIPELINE_CONTAINERS-1:0] = parsed.containers;
+    sources_of[SOURCE_PORT]             = 16'(parsed.ingress_port);
+    sources_of[SOURCE_LENGTH]           = parsed.length;
+    for (int b = 0; b < PARSER_BASES; b++) sources_of[SOURCE_HEADERS][b] = parsed.bases[b].valid;
   endfunction
   /* verilator lint_on UNUSEDSIGNAL */
 

@@ -27,12 +27,10 @@ module sl_unit
   output logic [ActionBits-1:0] action_o,       // its action
   output logic [15:0]           length_o        // its bytes
 );
-  localparam int unsigned LookupLatency = UNIT_EXACT_LATENCY;
-  localparam int unsigned ActionLatency = 2 + LookupLatency + 1;  // until the action's number is known
-  localparam int unsigned SlotBits      = $clog2(ExactEntries / UNIT_WAYS);
-  localparam int unsigned EntryBits     = $clog2(TernaryEntries);
+  localparam int unsigned SlotBits  = $clog2(ExactEntries / UNIT_WAYS);
+  localparam int unsigned EntryBits = $clog2(TernaryEntries);
 
-  logic        write_valid_q;
+  logic            write_valid_q;
   pipeline_write_t write_q;
 
   always_ff @(posedge clk_i) begin
@@ -40,30 +38,44 @@ module sl_unit
     if (write_valid_i) write_q <= write_i;
   end
 
-  logic [ActionLatency+2:0] valid;
+  logic [UNIT_ACTION_LATENCY:0] valid;
   assign valid[0] = valid_i;
-  always_ff @(posedge clk_i) valid[ActionLatency+2:1] <= rst_i ? '0 : valid[ActionLatency+1:0];
+  always_ff @(posedge clk_i) valid[UNIT_ACTION_LATENCY:1] <= rst_i ? '0 : valid[UNIT_ACTION_LATENCY-1:0];
 
-  // Cycles 1 to 3: the key.
-  unit_selector_t [1:0]             selector_q;  // of each version
-  unit_selector_t                   selector;
-  logic [1:0][127:0]                mask_q;
-  pipeline_sources_t                sources;
+  // The key: the selector of the version, rows of the sources, words.
+  typedef struct packed {
+    source_choice_t [UNIT_KEY_WORDS-1:0] words;
+    logic [127:0]                        mask;
+    logic                                exact;
+  } key_choice_t;
+
+  /* verilator lint_off UNUSEDSIGNAL */  // the rest of the word
+  function automatic key_choice_t key_choice_of(unit_selector_t selector);
+    key_choice_of.mask  = selector.mask;
+    key_choice_of.exact = selector.exact;
+    for (int w = 0; w < UNIT_KEY_WORDS; w++) key_choice_of.words[w] = choice_of(selector.words[w]);
+  endfunction
+  /* verilator lint_on UNUSEDSIGNAL */
+
+  key_choice_t [1:0]                selector_q;  // of each version
+  key_choice_t                      choice_q;
+  pipeline_sources_t                sources_q;
   logic [UNIT_KEY_WORDS-1:0][15:0]  word;
-  logic [127:0]                     key;
-  logic [1:0]                       exact_q, version_q;
+  logic [127:0]                     mask_q, key_q;
+  logic [UNIT_KEY_LATENCY:1]        exact_q, version_q;
 
-  assign sources  = sources_of(phv_i.parsed.containers, phv_i.parsed.bases, phv_i.parsed.ingress_port, phv_i.parsed.length);
-  assign selector = selector_q[phv_i.parsed.version];
-  sl_source_select #(.Words(UNIT_KEY_WORDS)) u_key (
-    .clk_i, .valid_i(valid[1:0]), .sources_i(sources), .number_i(selector.words), .word_o(word)
-  );
-  assign key = word & mask_q[1];
+  sl_source_select #(.Words(UNIT_KEY_WORDS)) u_key (.clk_i, .sources_i(sources_q), .choice_i(choice_q.words), .word_o(word));
 
   always_ff @(posedge clk_i) begin
-    if (write_valid_q && write_q.memory == UNIT_MEMORY_SELECTOR) selector_q[write_q.address[0]] <= write_q.data[$bits(unit_selector_t)-1:0];
-    if (valid[0]) {exact_q[0], version_q[0], mask_q[0]} <= {selector.exact, phv_i.parsed.version, selector.mask};
-    if (valid[1]) {exact_q[1], version_q[1], mask_q[1]} <= {exact_q[0], version_q[0], mask_q[0]};
+    if (write_valid_q && write_q.memory == UNIT_MEMORY_SELECTOR) begin
+      selector_q[write_q.address[0]] <= key_choice_of(unit_selector_t'(write_q.data[$bits(unit_selector_t)-1:0]));
+    end
+    choice_q  <= selector_q[phv_i.parsed.version];
+    sources_q <= sources_of(phv_i.parsed);
+    mask_q    <= choice_q.mask;
+    key_q     <= word & mask_q;
+    exact_q   <= {exact_q[2:1], selector_q[phv_i.parsed.version].exact};
+    version_q <= {version_q[2:1], phv_i.parsed.version};
   end
 
   // The tables; the ternary one is faster.
@@ -76,54 +88,50 @@ module sl_unit
     .clk_i, .rst_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_EXACT),
     .write_way_i(write_q.address[15:14]), .write_slot_i(write_q.address[SlotBits-1:0]),
     .write_word_i(write_q.data[$bits(unit_exact_t)-1:0]),
-    .key_valid_i(valid[2]), .key_i(key), .version_i(version_q[1]), .hit_o(exact_hit), .action_o(exact_action)
+    .key_valid_i(valid[UNIT_KEY_LATENCY]), .key_i(key_q), .version_i(version_q[UNIT_KEY_LATENCY]), .hit_o(exact_hit), .action_o(exact_action)
   );
   sl_unit_ternary #(.Entries(TernaryEntries)) u_ternary (
     .clk_i, .rst_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_TERNARY),
     .write_group_i(write_q.address[15:4]), .write_nibble_i(write_q.address[3:0]), .write_data_i(write_q.data[UNIT_TERNARY_BITS-1:0]),
-    .key_valid_i(valid[2]), .key_i(key), .version_i(version_q[1]), .hit_o(ternary_hit_early), .entry_o(entry_early)
+    .key_valid_i(valid[UNIT_KEY_LATENCY]), .key_i(key_q), .version_i(version_q[UNIT_KEY_LATENCY]), .hit_o(ternary_hit_early), .entry_o(entry_early)
   );
   sl_delay #(.Width(1 + EntryBits), .Cycles(UNIT_EXACT_LATENCY - UNIT_TERNARY_LATENCY)) u_ternary_result (
-    .clk_i, .rst_i, .valid_i(valid[2+UNIT_TERNARY_LATENCY]), .data_i({ternary_hit_early, entry_early}),
+    .clk_i, .rst_i, .valid_i(valid[UNIT_KEY_LATENCY+UNIT_TERNARY_LATENCY]), .data_i({ternary_hit_early, entry_early}),
     .valid_o(beside[0]), .data_o({ternary_hit, entry})
   );
-  sl_delay #(.Width(2), .Cycles(LookupLatency)) u_kind (
-    .clk_i, .rst_i, .valid_i(valid[2]), .data_i({exact_q[1], version_q[1]}), .valid_o(beside[1]), .data_o({exact, version})
+  sl_delay #(.Width(2), .Cycles(UNIT_EXACT_LATENCY)) u_kind (
+    .clk_i, .rst_i, .valid_i(valid[UNIT_KEY_LATENCY]), .data_i({exact_q[UNIT_KEY_LATENCY], version_q[UNIT_KEY_LATENCY]}), .valid_o(beside[1]), .data_o({exact, version})
   );
 
-  // The action.
-  logic [ActionBits-1:0] action_number_q, action_number_q2, action_number_q3;
-  unit_action_t          action;
-  pipeline_phv_t         phv;
-  logic                  mine;
+  // The action; the packet comes back a cycle later.
+  logic [4:1][ActionBits-1:0] number_q;
+  unit_action_t               action;
+  pipeline_phv_t              phv;
+  logic                       mine;
 
   sl_ram_block #(.Width($bits(unit_action_t)), .Depth(Actions), .Latency(2)) u_actions (
     .clk_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_ACTION),
     .write_address_i(write_q.address[ActionBits-1:0]), .write_data_i(write_q.data),
-    .read_valid_i(valid[ActionLatency]), .read_address_i(action_number_q), .read_data_o(action)
+    .read_valid_i(valid[UNIT_ACTION_LATENCY-2]), .read_address_i(number_q[1]), .read_data_o(action)
   );
-  sl_delay #(.Width($bits(pipeline_phv_t)), .Cycles(ActionLatency + 2)) u_phv (
+  sl_delay #(.Width($bits(pipeline_phv_t)), .Cycles(UNIT_ACTION_LATENCY + 1)) u_phv (
     .clk_i, .rst_i, .valid_i, .data_i(phv_i), .valid_o(beside[2]), .data_o(phv)
   );
   assign mine = 32'(phv.next) == Number && phv.parsed.fault == FAULT_NONE;
 
   always_ff @(posedge clk_i) begin
-    if (valid[ActionLatency-1]) begin
-      action_number_q <= ActionBits'(ExactEntries + TernaryEntries) + ActionBits'(version);
-      if (exact && exact_hit && 32'(exact_action) < ExactEntries) action_number_q <= ActionBits'(exact_action);
-      if (!exact && ternary_hit) action_number_q <= ActionBits'(ExactEntries) + ActionBits'(entry);
-    end
-    if (valid[ActionLatency]) action_number_q2 <= action_number_q;
-    looked_up_o <= valid[ActionLatency+2] && mine && !rst_i;
+    number_q    <= {number_q[3:1], ActionBits'(ExactEntries + TernaryEntries) + ActionBits'(version)};
+    if (exact && exact_hit && 32'(exact_action) < ExactEntries) number_q[1] <= ActionBits'(exact_action);
+    if (!exact && ternary_hit) number_q[1] <= ActionBits'(ExactEntries) + ActionBits'(entry);
+    looked_up_o <= beside[2] && mine && !rst_i;
+    action_o    <= number_q[4];
     length_o    <= phv.parsed.length;
-    if (valid[ActionLatency+1]) action_number_q3 <= action_number_q2;
-    if (valid[ActionLatency+2]) action_o <= action_number_q3;
   end
 
   sl_unit_operations u_operations (
-    .clk_i, .rst_i, .valid_i(valid[ActionLatency+2]), .acts_i(mine), .phv_i(phv), .action_i(action), .valid_o, .phv_o
+    .clk_i, .rst_i, .valid_i(valid[UNIT_ACTION_LATENCY]), .action_i(action), .acts_i(mine), .phv_i(phv), .valid_o, .phv_o
   );
 
   logic unused;
-  assign unused = &{1'b0, beside, write_q};
+  assign unused = &{1'b0, beside, write_q, choice_q.exact};
 endmodule
