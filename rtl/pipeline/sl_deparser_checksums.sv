@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Repairs the checksums of a packet: adds to each what changed in the containers that it covers (RFC 1624, equation 3), as the row
-// says that was loaded for the kind of header that holds it (`checksum_row_t`). A checksum that covers no change stays as it is.
-// DEPARSER_CHECKSUM_LATENCY cycles, never stalls.
+// says that was loaded for the kind of header that holds it (`checksum_row_t`). A checksum that covers no change stays as it is. No
+// container is the checksum of two rows of a packet. DEPARSER_CHECKSUM_LATENCY cycles, never stalls.
 //
-// cycle 1: the headers, and what changed; 2: rows, and changes in 16 bits; 3 to 5: sums of 4, 16 and all changes; 6: with the
-// checksum; 7: its complement.
+// cycle 1: the headers, and what changed; 2: what the rows cover; 3 to 7: sums of 2, 4, 8, 16 and all changes, two a cycle because
+// sums of more become carry-save adders of twice the LUTs; 8: in 16 bits; 9: with the checksum, complement; 10: into the containers.
 module sl_deparser_checksums
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -21,6 +21,7 @@ module sl_deparser_checksums
 );
   localparam int unsigned Latency = DEPARSER_CHECKSUM_LATENCY;
   localparam int unsigned Fours   = PIPELINE_CONTAINERS / 4;
+  localparam int unsigned Eights  = (Fours + 1) / 2;
 
   logic             write_valid_q;
   pipeline_write_t  write_q;
@@ -36,32 +37,34 @@ module sl_deparser_checksums
   always_ff @(posedge clk_i) valid[Latency:1] <= rst_i ? '0 : valid[Latency-1:0];
 
   // The carry comes in again at bit 0.
-  function automatic logic [15:0] folded(logic [19:0] sum);
+  function automatic logic [15:0] folded(logic [22:0] sum);
     logic [16:0] once;
-    once = 17'(sum[15:0]) + 17'(sum[19:16]);
+    once = 17'(sum[15:0]) + 17'(sum[22:16]);
     return once[15:0] + 16'(once[16]);
   endfunction
 
-  // Cycles 1 and 2: new + ~old of each container; 0 for one that did not change.
-  logic [PIPELINE_CONTAINERS-1:0][16:0] change_1_q;
-  pipeline_containers_t                 change_q;
+  // new + ~old of each container
+  logic [PIPELINE_CONTAINERS-1:0][16:0] change_q;
+  logic [PIPELINE_CONTAINERS-1:0]       changed;
 
+  always_comb for (int c = 0; c < PIPELINE_CONTAINERS; c++) changed[c] = change_q[c] != 17'h0ffff;
   always_ff @(posedge clk_i) begin
-    for (int c = 0; c < PIPELINE_CONTAINERS; c++) begin
-      if (valid[0]) change_1_q[c] <= 17'(record_i.containers[c]) + {1'b0, ~original_i[c]};
-      if (valid[1]) change_q[c]   <= change_1_q[c] == 17'h0ffff ? '0 : change_1_q[c][15:0] + 16'(change_1_q[c][16]);
-    end
+    for (int c = 0; c < PIPELINE_CONTAINERS; c++) change_q[c] <= 17'(record_i.containers[c]) + {1'b0, ~original_i[c]};
   end
 
   parsed_t record;
   logic    beside;
-  sl_delay #(.Width($bits(parsed_t)), .Cycles(Latency - 2)) u_record (
+  sl_delay #(.Width($bits(parsed_t)), .Cycles(Latency - 3)) u_record (
     .clk_i, .rst_i, .valid_i, .data_i(record_i), .valid_o(beside), .data_o(record)
   );
 
-  logic [DEPARSER_CHECKSUMS-1:0]       enable_q;   // in cycle 6
-  logic [DEPARSER_CHECKSUMS-1:0][15:0] checksum_q;
-  logic [DEPARSER_CHECKSUMS-1:0][5:0]  container_q;
+  source_choice_t [DEPARSER_CHECKSUMS-1:0]          choice_q;  // of cycle 7
+  logic [DEPARSER_CHECKSUMS-1:0][15:0]              old, checksum_q;
+  logic [DEPARSER_CHECKSUMS-1:0][UNIT_SOURCES-1:0]  place_q;     // where it is written, of cycle 9
+
+  sl_source_select #(.Words(DEPARSER_CHECKSUMS)) u_old (
+    .clk_i, .sources_i(sources_of(record)), .choice_i(choice_q), .word_o(old)
+  );
 
   for (genvar u = 0; u < DEPARSER_CHECKSUMS; u++) begin : gen_checksum
     logic                                 to_this;
@@ -69,10 +72,16 @@ module sl_deparser_checksums
     logic [$clog2(PARSER_KINDS)-1:0]      kind_q;
     logic                                 version_q, present_q;
     checksum_row_t                        row_1;
-    checksum_row_t [5:2]                  row_q;
-    logic [Fours-1:0][17:0]               four_q;
-    logic [2:0][19:0]                     sixteen_q;
-    logic [15:0]                          all_q;
+    checksum_row_t [8:2]                  row_q;
+    source_choice_t                       choice_8_q;
+    logic [PIPELINE_CONTAINERS-1:0][16:0] covered_q;
+    logic [2*Fours-1:0][17:0]             pair_q;
+    logic [Fours-1:0][18:0]               four_q;
+    logic [Eights-1:0][19:0]              eight_q;
+    logic [Eights/2-1:0][20:0]            sixteen_q;
+    logic [22:0]                          all_q;
+    logic [15:0]                          all_8_q, sum;
+    logic                                 writes;
 
     assign to_this = write_valid_q && 32'(write_q.unit) == u;
     sl_ram_lut #(.Width($bits(checksum_row_t)), .Depth(2 * PARSER_KINDS)) u_rows (
@@ -85,65 +94,48 @@ module sl_deparser_checksums
       if (to_this && write_q.memory == DEPARSER_MEMORY_CHECKSUM_BASE) begin
         base_q[write_q.address[0]] <= write_q.data[$clog2(PARSER_BASES)-1:0];
       end
-      if (valid[0]) begin
-        kind_q    <= record_i.bases[base_q[record_i.version]].kind;
-        present_q <= record_i.bases[base_q[record_i.version]].valid && record_i.fault == FAULT_NONE;
-        version_q <= record_i.version;
+      kind_q    <= record_i.bases[base_q[record_i.version]].kind;
+      present_q <= record_i.bases[base_q[record_i.version]].valid && record_i.fault == FAULT_NONE;
+      version_q <= record_i.version;
+
+      row_q           <= {row_q[7:2], row_1};
+      row_q[2].enable <= row_1.enable && present_q;
+      for (int c = 0; c < PIPELINE_CONTAINERS; c++) begin
+        if (row_1.covers[c] && changed[c]) covered_q[c] <= change_q[c];
+        else covered_q[c] <= '0;
       end
-      if (valid[1]) begin
-        row_q[2]        <= row_1;
-        row_q[2].enable <= row_1.enable && present_q;
-      end
-      if (valid[2]) begin
-        row_q[3] <= row_q[2];
-        for (int f = 0; f < Fours; f++) begin
-          logic [17:0] sum;
-          sum = '0;
-          for (int n = 4 * f; n < 4 * f + 4; n++) if (row_q[2].covers[n]) sum += 18'(change_q[n]);
-          four_q[f] <= sum;
-        end
-      end
-      if (valid[3]) begin
-        row_q[4] <= row_q[3];
-        for (int s = 0; s < 3; s++) begin
-          logic [19:0] sum;
-          sum = '0;
-          for (int f = 4 * s; f < 4 * s + 4 && f < Fours; f++) sum += 20'(four_q[f]);
-          sixteen_q[s] <= sum;
-        end
-      end
-      if (valid[4]) begin
-        row_q[5] <= row_q[4];
-        all_q    <= folded(20'(folded(sixteen_q[0])) + 20'(folded(sixteen_q[1])) + 20'(folded(sixteen_q[2])));
-      end
-      if (valid[5]) begin
-        logic [15:0] old;
-        old = record.containers[row_q[5].container];
-        enable_q[u]    <= row_q[5].enable && all_q != '0 && !(row_q[5].optional && old == '0);
-        container_q[u] <= row_q[5].container;
-        checksum_q[u]  <= ~folded(20'(all_q) + {4'd0, ~old});
-        if (row_q[5].optional && folded(20'(all_q) + {4'd0, ~old}) == '1) checksum_q[u] <= '1;
+      for (int p = 0; p < 2 * Fours; p++) pair_q[p] <= 18'(covered_q[2*p]) + 18'(covered_q[2*p+1]);
+      for (int f = 0; f < Fours; f++) four_q[f] <= 19'(pair_q[2*f]) + 19'(pair_q[2*f+1]);
+      for (int e = 0; e < Fours / 2; e++) eight_q[e] <= 20'(four_q[2*e]) + 20'(four_q[2*e+1]);
+      eight_q[Eights-1] <= 20'(four_q[Fours-1]);
+      for (int n = 0; n < Eights / 2; n++) sixteen_q[n] <= 21'(eight_q[2*n]) + 21'(eight_q[2*n+1]);
+      all_q       <= 23'(sixteen_q[0]) + 23'(sixteen_q[1]) + 23'(sixteen_q[2]);
+      choice_q[u] <= choice_of(row_q[6].container);
+      all_8_q     <= folded(all_q);
+      choice_8_q  <= choice_q[u];
+      checksum_q[u] <= ~sum;
+      if (row_q[8].optional && sum == '1) checksum_q[u] <= '1;
+      for (int c = 0; c < UNIT_SOURCES; c++) begin
+        place_q[u][c] <= writes && choice_8_q.row[c/SOURCE_COLUMNS] && choice_8_q.column[c%SOURCE_COLUMNS];
       end
     end
+    assign sum    = folded(23'(all_8_q) + 23'(16'(~old[u])));
+    assign writes = row_q[8].enable && all_8_q != '0 && !(row_q[8].optional && old[u] == '0);
 
     logic unused;
     assign unused = &{1'b0, row_q};
   end
 
-  parsed_t record_6_q;
+  parsed_t [9:8] record_q;
 
   always_ff @(posedge clk_i) begin
-    if (valid[5]) record_6_q <= record;
-    if (valid[6]) begin
-      record_o <= record_6_q;
-      for (int c = 0; c < PIPELINE_CONTAINERS; c++) begin
-        for (int u = 0; u < DEPARSER_CHECKSUMS; u++) begin
-          if (enable_q[u] && 32'(container_q[u]) == c) record_o.containers[c] <= checksum_q[u];
-        end
-      end
+    record_q <= {record_q[8], record};
+    record_o <= record_q[9];
+    for (int c = 0; c < PIPELINE_CONTAINERS; c++) begin
+      for (int u = 0; u < DEPARSER_CHECKSUMS; u++) if (place_q[u][c]) record_o.containers[c] <= checksum_q[u];
     end
   end
 
   logic unused;
-  assign unused = &{1'b0, beside, write_q};
+  assign unused = &{1'b0, beside, write_q, place_q};
 endmodule

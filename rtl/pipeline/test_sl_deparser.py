@@ -139,16 +139,16 @@ def some_program() -> DeparserProgram:
     def some_row() -> L.DeparserRow:
         return L.DeparserRow([L.ParserExtract(random.choice([0, 0, 1, 2, 3]), random.choice(words)) for _ in range(L.PARSER_SLOTS)])
 
-    def some_checksum() -> L.ChecksumRow:
+    def some_checksum(unit: int) -> L.ChecksumRow:  # no container is the checksum of two units
         covers = random.getrandbits(L.PIPELINE_CONTAINERS) & random.getrandbits(L.PIPELINE_CONTAINERS)
-        return L.ChecksumRow(covers, random.randrange(64), random.random() < 0.9, random.getrandbits(1))
+        return L.ChecksumRow(covers, 2 * random.randrange(32) + unit, random.random() < 0.9, random.getrandbits(1))
 
     words = random.sample(range(32), 24)
     bases = random.sample(range(L.PARSER_BASES), BASES)
     kinds = random.sample(range(L.PARSER_KINDS), 6)
     return DeparserProgram(
         tuple((base, {kind: some_row() for kind in kinds}) for base in bases),
-        tuple((random.choice(bases), {kind: some_checksum() for kind in kinds}) for _ in range(L.DEPARSER_CHECKSUMS)),
+        tuple((random.choice(bases), {kind: some_checksum(unit) for kind in kinds}) for unit in range(L.DEPARSER_CHECKSUMS)),
     )
 
 
