@@ -23,7 +23,7 @@ module sl_pipeline_row
   output pipeline_phv_t    phv_o,
   output lookup_event_t [Units-1:0] lookups_o
 );
-  logic                 parsed_valid, original_valid, repaired_valid, verdict_valid;
+  logic                 parsed_valid, last_valid, original_valid, repaired_valid, verdict_valid;
   parsed_t              parsed;
   pipeline_phv_t        first, last;
   pipeline_containers_t original;
@@ -38,39 +38,22 @@ module sl_pipeline_row
     first.next   = parsed.begins;
   end
 
-  for (genvar u = 0; u < Units; u++) begin : gen_unit
-    logic          in_valid, valid;
-    pipeline_phv_t in_phv, phv;
-    logic [$clog2(ExactEntries + TernaryEntries + 2)-1:0] action;
-
-    if (u == 0) begin : gen_first
-      assign in_valid = parsed_valid;
-      assign in_phv   = first;
-    end else begin : gen_later
-      assign in_valid = gen_unit[u-1].valid;
-      assign in_phv   = gen_unit[u-1].phv;
-    end
-    sl_unit #(.Number(u), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)) u_unit (
-      .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(in_valid), .phv_i(in_phv), .valid_o(valid), .phv_o(phv),
-      .looked_up_o(lookups_o[u].looked_up), .action_o(action), .length_o(lookups_o[u].length)
-    );
-    assign lookups_o[u].action = 16'(action);
-  end
-
-  assign last = gen_unit[Units-1].phv;
-  sl_delay #(.Width($bits(pipeline_containers_t)), .Cycles(Units * UNIT_LATENCY)) u_original (
+  sl_units #(.Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)) u_units (
+    .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(parsed_valid), .phv_i(first), .valid_o(last_valid), .phv_o(last), .lookups_o
+  );
+  sl_delay_block #(.Width($bits(pipeline_containers_t)), .Cycles(Units * UNIT_LATENCY)) u_original (
     .clk_i, .rst_i, .valid_i(parsed_valid), .data_i(parsed.containers), .valid_o(original_valid), .data_o(original)
   );
   sl_deparser_checksums u_checksums (
-    .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(original_valid), .record_i(last.parsed), .original_i(original),
+    .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(last_valid), .record_i(last.parsed), .original_i(original),
     .valid_o(repaired_valid), .record_o(phv_o.parsed)
   );
   sl_delay #(.Width(PIPELINE_PHV_BITS - PARSED_BITS), .Cycles(DEPARSER_CHECKSUM_LATENCY)) u_verdict (
-    .clk_i, .rst_i, .valid_i(original_valid), .data_i({last.verdict, last.egress_mask, last.queue, last.next, last.splice, last.again}),
+    .clk_i, .rst_i, .valid_i(last_valid), .data_i({last.verdict, last.egress_mask, last.queue, last.next, last.splice, last.again}),
     .valid_o(verdict_valid), .data_o({phv_o.verdict, phv_o.egress_mask, phv_o.queue, phv_o.next, phv_o.splice, phv_o.again})
   );
   assign valid_o = repaired_valid;
 
   logic unused;
-  assign unused = &{1'b0, verdict_valid, gen_unit[Units-1].valid};
+  assign unused = &{1'b0, verdict_valid, original_valid};
 endmodule
