@@ -3,7 +3,8 @@
 
 Each unit looks the destination up among the same routes and passes the packet to the next; the last one forwards it, with new MAC
 addresses and TTL. Cycle-accurate: `el_pipeline` under Verilator, driven by `harness.cc`; every flit is compared with what a model
-says. Beside it the same function as DPDK code on one core (`peer.c`) and as flow tables of OVS-DPDK (Fig. 11 to 13).
+says. The parameters are those of the parts `pipeline` and `pipeline_2` of `./sluice cost`, the first with each number of units.
+Beside it the same function as DPDK code on one core (`peer.c`) and as flow tables of OVS-DPDK (Fig. 11 to 13).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from bench.peers import forward
 from bench.peers.tables import PeerMissing, built, eal
 from bench.simulator import BUILD, FAST, figures, simulator
 from compiler.pipeline.actions import Operation, action, set_words
-from compiler.pipeline.parser_program import read
+from compiler.pipeline.parser_program import HeaderProgram, read
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
 from compiler.pipeline.unit_image import UnitEntry, UnitProgram
 from models.packet import to_flits
@@ -42,6 +43,8 @@ from toolchain.markdown import table as written
 HERE = Path(__file__).parent
 HEADERS = ROOT / "elements" / "pipeline" / "default_parser.toml"
 UNITS = (1, 2, 4, 8)
+PART, SMALL_PART = "pipeline", "pipeline_2"  # of `./sluice cost`
+PROGRAMS = {PART: HEADERS, SMALL_PART: HERE / "short_parser.toml"}
 BYTES = (64, 128, 256, 512, 1024)  # on the wire
 PARTS = ROOT / "toolchain" / "synth" / "parts.toml"
 ROUTES, PACKETS = 64, 1000
@@ -64,9 +67,8 @@ def routes(count: int = ROUTES, seed: int = 1) -> Routes:
     return sorted(found, key=lambda route: -route.prefixlen)
 
 
-def program(units: int, table: Routes, stages: int = L.PARSER_STAGES) -> PipelineProgram:
+def program(units: int, table: Routes, headers: HeaderProgram) -> PipelineProgram:
     """A unit for each lookup; the last forwards."""
-    headers = read(HEADERS, stages)
     places = headers.containers
     selector = L.UnitSelector([0] * 6 + [*reversed(places["ip4_dst"])], ((1 << 32) - 1) << 96)
     rewritten = set_words(places["eth_dst"], 0x020000000001) + set_words(places["eth_src"], 0x020000000002)
@@ -104,24 +106,24 @@ def _flits(path: Path, sent: Sequence[tuple[bytes, L.Meta]]) -> Path:
     return path
 
 
-def parameters(units: int, stages: int = L.PARSER_STAGES) -> dict[str, int]:
-    """Of `el_pipeline`: those of the part `pipeline` of `./sluice cost`, which has 8 units, with so many."""
-    part = tomllib.loads(PARTS.read_text())["pipeline"]["parameters"]
-    return {"Writers": L.DEPARSER_WRITERS, **part, "Stages": stages, "Units": units}
+def parameters(part: str = PART, **others: int) -> dict[str, int]:
+    """Of `el_pipeline`: those of a part of `./sluice cost`, but for `others`."""
+    given = tomllib.loads(PARTS.read_text())[part]["parameters"]
+    return {"Stages": L.PARSER_STAGES, "Writers": L.DEPARSER_WRITERS, **given, **others}
 
 
 def row(
-    units: int,
+    part: str,
     wire_bytes: int,
     table: Routes,
     count: int = PACKETS,
-    stages: int = L.PARSER_STAGES,
     options: Sequence[str] = FAST,
+    **others: int,
 ) -> dict[str, Any]:
-    """Figures of one number of units and one size. Raises CalledProcessError, RuntimeError."""
-    sizes = parameters(units, stages)
+    """Figures of one size, of a part with other parameters. Raises CalledProcessError, RuntimeError."""
+    sizes = parameters(part, **others)
     built = simulator("pipeline", "el_pipeline", HERE / "harness.cc", sizes, options=options)
-    loaded = program(units, table, stages)
+    loaded = program(sizes["Units"], table, read(PROGRAMS[part], sizes["Stages"]))
     order = ("Stages", "Units", "Writers", "ExactEntries", "TernaryEntries")
     image = PipelineImage.of(*(sizes[name] for name in order)).with_program(loaded, 0)
     writes = built.parent / "writes"
@@ -132,7 +134,8 @@ def row(
     found = figures(built, writes, entering, _flits(built.parent / f"out-{wire_bytes}", left))
     latency = found.pop("latency_cycles")
     return {
-        "units": units,
+        "part": part,
+        "units": sizes["Units"],
         "bytes": wire_bytes,
         **found,
         "latency_cycles": round(latency["average"]),
@@ -173,10 +176,12 @@ def measure(log: Log, peers: bool = True) -> dict[str, Any]:
     table, rows = routes(), []
     for units in UNITS:
         log(f"{units} units, packets of {BYTES[0]} to {BYTES[-1]} bytes")
-        rows += [row(units, size, table) for size in BYTES]
+        rows += [row(PART, size, table, Units=units) for size in BYTES]
+    log(f"part {SMALL_PART}, packets of {BYTES[0]} to {BYTES[-1]} bytes")
     result: dict[str, Any] = {
         "rows": rows,
-        "parameters": {str(units): parameters(units) for units in UNITS},
+        "small_rows": [row(SMALL_PART, size, table) for size in BYTES],
+        "parameters": {**{str(units): parameters(Units=units) for units in UNITS}, SMALL_PART: parameters(SMALL_PART)},
         "routes": len(table),
         "rate_clock_mhz": CLOCK_MHZ,
     }
@@ -190,10 +195,14 @@ def measure(log: Log, peers: bool = True) -> dict[str, Any]:
 
 def show(result: dict[str, Any], console: Console) -> None:
     """The figures as tables."""
-    shown = Table("units", "bytes", "packets/cycle", "flits/cycle", "latency, cycles", "wrong flits", title="programmable pipeline")
-    for one in result["rows"]:
+    shown = Table(
+        "part", "units", "bytes", "packets/cycle", "flits/cycle", "latency, cycles", "wrong flits", title="programmable pipeline"
+    )
+    for one in (*result["rows"], *result["small_rows"]):
         rates = (f"{one[name]:.3f}" for name in ("packets_per_cycle", "flits_per_cycle"))
-        shown.add_row(str(one["units"]), str(one["bytes"]), *rates, str(one["latency_cycles"]), str(one["wrong_flits"]))
+        shown.add_row(
+            one["part"], str(one["units"]), str(one["bytes"]), *rates, str(one["latency_cycles"]), str(one["wrong_flits"])
+        )
     console.print(shown)
     for one in result.get("peers", []):
         console.print(json.dumps(one))
@@ -201,25 +210,28 @@ def show(result: dict[str, Any], console: Console) -> None:
 
 def tables(result: dict[str, Any]) -> dict[str, str]:
     """The tables of the docs."""
-    by = {(one["units"], one["bytes"]): one for one in result["rows"]}
     peers = {one["units"]: one for one in result.get("peers", [])}
     clock = result["rate_clock_mhz"]
+    measured = [*result["rows"], *result["small_rows"]]
     rows = []
-    for units in sorted({units for units, _ in by}):
-        small = by[units, min(size for _, size in by)]
-        rates = [peers.get(units, {}).get(name) for name in ("dpdk_packets_per_s", "ovs_packets_per_s")]
-        flits = min(one["flits_per_cycle"] for (n, _), one in by.items() if n == units)
-        latency = [one["latency_cycles"] for (n, _), one in by.items() if n == units]
+    for part, units in dict.fromkeys((one["part"], one["units"]) for one in measured):
+        sizes = [one for one in measured if (one["part"], one["units"]) == (part, units)]
+        small = min(sizes, key=lambda one: one["bytes"])
+        beside = peers.get(units, {}) if part == PART else {}
+        rates = [beside.get(name) for name in ("dpdk_packets_per_s", "ovs_packets_per_s")]
+        latency = [one["latency_cycles"] for one in sizes]
         rows.append(
             (
+                f"`{part}`",
                 units,
-                f"{flits:.3f}",
+                f"{min(one['flits_per_cycle'] for one in sizes):.3f}",
                 f"{min(latency)} to {max(latency)}",
                 f"{small['packets_per_cycle'] * clock:.0f}",
                 *(f"{rate / 1e6:.2f}" if rate else None for rate in rates),
             )
         )
     head = (
+        "part",
         "units",
         "flits a cycle, least of all sizes",
         "latency, cycles",

@@ -12,14 +12,27 @@ from bench.simulator import QUICK
 
 def test_figures_of_a_small_run_and_of_a_wrong_one(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pipeline.routes()
-    found = pipeline.row(1, 64, table, 40, 4, QUICK)
+    found = pipeline.row("pipeline", 64, table, 40, QUICK, Stages=4, Units=1)
     assert found == {
-        **{"units": 1, "bytes": 64, "packets": 40, "flits_per_cycle": 1, "packets_per_cycle": 1, "wrong_flits": 0},
+        **{
+            "part": "pipeline",
+            "units": 1,
+            "bytes": 64,
+            "packets": 40,
+            "flits_per_cycle": 1,
+            "packets_per_cycle": 1,
+            "wrong_flits": 0,
+        },
         **{"latency_cycles": found["latency_max"], "latency_max": found["latency_max"]},
     }
     assert 90 < found["latency_max"] < 120
     monkeypatch.setattr(pipeline, "model_of", WrongOnce)
-    assert pipeline.row(1, 64, table, 40, 4, QUICK)["wrong_flits"] == 1
+    assert pipeline.row("pipeline", 64, table, 40, QUICK, Stages=4, Units=1)["wrong_flits"] == 1
+
+
+def test_the_small_part_runs_with_the_parameters_of_its_cost() -> None:
+    found = pipeline.row("pipeline_2", 64, pipeline.routes(), 40, QUICK)
+    assert (found["units"], found["packets_per_cycle"], found["wrong_flits"]) == (2, 1, 0)
 
 
 class WrongOnce:
@@ -36,9 +49,11 @@ class WrongOnce:
 
 def test_table_of_the_docs() -> None:
     figures = {"packets_per_cycle": 0.5, "flits_per_cycle": 1.0, "latency_cycles": 200, "wrong_flits": 0}
-    rows = [{"units": units, "bytes": size, **figures} for units in pipeline.UNITS for size in pipeline.BYTES]
+    rows = [{"part": "pipeline", "units": units, "bytes": size, **figures} for units in pipeline.UNITS for size in pipeline.BYTES]
+    small_rows = [{"part": "pipeline_2", "units": 4, "bytes": 64, **figures}]
     peers = [{"units": 4, "bytes": 64, "dpdk_packets_per_s": 7_250_000, "ovs_packets_per_s": 1_500_000}]
-    written = pipeline.tables({"rows": rows, "rate_clock_mhz": 200, "peers": peers})
+    written = pipeline.tables({"rows": rows, "small_rows": small_rows, "rate_clock_mhz": 200, "peers": peers})
     assert set(written) == every.places("pipeline")
-    assert "| 4 | 1.000 | 200 to 200 | 100 | 7.25 | 1.50 |" in written["pipeline"]
-    assert "| 8 | 1.000 | 200 to 200 | 100 | - | - |" in written["pipeline"]
+    assert "| `pipeline` | 4 | 1.000 | 200 to 200 | 100 | 7.25 | 1.50 |" in written["pipeline"]
+    assert "| `pipeline` | 8 | 1.000 | 200 to 200 | 100 | - | - |" in written["pipeline"]
+    assert "| `pipeline_2` | 4 | 1.000 | 200 to 200 | 100 | - | - |" in written["pipeline"]
