@@ -357,6 +357,16 @@ PROOFS = (
         )
         for block_ram in (0, 1)
     ),
+    # Twice around the ring, a reset between.
+    Proof(
+        "fv_delay_block", "bmc", 14, 16,
+        (
+            Broken("sl_delay_block", "read_place_q  <= AddressBits'(2);", "read_place_q  <= AddressBits'(1);", "a_leaves_as_it_entered"),
+            Broken("sl_delay_block", "valid_q[Cycles-3]", "valid_q[Cycles-2]", "a_leaves_as_it_entered"),
+            Broken("sl_delay_block", "valid_q       <= '0;", "", "a_leaves_in_time"),
+        ),
+        synthesis=True,
+    ),
     # Four words, a key, and its answer.
     Proof(
         "fv_program_match", "bmc", 11, 13,
