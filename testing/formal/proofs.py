@@ -361,7 +361,7 @@ PROOFS = (
     Proof(
         "fv_delay_block", "bmc", 14, 16,
         (
-            Broken("sl_delay_block", "read_place_q  <= AddressBits'(2);", "read_place_q  <= AddressBits'(1);", "a_leaves_as_it_entered"),
+            Broken("sl_delay_block", "AddressBits'(2)", "AddressBits'(1)", "a_leaves_as_it_entered"),
             Broken("sl_delay_block", "valid_q[Cycles-3]", "valid_q[Cycles-2]", "a_leaves_as_it_entered"),
             Broken("sl_delay_block", "valid_q       <= '0;", "", "a_leaves_in_time"),
         ),
