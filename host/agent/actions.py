@@ -15,14 +15,19 @@ from c65of.ofproto import oxm
 from compiler.pipeline.actions import WORD, Operation
 from host.agent.fields import FIELDS, IP4, IP6, METADATA_BITS, PLACES, PRESENT, Match, Part
 from host.agent.refusal import Refusal, bad_action
+from host.agent.tags import POP, TCI, Pushed, is_tagged
 
 HOST = 1 << L.HOST_PORT
+TAG_FIELDS = ("vlan_vid", "vlan_pcp")
 TTL = {IP4: (PLACES["ip4_ttl"][0], 0xFF00), IP6: (PLACES["ip6_next"][0], 0x00FF)}  # container, mask
 INSTRUCTIONS = (
     of.OFPIT_GOTO_TABLE, of.OFPIT_APPLY_ACTIONS, of.OFPIT_WRITE_ACTIONS, of.OFPIT_CLEAR_ACTIONS, of.OFPIT_WRITE_METADATA,
 )  # fmt: skip
 # In which the specification has the actions of an action set done; output is last.
-SET_ORDER = (of.OFPAT_DEC_NW_TTL, of.OFPAT_SET_NW_TTL, of.OFPAT_SET_FIELD, of.OFPAT_SET_QUEUE, of.OFPAT_OUTPUT)
+SET_ORDER = (
+    of.OFPAT_POP_VLAN, of.OFPAT_PUSH_VLAN, of.OFPAT_DEC_NW_TTL, of.OFPAT_SET_NW_TTL, of.OFPAT_SET_FIELD, of.OFPAT_SET_QUEUE,
+    of.OFPAT_OUTPUT,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -55,12 +60,13 @@ class Step:
 @dataclass(frozen=True)
 class Work:
     """What a flow does with its packets: one step or more; a change of the ports of the action set (None: as they were); the next
-    table, and what is written for it that is no part of the packet."""
+    table, and what is written for it that is no part of the packet; a splice in the last step (None: none), as its word."""
 
     steps: tuple[Step, ...]
     later: Ports | None
     goto: int | None
     metadata: Mapping[int, Operation]
+    splice: int | None = None
 
     @property
     def ports(self) -> Ports:
@@ -87,13 +93,27 @@ class _List:
 
     steps: tuple[Step, ...] = ()
     last: Step = Step({})
+    pushed: Pushed | None = None
+    popped: bool = False
+
+    @property
+    def splice(self) -> int | None:
+        """What tags come to. Raises Refusal."""
+        return POP if self.popped else self.pushed.row() if self.pushed else None
+
+    @property
+    def tag_edits(self) -> Mapping[int, Operation]:
+        """Edits of the tag, in all steps."""
+        return joined({}, [step.edits[TCI] for step in (*self.steps, self.last) if TCI in step.edits])
 
     def changing(self) -> _List:
-        """Where copies have left, changes are another step."""
+        """Where copies have left, changes are another step. Raises Refusal."""
         return self if self.last.ports == Ports() else self.further()
 
     def further(self) -> _List:
-        """With another step."""
+        """With another step. Raises Refusal: where a tag came or went, fields have other places."""
+        if self.pushed or self.popped:
+            raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, "a change in a pass behind the one in which a tag is pushed or popped")
         return _List((*self.steps, self.last), Step({}, queue=self.last.queue))
 
     def after(self, action: Any, match: Match, lanes: int) -> _List:
@@ -105,12 +125,42 @@ class _List:
                 raise bad_action(of.OFPBAC_BAD_QUEUE, f"there is no queue {action.queue_id}")
             before = self if self.last.queue == action.queue_id else self.changing()
             return replace(before, last=replace(before.last, queue=action.queue_id))
+        if (tags := self._after_tags(action, match)) is not None:
+            return tags
         edits, before = [*_edits(action, match)], self.changing()
         try:
             return replace(before, last=replace(before.last, edits=joined(before.last.edits, edits)))
         except Refusal:  # not at once with what was done before
             further = before.further()
             return replace(further, last=replace(further.last, edits=joined({}, edits)))
+
+    def _after_tags(self, action: Any, match: Match) -> _List | None:
+        """With an action that concerns a tag that comes or goes; None: this one does not. Raises Refusal."""
+        if action.type == of.OFPAT_PUSH_VLAN:
+            if self.pushed or self.popped:
+                raise bad_action(of.OFPBAC_TOO_MANY, "a second tag is pushed or popped")
+            return replace(self.changing(), pushed=Pushed.of(action.ethertype, match, self.tag_edits))
+        if action.type == of.OFPAT_POP_VLAN:
+            if self.popped:
+                raise bad_action(of.OFPBAC_TOO_MANY, "a second tag is pushed or popped")
+            before = self.changing()
+            if self.pushed:
+                return replace(before, pushed=None)
+            if not is_tagged(match):
+                raise bad_action(of.OFPBAC_MATCH_INCONSISTENT, "the tag of packets that may have none")
+            return replace(before, popped=True)
+        if action.type != of.OFPAT_SET_FIELD or not (self.pushed or self.popped):
+            return None
+        number, data, mask = action.field
+        name, value = oxm.oxm_to_user_header(number), int.from_bytes(data, "big")
+        if name not in TAG_FIELDS or mask is not None:
+            return None
+        if not self.pushed:
+            raise bad_action(of.OFPBAC_MATCH_INCONSISTENT, "the tag behind one that is popped")
+        _check_set(name, value)
+        last = self.changing().last
+        edits = _set(FIELDS[name].places[0], value, (1 << FIELDS[name].bits) - 1) if self.pushed.copied else ()
+        return replace(self, pushed=self.pushed.with_field(name, value), last=replace(last, edits=joined(last.edits, edits)))
 
 
 def _edits(action: Any, match: Match) -> Iterable[Operation]:
@@ -132,12 +182,16 @@ def _set_field(name: str, value: int, mask: bytes | None, match: Match) -> Itera
     field = FIELDS.get(name)
     if field is None or not field.settable or mask is not None:
         raise bad_action(of.OFPBAC_BAD_SET_TYPE, f"field {name} cannot be set{' under a mask' if mask else ''}")
-    if value >> field.bits or (name == "vlan_vid" and not value & PRESENT):
-        raise bad_action(of.OFPBAC_BAD_SET_ARGUMENT, f"field {name} cannot become {value:#x}")
+    _check_set(name, value)
     tagged = name != "vlan_vid" or match.allows(FIELDS["vlan_pcp"])
     if not match.allows(field) or not tagged:
         raise bad_action(of.OFPBAC_MATCH_INCONSISTENT, f"field {name} of packets that may not have it")
     yield from _set(match.place(field), value, (1 << field.bits) - 1)
+
+
+def _check_set(name: str, value: int) -> None:
+    if value >> FIELDS[name].bits or (name == "vlan_vid" and not value & PRESENT):
+        raise bad_action(of.OFPBAC_BAD_SET_ARGUMENT, f"field {name} cannot become {value:#x}")
 
 
 def _set(parts: Iterable[Part], value: int, mask: int) -> Iterable[Operation]:
@@ -181,7 +235,9 @@ def work_of(instructions: Sequence[Any], match: Match, table: int, tables: int, 
         done, later = _written(done, written, match, lanes, goto)
     if later is None and of.OFPIT_CLEAR_ACTIONS in by_kind:
         later = Ports()
-    return Work((*done.steps, done.last), later, goto, _metadata(by_kind))
+    if (done.pushed or done.popped) and goto is not None:
+        raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, "a tag is pushed or popped before the last table")
+    return Work((*done.steps, done.last), later, goto, _metadata(by_kind), done.splice)
 
 
 def _metadata(by_kind: Mapping[int, Any]) -> Mapping[int, Operation]:

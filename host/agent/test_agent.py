@@ -115,6 +115,21 @@ def test_a_device_that_was_reset_gets_its_program_again(channel: DeviceChannel) 
     assert leaves_by(channel) == {2: BURST} and switch.counters["reset"] == 1
 
 
+def test_a_tag_comes_and_goes_on_the_way_through_a_device(channel: DeviceChannel) -> None:
+    """At once to a controller and to a lane."""
+    switch = Switch(Pipeline(channel))
+    add(switch, "in_port=1,vlan_vid=0,actions=push_vlan:0x8100,set_field:vlan_vid=0x1064,set_field:vlan_pcp=5,output:2")
+    add(switch, "in_port=2,vlan_vid=0x1064,actions=pop_vlan,output:1,output:CONTROLLER")
+    switch.load()
+    tagged = PACKET[:12] + bytes.fromhex("8100a064") + PACKET[12:]
+    for lane, sent, left in ((0, PACKET, tagged), (1, tagged, PACKET)):
+        assert channel.device.lane_send(lane, sent)
+        channel.device.advance(2000)
+        assert lane_packets(channel.device, 1 - lane) == [left]
+    received = channel.receive()
+    assert received is not None and (received.port, received.data) == (1, PACKET)
+
+
 class Controller:
     """A controller that a test plays."""
 

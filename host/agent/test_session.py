@@ -54,7 +54,7 @@ REFUSED = {
     "port": (flow({}, output(9)), ACTION, of.OFPBAC_BAD_OUT_PORT),
     "normal": (flow({}, output(of.OFPP_NORMAL)), ACTION, of.OFPBAC_BAD_OUT_PORT),
     "group": (flow({}, codec.OFPActionGroup(1)), ACTION, of.OFPBAC_BAD_TYPE),
-    "push": (flow({}, codec.OFPActionPushVlan()), ACTION, of.OFPBAC_BAD_TYPE),
+    "push": (flow({}, codec.OFPActionPushMpls()), ACTION, of.OFPBAC_BAD_TYPE),
     "queue": (flow({}, codec.OFPActionSetQueue(8)), ACTION, of.OFPBAC_BAD_QUEUE),
     "set without match": (flow({}, codec.OFPActionSetField(udp_dst=5)), ACTION, of.OFPBAC_MATCH_INCONSISTENT),
     "set of no tag": (flow({}, codec.OFPActionSetField(vlan_vid=0x1005)), ACTION, of.OFPBAC_MATCH_INCONSISTENT),
@@ -277,6 +277,8 @@ def test_flows_are_read_as_they_are_shown() -> None:
         "table=0,priority=5,eth_type=34525,ipv6_dst=2001:db8::/ffff:ffff::,actions=set_ttl:9,goto:1",
         "table=0,priority=4,metadata=5,actions=write_metadata:0x3/0xf,goto:2",
         "table=0,priority=0,actions=drop",
+        "table=1,priority=9,in_port=1,vlan_vid=0,actions=push_vlan:0x88a8,set_field:vlan_vid=4196,output:2",
+        "table=1,priority=8,vlan_vid=4196,actions=pop_vlan,output:3",
     ]
     for text in texts:
         request = read_flow(text)
@@ -284,7 +286,7 @@ def test_flows_are_read_as_they_are_shown() -> None:
     assert [show_flow(one) for one in bench.ask(codec.OFPFlowStatsRequest(None))[0].body] == texts
     assert read_flow("ipv4_dst=10.0.0.0/8,eth_type=0x800,actions=drop").match["ipv4_dst"] == ("10.0.0.0", "255.0.0.0")
     bench.raw(bytes(read_filter("table=0", False).buf))
-    assert len(bench.switch.flows.by_key) == 1
+    assert len(bench.switch.flows.by_key) == 3
     wrong = ["actions=fly", "tcp_dst=80", "nothing=1,actions=drop", "in_port=x,actions=drop", "eth_dst=5,actions=drop"]
     for text in [*wrong, "actions=output:here", "actions=set_field:nothing=1", "priority=70000,actions=drop"]:
         with pytest.raises(FlowTextError):

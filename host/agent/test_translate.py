@@ -37,6 +37,8 @@ PORTS = [53, 80, 4000]
 SETTABLE = {"eth_dst": MACS[1], "eth_src": MACS[0], "vlan_vid": 0x1007, "ipv4_dst": IP4S[2], "ipv6_dst": IP6S[1], "ip_dscp": 12}
 SETTABLE |= {"tcp_dst": 80, "udp_dst": 53, "arp_op": 2, "ipv6_flabel": 0x54321}
 CONTROLLER = of.OFPP_CONTROLLER
+VLAN, PRIORITY = ("set", "vlan_vid", 0x1009), ("set", "vlan_pcp", 5)
+TAGS = [[("push", 0x8100)], [("push", 0x88A8)], [("push", 0x8100), VLAN], [("push", 0x8100), VLAN, PRIORITY]]
 
 packets = st.builds(
     lambda tags, source, destination, network, transport, extra: _packet(tags, source, destination, network, transport, extra),
@@ -120,6 +122,8 @@ def set_field(packet: Packet, name: str, value: Any) -> None:
         setattr(packet, name[4:], value)
     elif name == "vlan_vid":
         packet[Dot1Q].vlan = value & 0xFFF
+    elif name == "vlan_pcp":
+        packet[Dot1Q].prio = value
     elif name in ("ipv4_src", "ipv4_dst"):
         setattr(packet[IP], name[5:], value)
     elif name in ("ipv6_src", "ipv6_dst"):
@@ -134,6 +138,17 @@ def set_field(packet: Packet, name: str, value: Any) -> None:
     else:
         assert name == "arp_op"
         packet[ARP].op = value
+
+
+def push_vlan(packet: Packet, tpid: int) -> Packet:
+    """OpenFlow's push_vlan: VLAN and priority of the tag that is there, else 0."""
+    tag = {"vlan": packet[Dot1Q].vlan, "prio": packet[Dot1Q].prio} if Dot1Q in packet else {"vlan": 0, "prio": 0}
+    ends = Ether(dst=packet.dst, src=packet.src, type=tpid)
+    return ends / Dot1Q(**tag, type=packet.type) / packet.payload
+
+
+def pop_vlan(packet: Packet) -> Packet:
+    return Ether(dst=packet.dst, src=packet.src, type=packet[Dot1Q].type) / packet[Dot1Q].payload
 
 
 def finished(packet: Packet) -> bytes:
@@ -161,6 +176,8 @@ class Plan:
             "output": lambda port: codec.OFPActionOutput(port),
             "set": lambda name, value: codec.OFPActionSetField(**{name: value}),
             "dec": codec.OFPActionDecNwTtl,
+            "push": codec.OFPActionPushVlan,
+            "pop": codec.OFPActionPopVlan,
         }
         instructions: list[Any] = []
         if self.apply:
@@ -197,7 +214,7 @@ def judged(flows: Sequence[Plan], data: bytes, port: int) -> dict[int, list[byte
     packet, later, table, metadata = Ether(data), (), 0, 0
     out: dict[int, list[bytes]] = {}
 
-    def output(number: int) -> None:
+    def output(number: int) -> None:  # of the packet as it is now
         everywhere = [one for one in range(1, LANES + 1) if one != port]
         ports = {of.OFPP_FLOOD: everywhere, of.OFPP_ALL: everywhere, of.OFPP_IN_PORT: [port]}.get(number, [number])
         for one in ports:
@@ -215,6 +232,8 @@ def judged(flows: Sequence[Plan], data: bytes, port: int) -> dict[int, list[byte
                 output(*rest)
             elif kind == "set":
                 set_field(packet, *rest)
+            elif kind in ("push", "pop"):
+                packet = push_vlan(packet, *rest) if kind == "push" else pop_vlan(packet)
             else:
                 layer, key = (packet[IP], "ttl") if IP in packet else (packet[IPv6], "hlim")
                 if getattr(layer, key) <= 1:
@@ -288,12 +307,16 @@ def plans(draw: st.DrawFn, sent: Sequence[bytes], wide: bool) -> Plan:
             changes.append(("set", name, value))
     if match.get("eth_type") in (0x800, 0x86DD) and draw(st.booleans()):
         changes.append(("dec",))
+    table = draw(st.sampled_from([0, 0, 1, 2]))
+    goto = draw(st.sampled_from([None, *range(table + 1, TABLES)]))
+    if goto is None:
+        tags = draw(st.sampled_from([[], [], *TAGS, [("pop",)]] if match.get("vlan_vid") else [[], [], *TAGS]))
+        at = draw(st.integers(0, len(changes)))
+        changes[at:at] = tags
     ports = st.sampled_from([1, 2, 3, 4, of.OFPP_FLOOD, of.OFPP_IN_PORT, CONTROLLER])
     outputs = [("output", port) for port in draw(st.lists(ports, max_size=3))]
     steps = draw(st.one_of(st.just([*changes, *outputs]), st.permutations([*changes, *outputs])))
     write = draw(st.lists(ports, max_size=1))
-    table = draw(st.sampled_from([0, 0, 1, 2]))
-    goto = draw(st.sampled_from([None, *range(table + 1, TABLES)]))
     written = draw(st.sampled_from([None, None, (5, 0xF), (0x12345, 0xFFFFFFFF)])) if goto else None
     if table and draw(st.integers(0, 3)) == 0:
         match["metadata"] = draw(st.sampled_from([0, 5, 0x12345, (0x2340, 0xFFF0)]))
@@ -338,6 +361,52 @@ def test_packets_leave_as_openflow_says(wide: bool, examples: int) -> None:
     check()
     reached = held_flows > 2 * examples and left.total() - left[0] > examples // 10 and (not wide or of_two_units > 10)
     assert reached and (wide or different > 10), (held_flows, left, of_two_units, different)
+
+
+def test_a_tag_is_pushed_set_and_popped() -> None:
+    """Each with the packets that it is for, and one that a controller gets."""
+    bench = Bench(TABLES)
+    untagged, tagged = (_packet(tags, *MACS[:2], IP(src=IP4S[0], dst=IP4S[1]), UDP(), False) for tags in ([], [(7, 3)]))
+    for match, tags, sent in (
+        ({"vlan_vid": 0}, [("push", 0x8100), VLAN], untagged),
+        ({"vlan_vid": 0}, [("push", 0x88A8), PRIORITY, VLAN], untagged),
+        ({}, [("push", 0x8100)], untagged),
+        ({}, [("push", 0x8100)], tagged),
+        ({}, [("push", 0x8100), VLAN, PRIORITY], tagged),
+        ({"vlan_vid": 0x1007, "vlan_pcp": 3}, [("push", 0x88A8), VLAN], tagged),
+        ({"vlan_vid": 0x1007}, [VLAN, ("push", 0x8100)], tagged),
+        ({"vlan_vid": 0}, [("output", 1), ("push", 0x8100), VLAN], untagged),
+        ({"vlan_vid": 0x1007}, [VLAN, ("output", 1), ("push", 0x8100), ("output", 3)], tagged),
+        ({"vlan_vid": 0x1007}, [VLAN, ("output", 3), ("pop",)], tagged),
+        ({"vlan_vid": (0x1000, 0x1000)}, [("pop",)], tagged),
+        ({"vlan_vid": (0x1000, 0x1000)}, [("push", 0x8100), ("pop",)], tagged),
+    ):
+        plan = Plan(0, 1, match, (*tags, ("output", 2), ("output", CONTROLLER)), (), None)
+        assert bench.refused(plan.message()) is None, plan
+        got, wanted = bench.process(sent, 0), judged([plan], sent, 1)
+        assert {*got} == {*wanted} and all(equal(got[port], wanted[port]) for port in got), plan
+        bench.ask(codec.OFPFlowMod(None, command=of.OFPFC_DELETE, out_port=of.OFPP_ANY, out_group=of.OFPG_ANY))
+
+
+@pytest.mark.parametrize(
+    ("match", "tags", "goto", "code"),
+    [
+        ({}, [("pop",)], None, of.OFPBAC_MATCH_INCONSISTENT),
+        ({"vlan_vid": 0}, [("pop",)], None, of.OFPBAC_MATCH_INCONSISTENT),
+        ({"vlan_vid": 0x1007}, [("pop",), VLAN], None, of.OFPBAC_MATCH_INCONSISTENT),
+        ({"vlan_vid": 0x1007}, [("pop",), ("pop",)], None, of.OFPBAC_TOO_MANY),
+        ({}, [("push", 0x8100), ("push", 0x8100)], None, of.OFPBAC_TOO_MANY),
+        ({}, [("push", 0x800)], None, of.OFPBAC_BAD_ARGUMENT),
+        ({}, [("push", 0x8100), VLAN], None, of.OFPBAC_BAD_SET_TYPE),
+        ({}, [("push", 0x8100), ("set", "vlan_vid", 9)], None, of.OFPBAC_BAD_SET_ARGUMENT),
+        ({}, [("push", 0x8100)], 1, of.OFPBAC_UNSUPPORTED_ORDER),
+        ({"vlan_vid": 0}, [("push", 0x8100), ("output", 1), VLAN], None, of.OFPBAC_UNSUPPORTED_ORDER),
+        ({"vlan_vid": 0x1007}, [("pop",), ("output", 1), ("set", "eth_dst", MACS[0])], None, of.OFPBAC_UNSUPPORTED_ORDER),
+    ],
+)
+def test_a_tag_that_cannot_be_pushed_or_popped_is_refused(match: Any, tags: Any, goto: int | None, code: int) -> None:
+    plan = Plan(0, 1, match, tuple(tags), (), goto)
+    assert Bench(TABLES).refused(plan.message()) == (of.OFPET_BAD_ACTION, code)
 
 
 def test_two_units_take_the_row_that_one_wide_unit_would() -> None:

@@ -4,8 +4,8 @@
     table=0,priority=10,in_port=1,eth_type=0x0800,ipv4_dst=10.0.0.0/8,actions=set_field:eth_dst=02:00:00:00:00:05,dec_ttl,output:2
 
 Fields have OpenFlow's names; VALUE/MASK, and a length for IP addresses. Actions: output:PORT (a number, ALL, FLOOD, IN_PORT or
-CONTROLLER), set_field:FIELD=VALUE, set_ttl:NUMBER, dec_ttl, write_metadata:VALUE/MASK, goto:TABLE, drop. What stands before
-`actions` and is no field: table, priority, cookie, idle_timeout, hard_timeout.
+CONTROLLER), set_field:FIELD=VALUE, push_vlan:ETHERTYPE, pop_vlan, set_ttl:NUMBER, dec_ttl, write_metadata:VALUE/MASK, goto:TABLE,
+drop. What stands before `actions` and is no field: table, priority, cookie, idle_timeout, hard_timeout.
 """
 
 from __future__ import annotations
@@ -109,6 +109,10 @@ def _instructions(text: str) -> list[Any]:
             actions.append(codec.OFPActionSetField(**{field: _value(word, field, new)}))
         elif name == "set_ttl":
             actions.append(codec.OFPActionSetNwTtl(_number(word, value)))
+        elif name == "push_vlan":
+            actions.append(codec.OFPActionPushVlan(_number(word, value)))
+        elif name == "pop_vlan":
+            actions.append(codec.OFPActionPopVlan())
         elif name == "dec_ttl":
             actions.append(codec.OFPActionDecNwTtl())
         elif name == "write_metadata":
@@ -118,7 +122,8 @@ def _instructions(text: str) -> list[Any]:
         elif name == "goto":
             after.append(codec.OFPInstructionGotoTable(_number(word, value)))
         elif name != "drop":
-            raise FlowTextError(f"{word!r} is no action; hint: output, set_field, set_ttl, dec_ttl, write_metadata, goto, drop")
+            known = "output, set_field, push_vlan, pop_vlan, set_ttl, dec_ttl, write_metadata, goto, drop"
+            raise FlowTextError(f"{word!r} is no action; hint: {known}")
     return [*([codec.OFPInstructionActions(of.OFPIT_APPLY_ACTIONS, actions)] if actions else []), *after]
 
 
@@ -150,4 +155,6 @@ def _shown_action(action: Any) -> str:
     if action.type == of.OFPAT_SET_FIELD:
         name, value = oxm.oxm_to_user(*action.field)
         return f"set_field:{name}={value}"
-    return {of.OFPAT_DEC_NW_TTL: "dec_ttl"}.get(action.type) or f"set_ttl:{action.nw_ttl}"
+    if action.type == of.OFPAT_PUSH_VLAN:
+        return f"push_vlan:{action.ethertype:#06x}"
+    return {of.OFPAT_DEC_NW_TTL: "dec_ttl", of.OFPAT_POP_VLAN: "pop_vlan"}.get(action.type) or f"set_ttl:{action.nw_ttl}"

@@ -24,6 +24,7 @@ from compiler.pipeline.unit_image import UnitEntry, UnitProgram
 from host.agent.actions import HOST, Work, joined
 from host.agent.fields import HEADERS, PLACES, Requirement
 from host.agent.refusal import Refusal
+from host.agent.tags import TCI, row_of
 
 STATE, NUMBER = L.PIPELINE_MARK, L.PIPELINE_MARK + 1
 WORD = 0xFFFF
@@ -73,12 +74,17 @@ class Rests:
     """What is left of the work of a table's rules when their packets enter once more. A packet has the number of its own in STATE;
     unit n of those behind the table does its step n."""
 
-    def __init__(self, later: Sequence[Sequence[Rule]]) -> None:
-        """`later`: the rules of the tables behind this one."""
+    def __init__(self, later: Sequence[Sequence[Rule]], splices: Sequence[int]) -> None:
+        """`later`: the rules of the tables behind this one; `splices`: those of the program."""
+        self.splices = splices
         self.numbers: dict[tuple[int, State, int | None], int] = {}
         self.steps: dict[int, Sequence[L.UnitAction]] = {}
         sources = {source for table in later for rule in table for requirement in rule.requirements[0] for source in requirement}
         self.metadata = sources & {*PLACES["metadata"]}  # that a packet must not lose
+
+    def splice(self, work: Work) -> int:
+        """The number of a rule's splice; 0: it has none."""
+        return 0 if work.splice is None else 1 + self.splices.index(work.splice)
 
     def number(self, rule: Rule, state: State, lane: int | None) -> int:
         """Of a rule's packets of a lane in a state. Raises WrongOrder."""
@@ -116,11 +122,14 @@ class Translation:
 
 def program(tables: Sequence[Sequence[Rule]], lanes: int, units: int) -> Translation:
     """The program of these tables; the rules of each in the order in which they match. Raises ProgramError."""
+    splices = sorted({rule.work.splice for rules in tables for rule in rules if rule.work.splice is not None})
+    if len(splices) >= L.SPLICES:
+        raise TooWide(f"{len(splices)} different tags are pushed; hint: the device has {L.SPLICES - 1}")
     states: list[set[State]] = [{State()}, *(set() for _ in tables[1:])]
     made: list[tuple[list[Unit], list[Unit]]] = []  # of each table, and behind it those for packets that enter once more
     for number, rules in enumerate(tables):
         reached = bool(states[number])  # a table that no flow goes to is not in the device
-        rests = Rests(tables[number + 1 :])
+        rests = Rests(tables[number + 1 :], splices)
         ways = [[*_rows(rules, states, number, lanes, way, rests)] for way in range(WAYS)]
         made.append((_units(ways) if reached else [], rests.units()))
     sizes = [len(table) + len(rest) for table, rest in made]
@@ -134,7 +143,7 @@ def program(tables: Sequence[Sequence[Rule]], lanes: int, units: int) -> Transla
         for at, unit in enumerate((*own, *rest), 1):
             linked.append(_linked(unit.program, first if at >= len(own) else [len(linked) + 1], first[table] + len(own)))
             owners.append((table, unit.flows))
-    return Translation(PipelineProgram(HEADERS, tuple(linked)), tuple(owners))
+    return Translation(PipelineProgram(HEADERS, tuple(linked), tuple(map(row_of, splices))), tuple(owners))
 
 
 def _linked(unit: UnitProgram, unit_of: Sequence[int], rest: int) -> UnitProgram:
@@ -189,7 +198,7 @@ def _action(rule: Rule, state: State, lane: int | None, rests: Rests) -> tuple[L
     """What a unit does for a rule with packets of a lane in a state, and the state in which they go on."""
     work = rule.work
     later = state.later if work.later is None else work.later.mask(lane)
-    copies = _copies(work, state, lane, 0 if work.goto is not None else later)
+    copies = _copies(work, state, lane, 0 if work.goto is not None else later, rests.splice(work))
     following = None if work.goto is None else State(copies[-1].mask, later)
     first = {NUMBER: Operation(NUMBER, L.OPERATOR_SET, rule.number)} if work.ports.controller else {}
     last = {} if following is None else {**work.metadata}
@@ -206,25 +215,26 @@ def _action(rule: Rule, state: State, lane: int | None, rests: Rests) -> tuple[L
 
 @dataclass(frozen=True)
 class Copy:
-    """A step of the packets of a lane: edits, and the egress mask of what leaves then."""
+    """A step of the packets of a lane: edits, the egress mask of what leaves then, the number of its splice."""
 
     edits: Mapping[int, Operation]
     mask: int
     queue: int
+    splice: int = 0
 
 
-def _copies(work: Work, state: State, lane: int | None, later: int) -> list[Copy]:
+def _copies(work: Work, state: State, lane: int | None, later: int, splice: int) -> list[Copy]:
     """The passes that a packet needs: what left in tables before leaves at first, what the action set says at last. What leaves
     nowhere needs no pass."""
     steps = [Copy({}, state.now, 0), *(Copy(step.edits, step.ports.mask(lane), step.queue) for step in work.steps)]
-    steps[-1] = replace(steps[-1], mask=steps[-1].mask | later)
+    steps[-1] = replace(steps[-1], mask=steps[-1].mask | later, splice=splice)
     copies = steps[:1]
     for step in steps[1:]:
         before = copies[-1]
-        same = not step.edits and (step.queue == before.queue or before is steps[0])
+        same = not step.edits and not step.splice and (step.queue == before.queue or before is steps[0])
         if before.mask == 0 or same:
             with contextlib.suppress(Refusal):  # a TTL that is counted down twice
-                copies[-1] = Copy(joined(before.edits, step.edits.values()), before.mask | step.mask, step.queue)
+                copies[-1] = replace(step, edits=joined(before.edits, step.edits.values()), mask=before.mask | step.mask)
                 continue
         copies.append(step)
     while len(copies) > 1 and copies[-1].mask == 0 and work.goto is None:
@@ -234,15 +244,19 @@ def _copies(work: Work, state: State, lane: int | None, later: int) -> list[Copy
 
 def _in_actions(copies: Sequence[Copy], first: Mapping[int, Operation], last: Mapping[int, Operation]) -> list[Copy]:
     """Copies whose edits fit into an action each: what does not is done in passes before, which leave nowhere. `first` and `last`
-    are done in the first pass and in the last one."""
+    are done in the first pass and in the last one. The tag that a splice pushes is set in the pass of the splice: it is nowhere in
+    the packet before."""
     found: list[Copy] = []
     for at, copy in enumerate(copies):
         groups = [{**first} if at == 0 else {}]
+        pushed = {TCI: copy.edits[TCI]} if copy.splice and TCI in copy.edits else {}
         for container, edit in copy.edits.items():
+            if container in pushed:
+                continue
             if not any(_has_room(group, container) for group in groups):
                 groups.append({})
             next(group for group in groups if _has_room(group, container))[container] = edit
-        ends = last if at == len(copies) - 1 else {}
+        ends = {**pushed, **(last if at == len(copies) - 1 else {})}
         if not all(_has_room(groups[-1], container) for container in ends):
             groups.append({})
         groups[-1] |= ends
@@ -265,7 +279,7 @@ def _leave(copy: Copy, again: int) -> L.UnitAction:
     if not copy.mask:
         return action(copy.edits.values() if again else (), verdict=L.VERDICT_DROP, again=again)
     verdict = L.VERDICT_TO_CONTROLLER if copy.mask == HOST else L.VERDICT_FORWARD
-    return action(copy.edits.values(), verdict=verdict, ports=_ports(copy.mask), queue=copy.queue, again=again)
+    return action(copy.edits.values(), verdict=verdict, ports=_ports(copy.mask), queue=copy.queue, splice=copy.splice, again=again)
 
 
 def _ports(mask: int) -> list[int]:

@@ -40,7 +40,7 @@ ERROR = re.compile(r"Failed to add (?:flows|groups|meters): OFPErrorMsg\[type=0x
 UNREAD_ND = ("ipv6_nd_target", "ipv6_nd_sll", "ipv6_nd_tll")
 UNREAD = ("mpls_label", "mpls_tc", "mpls_bos", "pbb_isid", "tunnel_id", "ipv6_exthdr", *UNREAD_ND)
 MPLS_ACTIONS = ("CopyTtlIn", "CopyTtlOut", "DecMplsTtl", "SetMplsTtl", "PushMpls", "PopMpls")
-UNKNOWN_ACTIONS = (*MPLS_ACTIONS, "PushVlan", "PopVlan", "PushPbb", "PopPbb", "Group")
+UNKNOWN_ACTIONS = (*MPLS_ACTIONS, "PushPbb", "PopPbb", "Group")
 # Errors that say what is not there, each with what a case must ask for to be answered so.
 REFUSALS: dict[tuple[int, int], set[str]] = {
     (of.OFPET_BAD_MATCH, of.OFPBMC_BAD_FIELD): {f"match {field}" for field in UNREAD},
