@@ -170,6 +170,18 @@ PROOFS = (
         unrolled=True,
     ),
     Proof(
+        "fv_splice_join", "prove", 3, 8,
+        (
+            Broken("sl_splice_join", "else if (fire && !spills) hold_valid_q", "else if (out_ready_i && !spills) hold_valid_q",
+                   "a_offers_what_can_leave"),
+            Broken("sl_splice_join", "waits && in_data_i.flit.eop && !in_data_i.over", "waits && in_data_i.flit.eop", "a_ends"),
+            Broken("sl_splice_join", "waits ? in_data_i.flit.data[16*c +: 16] : '0", "in_data_i.flit.data[16*c +: 16]",
+                   "a_other_columns_are_the_next"),
+            Broken("sl_splice_join", "(8 * DATA_BYTES)'(hold_q.tail)", "hold_q.flit.data", "a_tail_is_last"),
+        ),
+        constants=NARROW,
+    ),
+    Proof(
         "fv_packet_guard", "prove", 2, 5,
         (
             Broken("sl_packet_guard", "(inside_q || in_data_i.sop)", "1'b1", "a_first_flits_begin_packets"),
