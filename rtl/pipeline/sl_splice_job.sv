@@ -175,12 +175,14 @@ module sl_splice_job
     end
     if (valid_q[8+Wait]) begin
       for (int c = 0; c < FLIT_WORDS; c++) begin
-        image_o[c] <= '0;
+        logic [15:0] word;
+        word = '0;
         for (int by = 0; by < FLIT_WORDS / 4; by++) begin
           for (int n = 0; n < NearWords; n++) begin
-            if ((n + 4 * by) % FLIT_WORDS == c && 32'(turn_8_q) == by) image_o[c] <= near_q[n];
+            if ((n + 4 * by) % FLIT_WORDS == c && 32'(turn_8_q) == by) word |= near_q[n];
           end
         end
+        image_o[c] <= word;
       end
     end
   end

@@ -32,7 +32,9 @@ module fv_splice_join
   logic inside_q, kept_q, lags_q, head_q;
   // The flit that is to leave next, and whether only its tail is left.
   logic         due_q, tail_q, out_inside_q, ends;
+  /* verilator lint_off UNUSEDSIGNAL */  // it is none to skip
   splice_flit_t due_flit_q;
+  /* verilator lint_on UNUSEDSIGNAL */
 
   assign ends = due_q && due_flit_q.lags && !due_flit_q.flit.eop && in_data_i.flit.eop && !in_data_i.over;
 
