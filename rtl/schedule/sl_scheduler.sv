@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs records through a process block that reads and replaces the state of their flow: each record sees the state that all earlier
+// records of its flow left, as if one record were finished before the next began. State is in block RAM, cleared after reset; until
+// then nothing enters.
+//
+// The process block is outside: a pipeline of Latency cycles that never stalls. A record of a flow is issued `Distance` cycles after the
+// record of that flow before it, or later: the loop from issue to visible state. Which records wait is the scheduler's choice:
+//
+//   Turns 0: issue queue (sl_schedule_queue), the oldest record whose flow is free goes first; with Depth 1 the stalling scheduler
+//   Turns 1: queues by flow hash, served in turn (sl_schedule_turns)
+//
+// Records are told apart by tags, a fold of the address: flows that share a tag wait for each other and remain correct.
+module sl_scheduler #(
+  parameter int unsigned AddressBits  = 12,  // of the state of a flow
+  parameter int unsigned PayloadWidth = 64,  // opaque bits of a record
+  parameter int unsigned StateWidth   = 64,
+  parameter int unsigned ResultWidth  = 64,
+  parameter int unsigned Latency      = 3,     // cycles from issue to done_state_i and done_result_i, at least 1
+  parameter bit          Forward      = 1'b1,  // 1: new state goes from done_state_i to issue_state_o in its cycle; Distance = Latency
+                                               // 0: through the RAM only; Distance = Latency + 1
+  parameter bit          Turns        = 1'b0,
+  parameter int unsigned Depth        = 8,     // records in the issue queue, or in each queue of Turns
+  parameter int unsigned TagBits      = 8,     // 1 to AddressBits; scoreboard of 2^TagBits flip-flops, or 2^TagBits queues
+  parameter int unsigned Window       = 32,    // a power of two: results that can wait
+  parameter bit          Reorder      = 1'b1,  // 1: results in the order of arrival (Window: from entry on); 0: in the order of issue
+  localparam int unsigned RecordWidth = AddressBits + PayloadWidth
+) (
+  input  logic                   clk_i,
+  input  logic                   rst_i,          // synchronous, active high
+  input  logic [RecordWidth-1:0] in_data_i,      // {address, payload}
+  input  logic                   in_valid_i,
+  output logic                   in_ready_o,     // with Turns combinational from in_data_i
+  output logic                   issue_valid_o,  // to the process block
+  output logic [RecordWidth-1:0] issue_data_o,
+  output logic [StateWidth-1:0]  issue_state_o,  // with Forward combinational from done_state_i
+  input  logic [StateWidth-1:0]  done_state_i,   // Latency cycles after issue_valid_o
+  input  logic [ResultWidth-1:0] done_result_i,  // with done_state_i
+  output logic [ResultWidth-1:0] out_data_o,
+  output logic                   out_valid_o,
+  input  logic                   out_ready_i
+);
+  localparam int unsigned Distance = Latency + (Forward ? 0 : 1);
+  localparam int unsigned Issue    = 2;  // cycles from selection: the RAM's latency
+  localparam int unsigned Done     = Issue + Latency;
+  localparam int unsigned IdBits   = $clog2(Window);
+
+  function automatic logic [TagBits-1:0] tag_of(logic [AddressBits-1:0] address);
+    logic [TagBits-1:0] tag;
+    tag = '0;
+    for (int unsigned i = 0; i < AddressBits; i++) tag[i%TagBits] ^= address[i];
+    return tag;
+  endfunction
+
+  // A record by the cycles since its selection. Places in the window are given at entry (Reorder) or at selection.
+  logic [Done:0]                  valid;
+  logic [Done:0][AddressBits-1:0] address;
+  logic [Done:0][IdBits-1:0]      id;
+  logic [Issue:0][PayloadWidth-1:0] payload;
+  logic                           ram_ready, queue_ready, room, enter;
+  logic [IdBits-1:0]              place, queued_id;
+  logic [StateWidth-1:0]          state;
+
+  assign in_ready_o = queue_ready && ram_ready && (room || !Reorder);
+  assign enter      = in_valid_i && in_ready_o;
+  assign id[0]      = Reorder ? queued_id : place;
+
+  localparam int unsigned QueuedWidth = IdBits + RecordWidth;
+  localparam int unsigned Awake       = Distance - 1;  // the next record of the flow may be selected in the cycle after
+
+  logic wake_valid, queue_valid;
+  logic [TagBits-1:0] in_tag, wake_tag;
+  assign in_tag     = tag_of(in_data_i[PayloadWidth+:AddressBits]);
+  assign wake_valid = valid[Awake];
+  assign wake_tag   = tag_of(address[Awake]);
+  assign queue_valid = in_valid_i && ram_ready && (room || !Reorder);
+
+  if (Turns) begin : gen_turns
+    sl_schedule_turns #(.Width(QueuedWidth), .QueueBits(TagBits), .Depth(Depth)) u_queue (
+      .clk_i, .rst_i, .in_data_i({place, in_data_i}), .in_tag_i(in_tag), .in_valid_i(queue_valid), .in_ready_o(queue_ready),
+      .select_data_o({queued_id, address[0], payload[0]}), .select_valid_o(valid[0]), .select_ready_i(room || Reorder),
+      .wake_valid_i(wake_valid), .wake_tag_i(wake_tag)
+    );
+  end else begin : gen_queue
+    sl_schedule_queue #(.Width(QueuedWidth), .TagBits(TagBits), .Depth(Depth)) u_queue (
+      .clk_i, .rst_i, .in_data_i({place, in_data_i}), .in_tag_i(in_tag), .in_valid_i(queue_valid), .in_ready_o(queue_ready),
+      .select_data_o({queued_id, address[0], payload[0]}), .select_valid_o(valid[0]), .select_ready_i(room || Reorder),
+      .wake_valid_i(wake_valid), .wake_tag_i(wake_tag)
+    );
+  end
+
+  always_ff @(posedge clk_i) begin
+    valid[Done:1]    <= rst_i ? '0 : valid[Done-1:0];
+    address[Done:1]  <= address[Done-1:0];
+    id[Done:1]       <= id[Done-1:0];
+    payload[Issue:1] <= payload[Issue-1:0];
+  end
+
+  assign issue_valid_o = valid[Issue];
+  assign issue_data_o  = {address[Issue], payload[Issue]};
+
+  logic [AddressBits-1:0] unused_reset_address;
+  sl_forward_ram #(.Width(StateWidth), .Entries(2 ** AddressBits)) u_states (
+    .clk_i, .rst_i, .ready_o(ram_ready), .reset_address_o(unused_reset_address), .reset_data_i('0), .advance_i(1'b1),
+    .read_valid_i(valid[0]), .read_index_i(address[0]), .read_data_o(state),
+    .write_valid_i(valid[Done]), .write_index_i(address[Done]), .write_data_i(done_state_i)
+  );
+
+  if (Forward) begin : gen_forward
+    logic forward_q;  // what is issued continues what is done in this cycle
+
+    always_ff @(posedge clk_i) forward_q <= valid[Done-1] && address[Done-1] == address[Issue-1];
+    assign issue_state_o = forward_q ? done_state_i : state;
+  end else begin : gen_through_ram
+    assign issue_state_o = state;
+  end
+
+  sl_schedule_results #(.Width(ResultWidth), .Window(Window), .Reorder(Reorder)) u_results (
+    .clk_i, .rst_i, .take_i(Reorder ? enter : valid[0]), .room_o(room), .id_o(place),
+    .done_valid_i(valid[Done]), .done_id_i(id[Done]), .done_data_i(done_result_i), .out_data_o, .out_valid_o, .out_ready_i
+  );
+endmodule
