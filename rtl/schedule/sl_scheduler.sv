@@ -40,7 +40,7 @@ module sl_scheduler #(
   input  logic                   out_ready_i
 );
   localparam int unsigned Distance = Latency + (Forward ? 0 : 1);
-  localparam int unsigned Issue    = 2;  // cycles from selection: the RAM's latency
+  localparam int unsigned Issue    = 3;  // cycles from selection: a register, the RAM's latency
   localparam int unsigned Done     = Issue + Latency;
   localparam int unsigned IdBits   = $clog2(Window);
 
@@ -101,7 +101,7 @@ module sl_scheduler #(
   logic [AddressBits-1:0] unused_reset_address;
   sl_forward_ram #(.Width(StateWidth), .Entries(2 ** AddressBits)) u_states (
     .clk_i, .rst_i, .ready_o(ram_ready), .reset_address_o(unused_reset_address), .reset_data_i('0), .advance_i(1'b1),
-    .read_valid_i(valid[0]), .read_index_i(address[0]), .read_data_o(state),
+    .read_valid_i(valid[Issue-2]), .read_index_i(address[Issue-2]), .read_data_o(state),
     .write_valid_i(valid[Done]), .write_index_i(address[Done]), .write_data_i(done_state_i)
   );
 

@@ -390,6 +390,60 @@ PROOFS = (
         ),
         synthesis=True,
     ),
+    # Sweep of the states, two records of a flow, and the second result. Tags that collide.
+    Proof(
+        "fv_scheduler", "bmc", 18, 21,
+        (
+            Broken("sl_scheduler", "? done_state_i : state", "? state : state", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_scheduler", "&& address[Done-1] == address[Issue-1]", "", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_queue", "entries_q[i].tag == wake_tag_i)", "1'b1)", "a_leaves_unchanged_and_in_order"),
+        ),
+        synthesis=True,
+        flat=True,
+    ),
+    # State through the RAM, a tag a flow.
+    Proof(
+        "fv_scheduler", "bmc", 16, 24,
+        (
+            Broken("sl_scheduler", "Awake       = Distance - 1", "Awake       = Distance - 2", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_queue", "if (enter) busy_q[in_tag_i] <= 1'b1;", "", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_queue", "|| (wake_valid_i && wake_tag_i == in_tag_i && !wake_hit)", "", "a_is_offered_in_time"),
+            Broken("sl_schedule_results", "done_q[oldest_q] && (", "(", "a_nothing_comes_that_is_not_inside"),
+        ),
+        {"AddressBits": 1, "Forward": 0},
+        synthesis=True,
+        flat=True,
+    ),
+    # One entry: what waits holds up all.
+    Proof(
+        "fv_scheduler", "bmc", 16, 24,
+        (Broken("sl_scheduler", "id[0]      = Reorder ? queued_id : place", "id[0] = '0", "a_is_offered_in_time"),),
+        {"AddressBits": 1, "Forward": 0, "Depth": 1},
+        synthesis=True,
+        flat=True,
+    ),
+    Proof(
+        "fv_scheduler", "bmc", 15, 19,
+        (
+            Broken("sl_schedule_turns", "&& !resting_q[i]", "", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_turns", "resting_q[wake_tag_i] <= 1'b0;", "resting_q <= '0;", "a_leaves_unchanged_and_in_order"),
+        ),
+        {"Turns": 1, "Forward": 0, "Reorder": 0, "Latency": 1},
+        synthesis=True,
+        flat=True,
+    ),
+    Proof(
+        "fv_composed", "bmc", 15, 18,
+        (
+            Broken("sl_composed", "own[2*k-1], ahead[k-1]", "ahead[k-1], own[2*k-1]", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_composed", "k <= Lag; k++", "k < Lag; k++", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_composed", "StateWidth + 1 + $clog2(Lag + 1)", "StateWidth + 1", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_composed", "add_low < add_high ? add_low : add_high", "add_low", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_composed", "valid[2*k-1] && address", "address", "a_leaves_unchanged_and_in_order"),
+        ),
+        synthesis=True,
+        flat=True,
+    ),
     # A count in the first cycle, and its bound.
     Proof(
         "fv_counter_push", "bmc", 13, 13,
