@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executes the actions of an entry of the process block on its packet (`process_action_t`), and its decision. A packet a cycle,
+// PROCESS_ACTION_LATENCY cycles, never stalls.
+//
+// cycle 1: instructions of the entry; 2: operands; 3: results; 4: into the packet.
+module sl_process_actions
+  import sluice_pkg::*;
+  import sl_pipeline_pkg::*;
+  import sl_process_pkg::*;
+#(
+  parameter int unsigned Inputs  = PROCESS_INPUTS,   // 1 to 8
+  parameter int unsigned Words   = PROCESS_WORDS,    // of the flow state, 1 to 4
+  parameter int unsigned Entries = PROCESS_ENTRIES,  // a power of two
+  parameter int unsigned Actions = PROCESS_ACTIONS,  // ALUs, 1 to 16
+  localparam int unsigned EntryBits = $clog2(Entries)
+) (
+  input  logic                    clk_i,
+  input  logic                    rst_i,          // synchronous, active high
+  input  logic                    write_valid_i,
+  input  process_write_t          write_i,
+  input  logic                    valid_i,
+  input  pipeline_phv_t           phv_i,
+  input  logic [1:0][31:0]        packet_state_i,
+  input  logic [EntryBits-1:0]    entry_i,
+  input  logic [Inputs-1:0][31:0] inputs_i,
+  input  logic [Words-1:0][31:0]  before_i,       // the state of the flow, old
+  input  logic [Words-1:0][31:0]  after_i,        // and new
+  output logic                    valid_o,
+  output pipeline_phv_t           phv_o,
+  output logic [1:0][31:0]        packet_state_o
+);
+  localparam int unsigned Last = PROCESS_ACTION_LATENCY;
+
+  logic [Last:0]                           valid;
+  logic [EntryBits:0]                      read_address, write_address;
+  process_words_t                          words, words_q, written;
+  pipeline_phv_t                           phv;
+  logic [1:0][31:0]                        packet_state;
+  logic                                    beside;
+  logic [Inputs-1:0][31:0]                 inputs_q;
+  logic [1:0][PROCESS_WORDS-1:0][31:0]     state_q;   // old and new
+  logic [Actions-1:0][31:0]                result_q;
+  logic [Actions-1:0][4:0]                 row_q;
+  process_decision_t                       decision, decision_q, decision_2_q, decision_3_q;
+
+  assign valid[0] = valid_i;
+  assign valid_o  = valid[Last];
+  always_ff @(posedge clk_i) valid[Last:1] <= rst_i ? '0 : valid[Last-1:0];
+
+  assign read_address  = {phv_i.parsed.version, entry_i};
+  always_comb begin
+    words = '0;
+    for (int c = 0; c < PIPELINE_CONTAINERS; c++) words[c/2][16*(1-c%2) +: 16] = phv_i.parsed.containers[c];
+    for (int n = 0; n < 2; n++) words[PROCESS_PACKET_WORDS-2+n] = packet_state_i[n];
+  end
+
+  sl_delay #(.Width($bits(pipeline_phv_t) + 64), .Cycles(Last - 1)) u_packet (
+    .clk_i, .rst_i, .valid_i, .data_i({packet_state_i, phv_i}), .valid_o(beside), .data_o({packet_state, phv})
+  );
+  always_ff @(posedge clk_i) begin
+    if (valid[0]) begin
+      words_q    <= words;
+      inputs_q   <= inputs_i;
+      state_q[0] <= $bits(state_q[0])'(before_i);
+      state_q[1] <= $bits(state_q[1])'(after_i);
+      decision_q <= decision;
+    end
+    if (valid[1]) decision_2_q <= decision_q;
+    if (valid[2]) decision_3_q <= decision_2_q;
+  end
+
+  assign write_address = {write_i.address[10], write_i.address[4 +: EntryBits]};
+  sl_ram_lut #(.Width($bits(process_decision_t)), .Depth(2 * Entries)) u_decisions (
+    .clk_i, .write_valid_i(write_valid_i && write_i.memory == PROCESS_MEMORY_DECISION && 32'(write_i.address[9:0]) < Entries),
+    .write_address_i({write_i.address[10], write_i.address[EntryBits-1:0]}),
+    .write_data_i(write_i.data[$bits(process_decision_t)-1:0]), .read_address_i(read_address), .read_data_o(decision)
+  );
+
+  for (genvar n = 0; n < Actions; n++) begin : gen_action
+    process_action_t  read, one_q;
+    process_kind_t    kind_q;
+    logic [3:0]       lanes_q;
+    logic [2:0]       bits_q;
+    logic [4:0]       two_row_q;
+    logic [31:0]      own, x_q, y_q, old_q, result;
+
+    function automatic logic [31:0] operand_of(process_operand_t operand, logic [31:0] immediate, logic [31:0] own_word);
+      logic [31:0] word;
+      word = operand.source == 5'(PROCESS_OPERAND_OWN) ? own_word : immediate;
+      if (operand.source < 5'(PROCESS_OPERAND_OWN)) begin
+        word = rotated(state_q[operand.source[2]][operand.source[1:0]], operand.rotate) & mask_of(operand.lanes);
+      end
+      if (operand.source < 5'(PROCESS_OPERAND_BEFORE)) begin
+        word = '0;
+        for (int i = 0; i < Inputs; i++) if (32'(operand.source) == i) word = inputs_q[i];
+      end
+      return word;
+    endfunction
+
+    sl_ram_lut #(.Width($bits(process_action_t)), .Depth(2 * Entries)) u_actions (
+      .clk_i,
+      .write_valid_i(write_valid_i && write_i.memory == PROCESS_MEMORY_ACTION && write_i.address[3:0] == n
+                     && 32'(write_i.address[9:4]) < Entries),
+      .write_address_i(write_address), .write_data_i(write_i.data[$bits(process_action_t)-1:0]),
+      .read_address_i(read_address), .read_data_o(read)
+    );
+    always_comb begin
+      own = '0;
+      for (int w = n; w < PROCESS_PACKET_WORDS; w += Actions) if (32'(one_q.row) == w / Actions) own = words_q[w];
+    end
+    always_ff @(posedge clk_i) begin
+      if (valid[0]) one_q <= read;
+      if (valid[1]) begin
+        {kind_q, lanes_q, bits_q, two_row_q} <= {one_q.instruction.kind, one_q.instruction.lanes, one_q.instruction.bits, one_q.row};
+        x_q   <= prepared_a(one_q.instruction.kind, one_q.instruction.lanes, operand_of(one_q.instruction.a, one_q.instruction.immediate, own));
+        y_q   <= prepared_b(one_q.instruction.kind, one_q.instruction.lanes, operand_of(one_q.instruction.b, one_q.instruction.immediate, own));
+        old_q <= own;
+      end
+      if (valid[2]) begin
+        result_q[n] <= result;
+        row_q[n]    <= two_row_q;
+      end
+    end
+    sl_process_alu u_alu (.kind_i(kind_q), .lanes_i(lanes_q), .bits_i(bits_q), .x_i(x_q), .y_i(y_q), .old_i(old_q), .word_o(result));
+  end
+
+  always_comb begin
+    written = '0;
+    for (int c = 0; c < PIPELINE_CONTAINERS; c++) written[c/2][16*(1-c%2) +: 16] = phv.parsed.containers[c];
+    for (int w = 0; w < 2; w++) written[PROCESS_PACKET_WORDS-2+w] = packet_state[w];
+    for (int w = 0; w < PROCESS_PACKET_WORDS; w++) if (32'(row_q[w%Actions]) == w / Actions) written[w] = result_q[w%Actions];
+  end
+  always_ff @(posedge clk_i) begin
+    if (valid[3]) begin
+      phv_o <= phv;
+      for (int c = 0; c < PIPELINE_CONTAINERS; c++) phv_o.parsed.containers[c] <= written[c/2][16*(1-c%2) +: 16];
+      packet_state_o <= written[PROCESS_PACKET_WORDS-1 -: 2];
+      phv_o.next     <= decision_3_q.next;
+      if (decision_3_q.verdict != VERDICT_PASS) begin
+        phv_o.verdict     <= decision_3_q.verdict;
+        phv_o.egress_mask <= decision_3_q.egress_mask;
+        phv_o.queue       <= decision_3_q.queue;
+      end
+      if (decision_3_q.splice != '0) phv_o.splice <= decision_3_q.splice;
+      if (decision_3_q.again != '0) phv_o.again <= decision_3_q.again;
+    end
+  end
+
+  logic unused;
+  assign unused = &{1'b0, beside, write_i};
+endmodule

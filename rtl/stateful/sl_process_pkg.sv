@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Latencies and types of the process block. The formats are in sluice_pkg (layouts/stateful).
+/* verilator lint_off UNUSEDPARAM */  // no part uses all of a package
+package sl_process_pkg;
+  import sluice_pkg::*;
+
+  // Cycles: from a packet to its inputs; from the inputs until the state of the flow is needed; from that state to the new one; from
+  // the new state to the packet with its actions.
+  localparam int unsigned PROCESS_INPUT_LATENCY  = 6;
+  localparam int unsigned PROCESS_AHEAD          = 2;
+  localparam int unsigned PROCESS_LOOP           = 3;
+  localparam int unsigned PROCESS_ACTION_LATENCY = 4;
+
+  localparam int unsigned PROCESS_PACKET_WORDS = PIPELINE_CONTAINERS / 2 + 2;
+  localparam int unsigned PROCESS_SHARED       = 2 * PROCESS_SHARED_WORDS;
+
+  typedef logic [PROCESS_PACKET_WORDS-1:0][31:0] process_words_t;  // packet state behind the containers, high word first
+
+  function automatic logic [31:0] mask_of(logic [3:0] lanes);
+    for (int n = 0; n < 4; n++) mask_of[8*n +: 8] = {8{lanes[n]}};
+  endfunction
+
+  // An adder computes `x + y + subtracts`: x is a, whose bits of `fill_of` are set, y is b, or its complement. In both the bits of
+  // `signs_of` are inverted, so that signed words compare as unsigned ones do.
+  function automatic logic subtracts(process_kind_t kind);
+    return kind inside {KIND_SUBTRACT, KIND_SUBTRACT_CLAMPED, KIND_AND_NOT, KIND_MINIMUM, KIND_MAXIMUM, KIND_MINIMUM_SIGNED,
+                        KIND_MAXIMUM_SIGNED, KIND_LESS, KIND_LESS_SIGNED};
+  endfunction
+
+  function automatic logic [31:0] fill_of(process_kind_t kind, logic [3:0] lanes);
+    return kind == KIND_ADD_CLAMPED ? mask_of(~lanes) : '0;
+  endfunction
+
+  function automatic logic [31:0] signs_of(process_kind_t kind, logic [3:0] lanes);
+    signs_of = '0;
+    if (kind inside {KIND_MINIMUM_SIGNED, KIND_MAXIMUM_SIGNED, KIND_LESS_SIGNED}) begin
+      for (int n = 0; n < 4; n++) signs_of[8*n+7] = lanes[n] && (n == 3 || !lanes[n+1]);
+    end
+  endfunction
+
+  function automatic logic [31:0] prepared_a(process_kind_t kind, logic [3:0] lanes, logic [31:0] a);
+    return (a | fill_of(kind, lanes)) ^ signs_of(kind, lanes);
+  endfunction
+
+  function automatic logic [31:0] prepared_b(process_kind_t kind, logic [3:0] lanes, logic [31:0] b);
+    return b ^ signs_of(kind, lanes) ^ {32{subtracts(kind)}};
+  endfunction
+
+  // Rotated right by so many bytes.
+  function automatic logic [31:0] rotated(logic [31:0] word, logic [1:0] bytes);
+    return 32'({word, word} >> {bytes, 3'd0});
+  endfunction
+endpackage
