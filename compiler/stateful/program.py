@@ -65,6 +65,7 @@ class ProcessProgram:
     words: Mapping[Address, int]
     fields: Mapping[str, Field]
     labels: Sequence[str]
+    conditions: Mapping[str, L.ProcessCondition]  # in the order of their bits
     entries: Sequence[EntryText]
     inputs: Sequence[L.ProcessInput]
 
@@ -119,7 +120,7 @@ class _Reader:
         if len(entries) > self.sizes.entries:
             text = f"{len(entries)} entries with the one for all other packets; hint: at most {self.sizes.entries}"
             raise self._error(f"entry {self.sizes.entries}", text)
-        return ProcessProgram(self._words(entries), self.fields, self.labels, entries, self.encoder.inputs)
+        return ProcessProgram(self._words(entries), self.fields, self.labels, self.conditions, entries, self.encoder.inputs)
 
     def _read_fields(self, section: str, make: Callable[[Mapping[str, Any]], Field]) -> None:
         for one, keys in self._table(section).items():
@@ -134,17 +135,14 @@ class _Reader:
         if name in names or name in self.fields:
             raise self._error(f"{section}.{name}", "this name is taken")
 
-    def _read_conditions(self) -> dict[str, int]:
-        numbers: dict[str, int] = {}
-        self.condition_words: list[int] = []
+    def _read_conditions(self) -> dict[str, L.ProcessCondition]:
+        conditions: dict[str, L.ProcessCondition] = {}
         for name, text in self._table("conditions").items():
             where = f"condition {name}"
-            if len(numbers) == self.sizes.conditions:
+            if len(conditions) == self.sizes.conditions:
                 raise self._error(where, f"one too many; hint: at most {self.sizes.conditions}")
-            wanted = self._at(where, comparison, str(text))
-            self.condition_words.append(self._at(where, self.encoder.condition, wanted).to_int())
-            numbers[name] = len(numbers)
-        return numbers
+            conditions[name] = self._at(where, self.encoder.condition, self._at(where, comparison, str(text)))
+        return conditions
 
     def _entry(self, where: str, table: Mapping[str, Any]) -> EntryText:
         self._known(where, table, ENTRY_KEYS)
@@ -153,7 +151,7 @@ class _Reader:
             name = text.removeprefix("!")
             if name not in self.conditions:
                 raise self._error(where, f"undefined condition {name!r}; hint: {', '.join(self.conditions)}")
-            bit = 1 << self.conditions[name]
+            bit = 1 << [*self.conditions].index(name)
             if mask & bit:
                 raise self._error(where, f"condition {name} is named twice")
             mask, value = mask | bit, value | (0 if text != name else bit)
@@ -227,14 +225,10 @@ class _Reader:
         known: list[list[L.ProcessInstruction]] = [[] for _ in range(sizes.words)]
         choices = [self._choices(f"entry {number}", entry, known) for number, entry in enumerate(entries)]
         words: dict[Address, int] = {}
-        empty = L.ProcessInput().to_int()
-        for n in range(sizes.inputs):
-            words[L.PROCESS_MEMORY_INPUT, n] = self.encoder.inputs[n].to_int() if n < len(self.encoder.inputs) else empty
-        for n in range(sizes.conditions):
-            words[L.PROCESS_MEMORY_CONDITION, n] = self.condition_words[n] if n < len(self.condition_words) else 0
-        for word in range(sizes.words):
-            for n in range(sizes.updates):
-                words[L.PROCESS_MEMORY_UPDATE, word << 4 | n] = known[word][n].to_int() if n < len(known[word]) else 0
+        self._fill(words, L.PROCESS_MEMORY_INPUT, 0, self.encoder.inputs, sizes.inputs)
+        self._fill(words, L.PROCESS_MEMORY_CONDITION, 0, [*self.conditions.values()], sizes.conditions)
+        for word, updates in enumerate(known):
+            self._fill(words, L.PROCESS_MEMORY_UPDATE, word << 4, updates, sizes.updates)
         words |= self._match_words(dict(zip(rows[:-1], entries, strict=False)))
         for row in range(sizes.entries):
             at = rows.index(row) if row in rows else len(entries) - 1  # a row without an entry is never taken
@@ -244,6 +238,11 @@ class _Reader:
             for alu in range(sizes.actions):
                 words[L.PROCESS_MEMORY_ACTION, row << 4 | alu] = entry.actions.get(alu, L.ProcessAction()).to_int()
         return words
+
+    @staticmethod
+    def _fill(words: dict[Address, int], memory: int, first: int, layouts: Sequence[L.Layout], count: int) -> None:
+        for n in range(count):
+            words[memory, first + n] = layouts[n].to_int() if n < len(layouts) else 0
 
     def _choices(self, where: str, entry: EntryText, known: Sequence[list[L.ProcessInstruction]]) -> list[int]:
         """Which update of each word the entry takes; 0: none."""
