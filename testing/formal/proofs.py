@@ -214,6 +214,15 @@ PROOFS = (
         (Broken("sl_toeplitz", "key[62 - bit_ -: 32]", "key[62 - (bit_ & 30) -: 32]", "a_adds_the_bits_of_the_key"),),
     ),
     Proof(
+        "fv_process_alu", "prove", 1, 2,
+        (
+            Broken("sl_process_alu", "'1;\n      KIND_SUBTRACT_CLAMPED", "'0;\n      KIND_SUBTRACT_CLAMPED", "a_writes_the_field"),
+            Broken("sl_process_alu", "(n == 0 || !lanes_i[n-1])", "1'b1", "a_writes_the_field"),
+            Broken("sl_process_condition", "less || none", "less", "a_compares"),
+            Broken("sl_process_condition", "difference[31]", "less", "a_compares"),
+        ),
+    ),
+    Proof(
         "fv_flit_sum", "prove", 2, 10,
         (
             Broken("sl_flit_sum", "word_q[i][7:0]  <= base + 16'(2 * i) >= from_i && base + 16'(2 * i + 1) < to_i",
