@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import cocotb
@@ -13,6 +14,7 @@ import pytest
 import sluice_layouts as L
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from compiler.stateful.program import BlockSizes, assembled, read
 from models.stateful import VERSION_SHIFT, WORD, Outcome, Packet, Process, Sizes
 from testing.cocotb.channel import start
 from toolchain import ROOT
@@ -181,6 +183,11 @@ class Bench:
                 self.looping.append(expected)
 
 
+def words_of(phv: L.PipelinePhv) -> list[int]:
+    containers = phv.parsed.containers
+    return [high << 16 | low for high, low in zip(containers[::2], containers[1::2], strict=True)]
+
+
 def sizes_of(dut) -> Sizes:
     names = {name: int(getattr(dut, name.capitalize()).value) for name in vars(Sizes())}
     return Sizes(**names)
@@ -207,3 +214,79 @@ async def does_what_its_memories_say(dut):
         bench.versions = [0, 1]
         await bench.pass_packets(60)
     assert len(bench.entries) > min(bench.sizes.entries, 16) // 2
+
+
+SHARED = """
+[containers]
+x = { first = 0, words = 2 }
+y = { first = 2, words = 2 }
+[shared]
+high = { table = 3, byte = 4 }
+low = { table = 3 }
+[[entries]]
+packet = ["x = high", "y = low"]
+"""
+
+
+@cocotb.test()
+async def writes_of_shared_state_are_whole(dut):
+    bench = Bench(dut, sizes_of(dut))
+    await start(dut)
+    for write in assembled(SHARED, "shared", BlockSizes(**vars(bench.sizes))).writes(0):
+        await bench.write(write.memory, write.address, write.data)
+    values: list[int] = []
+    for cycle in range(400):
+        if cycle % 3 == 0:
+            dut.write_valid_i.value = 1
+            dut.write_i.value = L.ProcessWrite(cycle << 32 | cycle, L.PROCESS_SHARED_WORDS + 3, L.PROCESS_MEMORY_SHARED).to_int()
+        dut.valid_i.value = int(cycle > 10)
+        await FallingEdge(dut.clk_i)
+        if dut.valid_o.value == 1:
+            high, low, *_ = words_of(L.PipelinePhv.from_int(int(dut.phv_o.value)))
+            assert high == low
+            values.append(high)
+        await RisingEdge(dut.clk_i)
+        dut.write_valid_i.value = 0
+    assert values == sorted(values)
+    assert len(set(values)) > 100
+
+
+@cocotb.test()
+async def one_flow_has_a_packet_every_three_cycles(dut):
+    """The new state of a packet is the state of the next, as soon as it is there: retransmissions of one flow."""
+    bench = Bench(dut, sizes_of(dut))
+    await start(dut)
+    program = ROOT / "compiler" / "stateful" / "programs" / "retransmissions.toml"
+    for write in read(program, BlockSizes(**vars(bench.sizes))).writes(0):
+        await bench.write(write.memory, write.address, write.data)
+    sequences = [random.randrange(4) << 30 | random.randrange(4) for _ in range(100)]
+    counts = [sum(b < a for a, b in pairwise(sequences[: n + 1])) for n in range(len(sequences))]
+    marks: list[int] = []
+    for cycle in range(LOOP * (len(sequences) + 8)):
+        number, turn = divmod(cycle, LOOP)
+        dut.valid_i.value = int(turn == 0 and number < len(sequences))
+        containers = [0] * L.PIPELINE_CONTAINERS
+        containers[34:36] = divmod(sequences[min(number, len(sequences) - 1)], 1 << 16)
+        dut.phv_i.value = L.PipelinePhv(L.Parsed(containers)).to_int()
+        await FallingEdge(dut.clk_i)
+        if dut.valid_o.value == 1:
+            marks.append(words_of(L.PipelinePhv.from_int(int(dut.phv_o.value)))[21])
+        if dut.take_o.value == 1:
+            dut.state_i.value = int(dut.state_o.value) if dut.state_valid_o.value == 1 else 0
+        await RisingEdge(dut.clk_i)
+    assert marks == counts
+    assert counts[-1] > 20
+
+
+@cocotb.test()
+async def forgets_packets_at_reset(dut):
+    await start(dut)
+    dut.write_valid_i.value, dut.valid_i.value = 0, 1
+    for _ in range(INPUTS + AHEAD + LOOP + ACTION + 5):
+        await RisingEdge(dut.clk_i)
+    dut.rst_i.value, dut.valid_i.value = 1, 0
+    await RisingEdge(dut.clk_i)
+    dut.rst_i.value = 0
+    for _ in range(INPUTS + AHEAD + LOOP + ACTION + 5):
+        await FallingEdge(dut.clk_i)
+        assert (dut.take_o.value, dut.state_valid_o.value, dut.valid_o.value) == (0, 0, 0)
