@@ -2,7 +2,7 @@
 // Executes the actions of an entry of the process block on its packet (`process_action_t`), and its decision. A packet a cycle,
 // PROCESS_ACTION_LATENCY cycles, never stalls.
 //
-// cycle 1: instructions of the entry; 2: operands; 3: results; 4: into the packet.
+// cycle 1: instructions of the entry; 2: operands; 3: results of the ALUs; 4: those that their carries choose, into the packet.
 module sl_process_actions
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -39,7 +39,8 @@ module sl_process_actions
   logic                                    beside;
   logic [Inputs-1:0][31:0]                 inputs_q;
   logic [1:0][PROCESS_WORDS-1:0][31:0]     state_q;   // old and new
-  logic [Actions-1:0][31:0]                result_q;
+  logic [Actions-1:0][31:0]                result, on_carry_q, on_none_q;
+  logic [Actions-1:0]                      carry_q;
   logic [Actions-1:0][4:0]                 row_q;
   process_decision_t                       decision, decision_q, decision_2_q, decision_3_q;
 
@@ -82,7 +83,8 @@ module sl_process_actions
     logic [3:0]       lanes_q;
     logic [2:0]       bits_q;
     logic [4:0]       two_row_q;
-    logic [31:0]      own, x_q, y_q, old_q, result;
+    logic [31:0]      own, x_q, y_q, old_q, on_carry, on_none;
+    logic             carry;
 
     function automatic logic [31:0] operand_of(process_operand_t operand, logic [31:0] immediate, logic [31:0] own_word);
       logic [31:0] word;
@@ -117,18 +119,22 @@ module sl_process_actions
         old_q <= own;
       end
       if (valid[2]) begin
-        result_q[n] <= result;
-        row_q[n]    <= two_row_q;
+        {carry_q[n], on_carry_q[n], on_none_q[n]} <= {carry, on_carry, on_none};
+        row_q[n] <= two_row_q;
       end
     end
-    sl_process_alu u_alu (.kind_i(kind_q), .lanes_i(lanes_q), .bits_i(bits_q), .x_i(x_q), .y_i(y_q), .old_i(old_q), .word_o(result));
+    sl_process_alu u_alu (
+      .kind_i(kind_q), .lanes_i(lanes_q), .bits_i(bits_q), .x_i(x_q), .y_i(y_q), .old_i(old_q), .carry_o(carry),
+      .on_carry_o(on_carry), .on_none_o(on_none)
+    );
+    assign result[n] = carry_q[n] ? on_carry_q[n] : on_none_q[n];
   end
 
   always_comb begin
     written = '0;
     for (int c = 0; c < PIPELINE_CONTAINERS; c++) written[c/2][16*(1-c%2) +: 16] = phv.parsed.containers[c];
     for (int w = 0; w < 2; w++) written[PROCESS_PACKET_WORDS-2+w] = packet_state[w];
-    for (int w = 0; w < PROCESS_PACKET_WORDS; w++) if (32'(row_q[w%Actions]) == w / Actions) written[w] = result_q[w%Actions];
+    for (int w = 0; w < PROCESS_PACKET_WORDS; w++) if (32'(row_q[w%Actions]) == w / Actions) written[w] = result[w%Actions];
   end
   always_ff @(posedge clk_i) begin
     if (valid[3]) begin

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executes an instruction of the process block (`process_kind_t`) on operands that sl_process_pkg has prepared. Combinational.
 //
-// The result is one of three words: the sum; what is chosen if a is lower than b; what is chosen if not. The last two do not depend on
-// the carry chain.
+// The result is `on_carry_o` or `on_none_o`, by the carry of the adder. The choice is a cycle later, so that no gate is behind the
+// carry, which would have to reach all bits of the word.
 module sl_process_alu
   import sluice_pkg::*;
   import sl_process_pkg::*;
@@ -13,16 +13,18 @@ module sl_process_alu
   input  logic [31:0]   x_i,     // prepared_a
   input  logic [31:0]   y_i,     // prepared_b
   input  logic [31:0]   old_i,   // bytes outside of the lanes
-  output logic [31:0]   word_o
+  output logic          carry_o,    // x + y + subtract has another bit: a is not lower than b
+  output logic [31:0]   on_carry_o,
+  output logic [31:0]   on_none_o
 );
   logic [31:0] a, b, signs, ones, by_bits, if_less, if_not, sum;
-  logic        carry, subtract, add, use_sum, unused;
+  logic        subtract, unused, sum_on_carry, sum_on_none;
 
   assign subtract = subtracts(kind_i);
   assign signs    = signs_of(kind_i, lanes_i);
   assign a        = x_i ^ signs;
   assign b        = ~y_i ^ signs;  // where `subtract`
-  assign {carry, sum, unused} = {1'b0, x_i, 1'b1} + {1'b0, y_i, subtract};
+  assign {carry_o, sum, unused} = {1'b0, x_i, 1'b1} + {1'b0, y_i, subtract};
 
   always_comb begin
     ones = '0;
@@ -42,12 +44,11 @@ module sl_process_alu
       KIND_SUBTRACT_CLAMPED:             {if_less, if_not} = '0;
       default:                           {if_less, if_not} = {by_bits, by_bits};
     endcase
-    add     = kind_i inside {KIND_ADD, KIND_SUBTRACT};
-    use_sum = add || (kind_i == KIND_ADD_CLAMPED && !carry) || (kind_i == KIND_SUBTRACT_CLAMPED && carry);
+    sum_on_carry = kind_i inside {KIND_ADD, KIND_SUBTRACT, KIND_SUBTRACT_CLAMPED};
+    sum_on_none  = kind_i inside {KIND_ADD, KIND_SUBTRACT, KIND_ADD_CLAMPED};
     for (int n = 0; n < 4; n++) begin
-      if (!lanes_i[n]) word_o[8*n +: 8] = old_i[8*n +: 8];
-      else if (use_sum) word_o[8*n +: 8] = sum[8*n +: 8];
-      else word_o[8*n +: 8] = carry ? if_not[8*n +: 8] : if_less[8*n +: 8];
+      on_carry_o[8*n +: 8] = !lanes_i[n] ? old_i[8*n +: 8] : sum_on_carry ? sum[8*n +: 8] : if_not[8*n +: 8];
+      on_none_o[8*n +: 8]  = !lanes_i[n] ? old_i[8*n +: 8] : sum_on_none ? sum[8*n +: 8] : if_less[8*n +: 8];
     end
   end
 endmodule

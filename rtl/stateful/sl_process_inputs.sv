@@ -3,7 +3,7 @@
 // state of the flow is needed. A packet a cycle, PROCESS_INPUT_LATENCY cycles, never stalls.
 //
 // cycle 1: the instruction of the version; 2: a half word of each eight; 3: two half words, or shared state; 4: rotation; 5: the second
-// operand; 6: the result.
+// operand; 6: the results of the ALU; 7: the one that its carry chooses.
 module sl_process_inputs
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -62,7 +62,8 @@ module sl_process_inputs
     logic [5:0]               even_number;
     logic [3:0][15:0]         even_q, odd_q;
     logic [1:0]               even_row_q;
-    logic [31:0]              fetched_q, x_q, y_q, result;
+    logic [31:0]              fetched_q, x_q, y_q, on_carry, on_none, on_carry_q, on_none_q;
+    logic                     carry, carry_q;
 
     sl_ram_lut #(.Width($bits(process_input_t)), .Depth(2)) u_instructions (
       .clk_i, .write_valid_i(write_valid_i && write_i.memory == PROCESS_MEMORY_INPUT && write_i.address[9:0] == n),
@@ -103,11 +104,13 @@ module sl_process_inputs
         x_q    <= prepared_a(four_q.kind, four_q.lanes, fetched_q);
         y_q    <= prepared_b(four_q.kind, four_q.lanes, second);
       end
-      if (valid[5]) inputs_o[n] <= result;
+      if (valid[5]) {carry_q, on_carry_q, on_none_q} <= {carry, on_carry, on_none};
+      if (valid[6]) inputs_o[n] <= carry_q ? on_carry_q : on_none_q;
     end
 
     sl_process_alu u_alu (
-      .kind_i(five_q.kind), .lanes_i(five_q.lanes), .bits_i(five_q.bits), .x_i(x_q), .y_i(y_q), .old_i('0), .word_o(result)
+      .kind_i(five_q.kind), .lanes_i(five_q.lanes), .bits_i(five_q.bits), .x_i(x_q), .y_i(y_q), .old_i('0), .carry_o(carry),
+      .on_carry_o(on_carry), .on_none_o(on_none)
     );
     logic unused;
     assign unused = &{1'b0, two_q, three_q, five_q};

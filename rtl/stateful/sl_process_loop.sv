@@ -43,9 +43,8 @@ module sl_process_loop
   logic [Last-1:0]                             version_q;
   logic [Inputs-1:0][31:0]                     inputs_q;
   logic [Conditions-1:0]                       holds, holds_q;
-  logic [Words-1:0][Updates:0][31:0]           choices_q;  // 0: as it was
-  logic [Words-1:0][Updates-1:0][31:0]         results;
-  logic [Words-1:0][31:0]                      old_q, state_d;
+  logic [Words-1:0][Updates:0][31:0]           choices;  // 0: as it was
+  logic [Words-1:0][31:0]                      old_q, old_2_q, state_d;
   logic [EntryBits-1:0]                        entry;
   process_entry_t                              written;
   row_t                                        write_row, row;
@@ -60,6 +59,7 @@ module sl_process_loop
     for (int n = 0; n < Last - 1; n++) if (valid[n]) version_q[n+1] <= version_q[n];
     if (valid[0]) inputs_q <= inputs_i;
     if (valid[2]) old_q <= state_i;
+    if (valid[3]) old_2_q <= old_q;
   end
 
   for (genvar n = 0; n < Conditions; n++) begin : gen_condition
@@ -97,7 +97,8 @@ module sl_process_loop
       process_kind_t        two_kind_q, kind_q;
       logic [3:0]           two_lanes_q, lanes_q;
       logic [2:0]           two_bits_q, bits_q;
-      logic [31:0]          x, y, signs;
+      logic [31:0]          x, y, signs, on_carry, on_none, on_carry_q, on_none_q;
+      logic                 carry, carry_q;
 
       sl_ram_lut #(.Width($bits(process_instruction_t)), .Depth(2)) u_updates (
         .clk_i, .write_valid_i(write_valid_i && write_i.memory == PROCESS_MEMORY_UPDATE && write_i.address[9:0] == {6'(w), 4'(u)}),
@@ -109,7 +110,7 @@ module sl_process_loop
         if (valid[0]) one_q <= read;
         if (valid[1]) {two_kind_q, two_lanes_q, two_bits_q} <= {one_q.kind, one_q.lanes, one_q.bits};
         if (valid[2]) {kind_q, lanes_q, bits_q} <= {two_kind_q, two_lanes_q, two_bits_q};
-        if (valid[3]) choices_q[w][u+1] <= results[w][u];
+        if (valid[3]) {carry_q, on_carry_q, on_none_q} <= {carry, on_carry, on_none};
       end
       sl_process_fetch #(.Inputs(Inputs), .Words(Words)) u_a (
         .clk_i, .valid_i(valid[2:1]), .operand_i(one_q.a), .immediate_i(one_q.immediate), .inputs_i(inputs_q),
@@ -120,10 +121,12 @@ module sl_process_loop
         .set_i('0), .invert_i(signs ^ {32{subtracts(one_q.kind)}}), .state_i, .word_o(y)
       );
       sl_process_alu u_alu (
-        .kind_i(kind_q), .lanes_i(lanes_q), .bits_i(bits_q), .x_i(x), .y_i(y), .old_i(old_q[w]), .word_o(results[w][u])
+        .kind_i(kind_q), .lanes_i(lanes_q), .bits_i(bits_q), .x_i(x), .y_i(y), .old_i(old_q[w]), .carry_o(carry),
+        .on_carry_o(on_carry), .on_none_o(on_none)
       );
+      assign choices[w][u+1] = carry_q ? on_carry_q : on_none_q;
     end
-    always_ff @(posedge clk_i) if (valid[3]) choices_q[w][0] <= old_q[w];
+    assign choices[w][0] = old_2_q[w];
   end
 
   sl_process_match #(.Conditions(Conditions), .Entries(Entries)) u_match (
@@ -144,14 +147,14 @@ module sl_process_loop
   );
 
   always_comb begin
-    for (int w = 0; w < Words; w++) state_d[w] = choices_q[w][row.updates[w]];
+    for (int w = 0; w < Words; w++) state_d[w] = choices[w][row.updates[w]];
     if (row.sets_label) state_d[0][31:PROCESS_LABEL_LOW] = row.label;
   end
   always_ff @(posedge clk_i) begin
     if (valid[4]) begin
       state_o <= state_d;
       entry_o <= entry;
-      for (int w = 0; w < Words; w++) before_o[w] <= choices_q[w][0];
+      before_o <= old_2_q;
     end
   end
 

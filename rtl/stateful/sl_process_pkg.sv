@@ -6,7 +6,7 @@ package sl_process_pkg;
 
   // Cycles: from a packet to its inputs; from the inputs until the state of the flow is needed; from that state to the new one; from
   // the new state to the packet with its actions.
-  localparam int unsigned PROCESS_INPUT_LATENCY  = 6;
+  localparam int unsigned PROCESS_INPUT_LATENCY  = 7;
   localparam int unsigned PROCESS_AHEAD          = 2;
   localparam int unsigned PROCESS_LOOP           = 3;
   localparam int unsigned PROCESS_ACTION_LATENCY = 4;

@@ -25,7 +25,7 @@ SIZES = {
     "default": Sizes(),
     "odd": Sizes(inputs=3, words=3, updates=1, entries=32, actions=5),
 }
-INPUTS, AHEAD, LOOP, ACTION = 6, 2, 3, 4  # cycles that the schedulers rely on
+INPUTS, AHEAD, LOOP, ACTION = 7, 2, 3, 4  # cycles that the schedulers rely on
 ALPHABET = (0, 1, 0x7F, 0x80, 0x8000, 0x80000000, 0x7FFFFFFF, WORD)
 IMMEDIATE_AT = {
     L.PROCESS_MEMORY_INPUT: L.ProcessInput.BITS - 32,

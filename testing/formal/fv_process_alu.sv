@@ -18,10 +18,10 @@ module fv_process_alu
 );
   logic [3:0]         lanes;
   logic [4:0]         shift;
-  logic [31:0]        ones, sign, a, b, word, result, at_a, at_b, flip;
+  logic [31:0]        ones, sign, a, b, word, on_carry, on_none, result, at_a, at_b, flip;
   logic signed [31:0] signed_a, signed_b;
   logic [32:0]        sum;
-  logic               holds, is_signed, expected;
+  logic               carry, holds, is_signed, expected;
 
   assign shift    = {byte_i, 3'd0};
   assign ones     = 32'hffffffff >> (6'd24 - {1'b0, size_i, 3'd0});
@@ -37,8 +37,9 @@ module fv_process_alu
 
   sl_process_alu u_alu (
     .kind_i, .lanes_i(lanes), .bits_i, .x_i(prepared_a(kind_i, lanes, at_a)), .y_i(prepared_b(kind_i, lanes, at_b)), .old_i,
-    .word_o(word)
+    .carry_o(carry), .on_carry_o(on_carry), .on_none_o(on_none)
   );
+  assign word = carry ? on_carry : on_none;
 
   assign is_signed = comparison_i inside {COMPARISON_LESS_SIGNED, COMPARISON_LESS_EQUAL_SIGNED};
   assign flip      = {is_signed, 31'd0};
