@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hash of `sl_hash_function`, the slots of a key: for software that places entries, and for tests that need collisions."""
+"""The hashes of `sl_hash_function` and `sl_keyed_hash`: for software that places entries, and for tests that need collisions."""
 
 from __future__ import annotations
 
@@ -55,3 +55,15 @@ class Hash:
         low = word & ((1 << self.low_bits) - 1)
         high = word >> self.low_bits
         return low if self.odd == 1 else (high * self.odd >> self.high_bits) << self.low_bits | low
+
+
+class KeyedHash:
+    """`sl_keyed_hash`: the slot of a key in each way, under a secret of 128 bits. `slots` is a power of two."""
+
+    def __init__(self, key_bits: int, slots: int, secret: int, ways: int = 1) -> None:
+        self.whitening = sum((secret >> (64 + (i + 29 * (i // 64)) % 64) & 1) << i for i in range(key_bits))
+        self.hash = Hash(key_bits, slots, ways, secret & ((1 << 64) - 1))
+
+    def slots(self, key: int) -> list[int]:
+        """The slot of `key` in each way."""
+        return self.hash.slots(key ^ self.whitening)
