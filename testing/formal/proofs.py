@@ -452,6 +452,18 @@ PROOFS = (
         ),
         synthesis=True,
         flat=True,
+    # Three results. The covers and the broken parts reach further, to a key that sees a removal.
+    Proof(
+        "fv_flow_place", "bmc", 18, 30,
+        (
+            Broken("sl_flow_core", "same_q[5][1] <= place_q[4]", "same_q[5][1] <= 1'b0", "a_inserts_what_is_not"),
+            Broken("sl_flow_hand", "known6_q  <= same_i[5] || same11_i;", "known6_q  <= same_i[5];", "a_is_in_its_way"),
+            Broken("sl_flow_way", "!touched_q[8] && !touch[8];", "!touched_q[8];", "a_finds_what_is_there"),
+            Broken("sl_flow_way", "remove_i && remove_set_i == set5_i;", "1'b0;", "a_finds_what_is_there"),
+        ),
+        synthesis=True,
+        flat=True,
+        unrolled=True,
     ),
     # A count in the first cycle, and its bound.
     Proof(
