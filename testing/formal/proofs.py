@@ -452,6 +452,7 @@ PROOFS = (
         ),
         synthesis=True,
         flat=True,
+    ),
     # Three results. The covers and the broken parts reach further, to a key that sees a removal.
     Proof(
         "fv_flow_place", "bmc", 18, 30,
