@@ -41,7 +41,7 @@ module sl_process_inputs
 
   always_comb begin
     pipeline_sources_t sources;
-    sources  = sources_of(phv_i.parsed.containers, phv_i.parsed.bases, phv_i.parsed.ingress_port, phv_i.parsed.length);
+    sources  = sources_of(phv_i.parsed);
     halves_d = '0;
     halves_d[PIPELINE_CONTAINERS-1:0]    = sources[PIPELINE_CONTAINERS-1:0];
     for (int n = 0; n < 4; n++) halves_d[PROCESS_SOURCE_PACKET+n] = packet_state_i[n/2][16*(1-n%2) +: 16];
