@@ -174,16 +174,12 @@ module sl_splice_job
       end
     end
     if (valid_q[8+Wait]) begin
-      for (int c = 0; c < FLIT_WORDS; c++) begin
-        logic [15:0] word;
-        word = '0;
-        for (int by = 0; by < FLIT_WORDS / 4; by++) begin
-          for (int n = 0; n < NearWords; n++) begin
-            if ((n + 4 * by) % FLIT_WORDS == c && 32'(turn_8_q) == by) word |= near_q[n];
-          end
-        end
-        image_o[c] <= word;
+      logic [FLIT_WORDS-1:0][15:0] turned;  // two words of a column with narrow flits: one of them is 0
+      turned = '0;
+      for (int by = 0; by < FLIT_WORDS / 4; by++) begin
+        for (int n = 0; n < NearWords; n++) if (32'(turn_8_q) == by) turned[(n + 4 * by) % FLIT_WORDS] |= near_q[n];
       end
+      image_o <= turned;
     end
   end
 endmodule
