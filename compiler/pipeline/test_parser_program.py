@@ -154,7 +154,7 @@ def test_a_version_of_the_deparser_is_loaded_without_a_write_to_the_other() -> N
     image = DeparserImage().with_program(program, 0)
     both = image.with_program(program, 1)
     rows = L.DEPARSER_WRITERS + L.DEPARSER_CHECKSUMS
-    of_a_version = {row: L.PARSER_KINDS for row in ROWS} | {L.DEPARSER_MEMORY_SPLICE: L.SPLICES}
+    of_a_version = dict.fromkeys(ROWS, L.PARSER_KINDS) | {L.DEPARSER_MEMORY_SPLICE: L.SPLICES}
     assert {write.address // of_a_version.get(L.PipelineMemory(write.memory), 1) for write in both.writes(image)} == {1}
     assert len([*both.writes()]) == 2 * (rows * (1 + L.PARSER_KINDS) + L.SPLICES - 1)
     assert [*both.writes(both)] == []
