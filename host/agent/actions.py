@@ -237,6 +237,8 @@ def work_of(instructions: Sequence[Any], match: Match, table: int, tables: int, 
         later = Ports()
     if (done.pushed or done.popped) and goto is not None:
         raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, "a tag is pushed or popped before the last table")
+    if goto is not None and any(step.queue for step in (*done.steps, done.last)):
+        raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, "a queue is set before the last table")
     return Work((*done.steps, done.last), later, goto, _metadata(by_kind), done.splice)
 
 
@@ -262,7 +264,7 @@ def _written(done: _List, actions: Sequence[Any], match: Match, lanes: int, goto
     if unknown := [action.type for action in found.values() if action.type not in SET_ORDER]:
         raise bad_action(of.OFPBAC_BAD_TYPE, f"action of type {unknown[0]} is not supported")
     ordered = sorted(found.values(), key=lambda action: SET_ORDER.index(action.type))
-    changes = [action for action in ordered if action.type not in (of.OFPAT_OUTPUT, of.OFPAT_SET_QUEUE)]
+    changes = [action for action in ordered if action.type != of.OFPAT_OUTPUT]
     if changes and goto is not None:
         raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, "changes of an action set before the last table")
     ends = done if goto is None else _List()  # in an earlier table nothing is done yet, but what is wrong is refused

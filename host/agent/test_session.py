@@ -37,6 +37,10 @@ def output(port: int) -> codec.OFPActionOutput:
     return codec.OFPActionOutput(port)
 
 
+def applied(*actions: Any) -> codec.OFPInstructionActions:
+    return codec.OFPInstructionActions(of.OFPIT_APPLY_ACTIONS, list(actions))
+
+
 def written(*actions: Any) -> codec.OFPInstructionActions:
     return codec.OFPInstructionActions(of.OFPIT_WRITE_ACTIONS, list(actions))
 
@@ -55,7 +59,7 @@ REFUSED = {
     "normal": (flow({}, output(of.OFPP_NORMAL)), ACTION, of.OFPBAC_BAD_OUT_PORT),
     "group": (flow({}, codec.OFPActionGroup(1)), ACTION, of.OFPBAC_BAD_TYPE),
     "push": (flow({}, codec.OFPActionPushMpls()), ACTION, of.OFPBAC_BAD_TYPE),
-    "queue": (flow({}, codec.OFPActionSetQueue(8)), ACTION, of.OFPBAC_BAD_QUEUE),
+    "no such queue": (flow({}, codec.OFPActionSetQueue(8)), ACTION, of.OFPBAC_BAD_QUEUE),
     "set without match": (flow({}, codec.OFPActionSetField(udp_dst=5)), ACTION, of.OFPBAC_MATCH_INCONSISTENT),
     "set of no tag": (flow({}, codec.OFPActionSetField(vlan_vid=0x1005)), ACTION, of.OFPBAC_MATCH_INCONSISTENT),
     "set of a type": (flow({}, codec.OFPActionSetField(eth_type=5)), ACTION, of.OFPBAC_BAD_SET_TYPE),
@@ -65,6 +69,13 @@ REFUSED = {
     "TTL of what": (flow({}, codec.OFPActionDecNwTtl()), ACTION, of.OFPBAC_MATCH_INCONSISTENT),
     "change in a set": (
         flow({}, instructions=[written(codec.OFPActionSetField(eth_dst="02:00:00:00:00:01")), codec.OFPInstructionGotoTable(1)]),
+        ACTION, of.OFPBAC_UNSUPPORTED_ORDER,
+    ),
+    "queue in a set": (
+        flow({}, instructions=[written(codec.OFPActionSetQueue(3)), codec.OFPInstructionGotoTable(1)]), ACTION, of.OFPBAC_UNSUPPORTED_ORDER,
+    ),
+    "queue": (
+        flow({}, instructions=[applied(codec.OFPActionSetQueue(3), output(1)), codec.OFPInstructionGotoTable(1)]),
         ACTION, of.OFPBAC_UNSUPPORTED_ORDER,
     ),
     "goto back": (flow({}, table_id=1, instructions=[codec.OFPInstructionGotoTable(1)]), INSTRUCTION, of.OFPBIC_BAD_TABLE_ID),
@@ -104,7 +115,7 @@ def test_a_change_after_an_output_takes_a_unit_more_and_keeps_no_metadata() -> N
     late = [output(1), codec.OFPActionSetField(eth_dst="02:00:00:00:00:01"), output(2)]
     assert one_unit.refused(flow({}, *late)) == (FLOW, of.OFPFMFC_TABLE_FULL)
     assert one_unit.refused(flow({}, output(1), output(2))) is None
-    apply, goto = codec.OFPInstructionActions(of.OFPIT_APPLY_ACTIONS, late), codec.OFPInstructionGotoTable(1)
+    apply, goto = applied(*late), codec.OFPInstructionGotoTable(1)
     bench = Bench(units=4)
     assert bench.refused(flow({"metadata": 5}, output(3), table_id=1)) is None
     order = (ACTION, of.OFPBAC_UNSUPPORTED_ORDER)
