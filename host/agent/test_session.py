@@ -72,7 +72,8 @@ REFUSED = {
         ACTION, of.OFPBAC_UNSUPPORTED_ORDER,
     ),
     "queue in a set": (
-        flow({}, instructions=[written(codec.OFPActionSetQueue(3)), codec.OFPInstructionGotoTable(1)]), ACTION, of.OFPBAC_UNSUPPORTED_ORDER,
+        flow({}, instructions=[written(codec.OFPActionSetQueue(3)), codec.OFPInstructionGotoTable(1)]),
+        ACTION, of.OFPBAC_UNSUPPORTED_ORDER,
     ),
     "queue": (
         flow({}, instructions=[applied(codec.OFPActionSetQueue(3), output(1)), codec.OFPInstructionGotoTable(1)]),
