@@ -12,7 +12,7 @@ import sluice_layouts as L
 
 from host.agent.channel import Access, ChannelError, PacketIn
 from host.python.messages import KEY_BYTES, MessageError, Refused, Session
-from host.python.pipeline import window_of
+from host.python.pipeline import own_core
 
 ROUND_TRIP = 0.25  # seconds that an answer may take; doubled with each attempt
 TRIES = 6
@@ -54,7 +54,7 @@ class MessageChannel:
 
     def _begin(self) -> Session:
         session = Session(self.link, self.key, TRIES)
-        core = window_of(session.read, L.ELEMENT_CONTROLLER)
+        core = own_core(session.read)
         assert core is not None  # it answers
         session.write_all([(core + L.CONTROLLER_REGISTERS_CONTROL, 1)])  # nobody else takes the packets to the host
         return session

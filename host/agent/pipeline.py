@@ -7,9 +7,10 @@ from __future__ import annotations
 import pickle
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, acc
 from host.agent.channel import Access, Channel, ChannelError
 from host.agent.counters import Cell, Counters, cells_of
 from host.agent.translate import Translation
-from host.python.pipeline import window_of
+from host.python.pipeline import EMPTY, LOCKED, PAUSE, TAKEN_MEANWHILE, window_of, windows_of
 
 PATIENCE = 5.0  # seconds, for packets of an older program to leave
 MARK = L.PIPELINE_REGISTERS_DATA + 4 * (L.PIPELINE_REGISTERS_DATA_COUNT - 1)  # holds a number of ours between two loads
@@ -45,10 +46,12 @@ class Pipeline:
     def __init__(self, channel: Channel, file: Path | None = None, clock: Callable[[], float] = time.time) -> None:
         """Raises ChannelError where the device has no pipeline."""
         self.channel, self.file, self.clock = channel, file, clock
-        window = window_of(lambda address: self.read([address])[0], L.ELEMENT_PIPELINE)
+        window = window_of(self._register, L.ELEMENT_PIPELINE)
         if window is None:
             raise ChannelError("this device has no programmable pipeline; hint: --device sim:pipeline_units=2")
         self.window = window
+        self.is_shared = len(windows_of(self._register, L.ELEMENT_CONTROLLER)) > 1
+        self.core = max(self._register(L.SHELL_REGISTERS_MASTER) - 1, 0) if self.is_shared else 0  # it takes our packets
         parts, entries, version = self._registers(
             L.PIPELINE_REGISTERS_PARTS, L.PIPELINE_REGISTERS_ENTRIES, L.PIPELINE_REGISTERS_VERSION
         )
@@ -67,6 +70,33 @@ class Pipeline:
     def read(self, addresses: Sequence[int]) -> list[int]:
         """Registers of the device."""
         return self.channel.access([Access(address) for address in addresses])
+
+    def _register(self, address: int) -> int:
+        return self.read([address])[0]
+
+    @contextmanager
+    def _locked(self) -> Iterator[bool]:
+        """With the lock of the graph's windows, where there is one; whether nobody else had it since the last time. What another
+        master of the device's registers has loaded is not known."""
+        if not self.is_shared:
+            yield True
+            return
+        self.channel.access([Access(L.SHELL_REGISTERS_LOCK, LOCKED)])
+        try:
+            yield not self._register(L.SHELL_REGISTERS_LOCK) & TAKEN_MEANWHILE
+        finally:
+            self.channel.access([Access(L.SHELL_REGISTERS_LOCK, 0)])
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        """With no packet in the graph; it goes on in any case, also where an agent was killed that had it pause."""
+        control = self._register(L.SHELL_REGISTERS_CONTROL)
+        self.channel.access([Access(L.SHELL_REGISTERS_CONTROL, control | PAUSE)])
+        try:
+            self._wait(lambda: bool(self._register(L.SHELL_REGISTERS_STATUS) & EMPTY), "packets are in the graph")
+            yield
+        finally:
+            self.channel.access([Access(L.SHELL_REGISTERS_CONTROL, control & ~PAUSE)])
 
     def _registers(self, *registers: int) -> list[int]:
         return self.read([self.window + register for register in registers])
@@ -103,13 +133,36 @@ class Pipeline:
 
     def place(self, program: PipelineProgram) -> PipelineImage:
         """Where a program would stand beside the one that runs. Raises ProgramError where it has no place."""
-        return self.image.with_program(program, 1 - self._running())
+        return self._with(program, 1 - self._running())
+
+    def _with(self, program: PipelineProgram, version: int) -> PipelineImage:
+        """The image with a program whose packets to the controller are for this agent's core."""
+
+        def aimed(one: L.UnitAction) -> L.UnitAction:
+            return replace(one, queue=self.core) if one.verdict == L.VERDICT_TO_CONTROLLER else one
+
+        if self.core:
+            units = [
+                replace(unit, entries=tuple(replace(one, action=aimed(one.action)) for one in unit.entries), miss=aimed(unit.miss))
+                for unit in program.units
+            ]
+            program = replace(program, units=tuple(units))
+        return self.image.with_program(program, version)
 
     def load(self, wanted: Translation, keep: Any = None) -> None:
         """Packets that enter from now on use the program. Raises ProgramError: no place, nothing has changed. ChannelError: it is
         not known how far the load came; the next one finds it out."""
+        with self._locked() as is_known:
+            if is_known:
+                self._load(wanted, keep)
+                return
+            self.forget()
+            with self._paused():
+                self._load(wanted, keep)
+
+    def _load(self, wanted: Translation, keep: Any) -> None:
         version = 1 - self._running()
-        image = self.image.with_program(wanted.program, version)
+        image = self._with(wanted.program, version)
         self.wait_for_old_packets()
         self._count_anew(version, image, wanted)
         self.begun = Load(version, self.image, image, secrets.randbits(32) | 1)
@@ -128,11 +181,16 @@ class Pipeline:
         cleared = {(unit, number) for unit, one in enumerate(image.units) for number in one.added}
         if not self.known:
             cleared |= {*self.counters.cells(), *cells}
-        self.sample(self.counters.closing(version, cells) if self.known else self.counters.cells())
+        self._sample(self.counters.closing(version, cells) if self.known else self.counters.cells())
         self.counters.replace(version, cells, cleared)
 
     def sample(self, cells: Sequence[Cell]) -> None:
         """Read counters of entries. Raises ChannelError."""
+        with self._locked() as is_known:
+            if is_known:
+                self._sample(cells)
+
+    def _sample(self, cells: Sequence[Cell]) -> None:
         if cells:
             self.counters.sample(cells, self.channel.access, self.window, self.clock())
 
@@ -156,10 +214,13 @@ class Pipeline:
 
     def wait_for_old_packets(self) -> None:
         """Until no packet is in flight that has the other version. Raises ChannelError."""
+        self._wait(lambda: not self._registers(L.PIPELINE_REGISTERS_DRAINING)[0], "packets of an older program are in flight")
+
+    def _wait(self, is_so: Callable[[], bool], trouble: str) -> None:
         end = time.monotonic() + PATIENCE
-        while self._registers(L.PIPELINE_REGISTERS_DRAINING)[0]:
+        while not is_so():
             if time.monotonic() > end:
-                raise ChannelError(f"packets of an older program are in flight after {PATIENCE:.0f} s")
+                raise ChannelError(f"{trouble} after {PATIENCE:.0f} s")
             self.channel.pass_time()
 
     def was_reset(self) -> bool:

@@ -48,7 +48,7 @@ class DeadlyLink(LaneLink):
 
     def poll(self, seconds: float = 0.0) -> bytes | None:
         if not self.waiting:
-            self._step()
+            self.step()
         return self.waiting.popleft() if self.waiting else None
 
 

@@ -5,7 +5,7 @@
 
 #include "functional.h"
 
-enum { STATUS = 3, CLOCK_KHZ = 200000, HIGH_WORD = 4, LANE_BYTES = SLUICE_LANE_COUNTERS_BYTES };
+enum { STATUS = 7, CLOCK_KHZ = 200000, HIGH_WORD = 4, LANE_BYTES = SLUICE_LANE_COUNTERS_BYTES };
 
 static uint32_t log2_of(uint32_t value) {
     uint32_t bits = 0;

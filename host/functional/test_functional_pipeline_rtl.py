@@ -92,7 +92,7 @@ class Both:
         )
         for device in self.pair:
             device.advance(16)
-        assert self.access(L.SHELL_REGISTERS_STATUS) == 3, "nothing is in flight, however often packets have left"
+        assert self.access(L.SHELL_REGISTERS_STATUS) == 7, "nothing is in flight, however often packets have left"
         self.compare_counters()
         places = [(unit, place) for memory, unit, place in ALL if memory == L.UNIT_MEMORY_ACTION]
         misses = [(unit, EXACT + TERNARY + version) for unit in range(UNITS) for version in range(2)]

@@ -92,7 +92,7 @@ class Model:
                 L.SHELL_REGISTERS_LANES: LANES,
                 L.SHELL_REGISTERS_CLOCK_KHZ: CLOCK,
                 L.SHELL_REGISTERS_WINDOWS: 6 if self.queues else 5,
-                L.SHELL_REGISTERS_STATUS: 3,
+                L.SHELL_REGISTERS_STATUS: 7,
             }
         )
         for n in range(16 * LANES, L.SHELL_REGISTERS_LANE_COUNTERS_COUNT):  # of lanes that are not there

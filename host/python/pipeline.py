@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol
 
 import sluice_layouts as L
@@ -12,6 +13,8 @@ from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, acc
 from compiler.pipeline.unit_image import UnitEntry
 
 PATIENCE = 100_000  # cycles
+LOCKED, TAKEN_MEANWHILE = 1, 4  # what the lock says: the reader has it; another had it since the reader gave it back
+PAUSE, EMPTY = 2, 4  # bits of control and status
 
 
 class Bus(Protocol):
@@ -24,16 +27,29 @@ class Bus(Protocol):
     def advance(self, cycles: int) -> None: ...
 
 
+def windows_of(read: Callable[[int], int], kind: int) -> list[int]:
+    """The addresses of the register windows of a kind (`element_kind_t`); `read` reads a register."""
+    return [
+        window * L.WINDOW_SIZE
+        for window in range(read(L.SHELL_REGISTERS_WINDOWS))
+        if read(L.SHELL_REGISTERS_CAPABILITY + 4 * window) & 0xFFFF == kind
+    ]
+
+
 def window_of(read: Callable[[int], int], kind: int) -> int | None:
-    """The address of the first register window of a kind (`element_kind_t`), or None; `read` reads a register."""
-    for window in range(read(L.SHELL_REGISTERS_WINDOWS)):
-        if read(L.SHELL_REGISTERS_CAPABILITY + 4 * window) & 0xFFFF == kind:
-            return window * L.WINDOW_SIZE
-    return None
+    """The first of `windows_of`, or None."""
+    return next(iter(windows_of(read, kind)), None)
+
+
+def own_core(read: Callable[[int], int]) -> int | None:
+    """The window of the controller core that these reads come through, or None where they are the host's."""
+    master = read(L.SHELL_REGISTERS_MASTER)
+    return windows_of(read, L.ELEMENT_CONTROLLER)[master - 1] if master else None
 
 
 class Overlay:
-    """The pipeline of a device, whose memories it knows from now on: nobody else may write them."""
+    """The pipeline of a device, whose memories it knows from now on. On a device with several controller cores another master of
+    its registers may load programs too: each takes the lock, and begins from nothing where another had it meanwhile."""
 
     def __init__(self, device: Bus) -> None:
         """Raises ValueError where the device has none."""
@@ -41,8 +57,10 @@ class Overlay:
         if (window := window_of(device.read, L.ELEMENT_PIPELINE)) is None:
             raise ValueError("this device has no programmable pipeline; hint: SLUICE_SIM_OPTIONS=pipeline_units=2")
         self.window = window
+        self.is_shared = len(windows_of(device.read, L.ELEMENT_CONTROLLER)) > 1
         parts, entries = self.read(L.PIPELINE_REGISTERS_PARTS), self.read(L.PIPELINE_REGISTERS_ENTRIES)
-        self.image = PipelineImage.of(parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF, entries & 0xFFFF, entries >> 16)
+        self.empty = PipelineImage.of(parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF, entries & 0xFFFF, entries >> 16)
+        self.image = self.empty
         self.loaded = False  # memories hold anything after power-up
         # Of a unit's action: what was counted in places that its entry had before.
         self.carried: dict[tuple[int, int], L.RuleCounters] = {}
@@ -54,29 +72,66 @@ class Overlay:
     def load(self, program: PipelineProgram) -> int:
         """Has packets that enter from now on use the program; returns the number of register writes. Raises ProgramError where it
         has no place beside the one that runs: nothing has changed then. TimeoutError: packets of the program before the one that
-        runs are still in flight."""
+        runs are still in flight. OSError: another master has the lock."""
+        with self._locked() as is_known:
+            if is_known:
+                return self._load(program)
+            self.image, self.loaded, self.carried = self.empty, False, {}
+            with self._paused():
+                return self._load(program)
+
+    def _load(self, program: PipelineProgram) -> int:
         version = 1 - self.read(L.PIPELINE_REGISTERS_VERSION)
         image = self.image.with_program(program, version)
-        for _ in range(PATIENCE // 16):
-            if not self.read(L.PIPELINE_REGISTERS_DRAINING):
-                break
-            self.device.advance(16)
-        else:
-            raise TimeoutError(f"packets of an older program are in flight after {PATIENCE} cycles")
+        self._wait(lambda: not self.read(L.PIPELINE_REGISTERS_DRAINING), "packets of an older program are in flight")
         self._carry(version, image)
         writes = [*accesses(image.writes(self.image if self.loaded else None)), (L.PIPELINE_REGISTERS_VERSION, version)]
+        self.loaded = False
         self.device.write_all((self.window + address, word) for address, word in writes)
         self.image, self.loaded = image, True
         return len(writes)
+
+    def _wait(self, is_so: Callable[[], bool], trouble: str) -> None:
+        for _ in range(PATIENCE // 16):
+            if is_so():
+                return
+            self.device.advance(16)
+        raise TimeoutError(f"{trouble} after {PATIENCE} cycles")
+
+    @contextmanager
+    def _locked(self) -> Iterator[bool]:
+        """With the lock of the graph's windows, where there is one; whether nobody else had it since the last time."""
+        if not self.is_shared:
+            yield True
+            return
+        self.device.write_all([(L.SHELL_REGISTERS_LOCK, LOCKED)])
+        try:
+            yield not self.device.read(L.SHELL_REGISTERS_LOCK) & TAKEN_MEANWHILE
+        finally:
+            self.device.write_all([(L.SHELL_REGISTERS_LOCK, 0)])
+
+    @contextmanager
+    def _paused(self) -> Iterator[None]:
+        """With no packet in the graph."""
+        control = self.device.read(L.SHELL_REGISTERS_CONTROL)
+        self.device.write_all([(L.SHELL_REGISTERS_CONTROL, control | PAUSE)])
+        try:
+            self._wait(lambda: bool(self.device.read(L.SHELL_REGISTERS_STATUS) & EMPTY), "packets are in the graph")
+            yield
+        finally:
+            self.device.write_all([(L.SHELL_REGISTERS_CONTROL, control & ~PAUSE)])
 
     def counters(self, unit: int, entry: UnitEntry | None = None) -> L.RuleCounters:
         """Packets, bytes and last hit (`tick`, microseconds) of an entry of the program that packets get, or of its packets without
         a match, since a program first had it: an entry that the next program has too goes on counting. Raises KeyError where the
         program has no such entry."""
-        version, image = self.read(L.PIPELINE_REGISTERS_VERSION), self.image.units[unit]
-        number = image.action_of(entry, version)
-        numbers = [number, *(there for there, here in image.copies(version).items() if here == number)]
-        return self._total(unit, numbers)
+        with self._locked() as is_known:
+            if not is_known:
+                raise KeyError("the program is another master's")
+            version, image = self.read(L.PIPELINE_REGISTERS_VERSION), self.image.units[unit]
+            number = image.action_of(entry, version)
+            numbers = [number, *(there for there, here in image.copies(version).items() if here == number)]
+            return self._total(unit, numbers)
 
     def lookups(self, unit: int) -> tuple[int, int]:
         """Packets that a unit looked up, and those of them that an entry matched; 32 bits that wrap."""

@@ -48,13 +48,16 @@ registers shell_registers {
     ro uint<32> clock_khz      @ 0x010; /// core clock; simulation: the clock that figures assume
     ro uint<32> windows        @ 0x014; /// number of windows, page 0 included
     rw uint<3>  control        @ 0x018 = 0; /// bit 0: reset the graph once it has drained, reads 1 until done; bit 1: pause, no packet enters the graph; bit 2: lossless, full FIFOs apply back-pressure instead of dropping (runs over captures)
-    ro uint<32> status         @ 0x01c; /// bit 0: ready; bit 1: nothing in flight from the lanes' receive stores to the host's ring, nor from the host to the lanes
+    ro uint<32> status         @ 0x01c; /// bit 0: ready; bit 1: nothing in flight from the lanes' receive stores to the host's ring, nor from the host to the lanes; bit 2: nothing in flight in the graph
     ro uint<32> time_low       @ 0x020; /// core cycles; reading the low word latches the high word
     ro uint<32> time_high      @ 0x024;
     rw uint<32> tick           @ 0x028 = 0; /// microseconds; wraps. Counted by the clock or set by the host, see tick_source; a write sets it
     rw uint<8>  host_share     @ 0x02c = 32; /// the host's share of the merge, out of 256
     rw uint<1>  tick_source    @ 0x030 = 1; /// bit 0: the clock counts the tick, as after reset; 0: only host writes change it (runs over captures)
-    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 its size: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element; of a compiled configuration its channels to the host (bits 23:16) and from it (31:24)
+    rw uint<3>  lock           @ 0x034 = 0; /// of the graph's windows. A write of 1 takes it, of 0 gives it back; error if another master has it. With several controller cores a write to those windows needs it, or answers an error. Bit 0: the reader has it; bit 1: another has it; bit 2: another had it since the reader gave it back. With one core or none it holds what is written
+    ro uint<32> lock_refused   @ 0x038; /// accesses that were refused for want of the lock; they wrap
+    ro uint<32> master         @ 0x03c; /// number of the reader: 0 the host; 1 + n controller core n
+    ro uint<32> capability[16] @ 0x040; /// window n: bits 15:0 element_kind_t; bits 31:16 its size: lanes of the shell, log2 of the first table's entries (rounded up) of an OFU, log2 of the deparser's templates, the lane of a QoS element; of a controller core its lane (bits 23:16) and its number (31:24); of a compiled configuration its channels to the host (bits 23:16) and from it (31:24)
     ro uint<32> lane_counters[128] @ 0x200; /// lane n at n * 16 words, see lane_counters_t
     ro uint<32> host_counters[16]  @ 0x400; /// see host_counters_t
     ro uint<32> graph_counters[16] @ 0x440; /// see graph_counters_t
@@ -176,11 +179,11 @@ registers pipeline_registers {
     ro uint<32> matched[16]    @ 0x0c0; /// of those, packets that an entry matched; they wrap
 }
 
-/// Window of the controller core: message packets (layouts/message). Its counters wrap.
+/// Window of a controller core, in the order of their numbers: message packets (layouts/message). Its counters wrap.
 registers controller_registers {
     ro uint<32> kind           @ 0x000 = ELEMENT_CONTROLLER;
     rw uint<1>  control        @ 0x004 = 0; /// bit 0: packets to the host go to the agent too
-    rw uint<32> mac_low        @ 0x008 = 0x4c000001; /// of the core: every frame to it ends here
+    rw uint<32> mac_low        @ 0x008 = 0x4c000001; /// of the core: every frame to it ends here; core n begins with n more than this
     rw uint<16> mac_high       @ 0x00c = 0x0253;
     rw uint<32> packet_in_interval @ 0x010 = 0; /// cycles from the beginning of one Packet_in to that of the next, at least
     wo uint<32> key[4]         @ 0x020; /// of SipHash-2-4, byte 0 in bits 7:0 of the first; 0: tags are not checked

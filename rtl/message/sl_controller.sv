@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controller core (MPSoC paper, 3.1 and Fig. 7): stands in a lane, takes the frames to its own MAC address out of it, executes
 // the messages in them (sl_message_core), and sends answers and packets to the agent (sl_packet_in) back through that lane. On a lane
-// that has nothing else it is the port of an embedded CPU.
+// that has nothing else it is the port of an embedded CPU. Several cores stand in a lane one behind the other.
 //
 // Frames to it wait in a store that drops what it has no room for, so that they never hold up the other packets of the lane.
 module sl_controller
@@ -9,6 +9,7 @@ module sl_controller
   import sl_message_pkg::*;
 #(
   parameter int unsigned Lanes = 4,
+  parameter int unsigned Number = 0,              // of the core
   parameter int unsigned Flits = 512              // of each of the four stores: at least two packets of the largest size
 ) (
   input  logic               clk_i,
@@ -201,7 +202,7 @@ module sl_controller
     else if (quiet_q != '1) quiet_q <= quiet_q + 1'b1;
   end
 
-  sl_controller_registers u_registers (
+  sl_controller_registers #(.Number(Number)) u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
     .message_i(happened), .overflow_i(message_lost), .packet_in_i(sent), .packet_in_lost_i(lost), .packet_out_i(packet_out),
     .packet_out_lost_i(out_drops != '0), .registers_o(registers), .key_o(key)

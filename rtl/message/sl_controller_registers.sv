@@ -3,7 +3,9 @@
 module sl_controller_registers
   import sluice_pkg::*;
   import sl_message_pkg::*;
-(
+#(
+  parameter int unsigned Number = 0                // of the core: added to its address after a reset
+) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high
   /* verilator lint_off UNUSEDSIGNAL */  // the upper address bits chose this window
@@ -77,6 +79,7 @@ module sl_controller_registers
     end
     if (rst_i) begin
       registers_q <= CONTROLLER_REGISTERS_RESET;
+      registers_q.mac_low <= CONTROLLER_REGISTERS_RESET.mac_low + 32'(Number);
       counters_q  <= '0;
       key_o       <= '0;
     end

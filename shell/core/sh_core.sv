@@ -24,7 +24,7 @@ module sh_core #(
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
   parameter int unsigned PipelineUnits = 0,
   parameter int unsigned PipelineExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES,
-  parameter bit          Controller = 1'b0,       // 1: the last lane has a controller core (sl_controller), a second master of the registers
+  parameter int unsigned Controllers = 0,         // controller cores (sl_controller) in the last lane, masters of the registers: 0, 1, 2, 4
   parameter int unsigned HostQueues = 0,          // receive queues per lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
 ) (
@@ -62,16 +62,17 @@ module sh_core #(
   import sluice_pkg::*;
   import sl_packet_pkg::*;
 
-  // Register windows: the shell, the graph's, one for each lane's QoS, the receive queues', and the controller core's.
+  // Register windows: the shell, the graph's, one for each lane's QoS, the receive queues', and the controller cores'.
   localparam int unsigned GraphWindows = 4;
   localparam int unsigned QosWindow    = 1 + GraphWindows;
   localparam int unsigned HostWindow   = QosWindow + Lanes;
   localparam int unsigned AgentWindow  = HostWindow + 32'(HostQueues != 0);
-  localparam int unsigned Windows      = AgentWindow + 32'(Controller);
+  localparam int unsigned Windows      = AgentWindow + Controllers;
 
   shell_registers_t registers;
   logic [63:0] cycles;
   logic [2:0]  counter_pair;
+  logic [Controllers == 0 ? 0 : $clog2(1 + Controllers) - 1:0] master;  // whose access is in flight
   logic        lossless, graph_idle, graph_rst, reset_done;
 
   assign lossless = registers.control[2];
@@ -132,17 +133,28 @@ module sh_core #(
     if (host_valid && host_data.sop) host_enters_q <= host_enters;
   end
 
-  // Out of the graph: to the agent, to the host, to lanes, or to several. Without an agent the host has its packets.
+  // Out of the graph: to an agent, to the host, to lanes, or to several. Packets for agents are for that of the core that their queue
+  // names; where it has none, and packets to the host, are for the first agent that takes the host's, or else for the host.
+  localparam int unsigned Cores = Controllers == 0 ? 1 : Controllers;
+  localparam int unsigned CoreBits = Cores > 1 ? $clog2(Cores) : 1;
+  localparam int unsigned Ways = 2 + Cores;
   flit_t       aimed, split_data, device_data, merged_data;
-  logic [2:0]  split_valid, split_ready, to_q, to;  // agent, host, lanes
-  logic        device_valid, device_ready, merged_valid, merged_ready, agent_session, agent_takes_host;
+  logic [Ways-1:0] split_valid, split_ready, to_q, to;  // agents, host, lanes
+  logic [Cores-1:0] agent_session, agent_takes_host, hosts, to_agent;
+  logic [CoreBits-1:0] core;
+  logic        device_valid, device_ready, merged_valid, merged_ready, is_for_agent;
+
+  assign core  = CoreBits'(32'(graph_data.meta.queue) % Cores);
+  assign hosts = agent_session & agent_takes_host;
+  assign is_for_agent = graph_data.meta.verdict == VERDICT_TO_CONTROLLER;
 
   always_comb begin
+    to_agent = is_for_agent && agent_session[core] ? Cores'(1) << core : hosts & (~hosts + 1'b1);
+    if (!(is_for_agent || graph_data.meta.verdict == VERDICT_TO_HOST)) to_agent = '0;
     to = to_q;
     if (graph_data.sop) begin
-      to = {graph_data.meta.verdict == VERDICT_TO_CONTROLLER, graph_data.meta.verdict == VERDICT_TO_HOST,
+      to = {to_agent, (is_for_agent || graph_data.meta.verdict == VERDICT_TO_HOST) && to_agent == '0,
             graph_data.meta.verdict == VERDICT_FORWARD};
-      if (!agent_session || agent_takes_host) to[2:1] = {agent_session && |to[2:1], !agent_session && |to[2:1]};
       if (graph_data.meta.egress_mask[HOST_PORT]) to[1] = 1'b1;
     end
   end
@@ -156,7 +168,7 @@ module sh_core #(
     if (graph_data.sop) aimed.meta.egress_mask[HOST_PORT] = 1'b0;
   end
 
-  logic [2:0] done_q;
+  logic [Ways-1:0] done_q;
   assign split_data  = aimed;
   assign split_valid = graph_valid ? to & ~done_q : '0;
   assign graph_ready = &(~to | done_q | split_ready);
@@ -255,38 +267,41 @@ module sh_core #(
     .out_data_o(device_data), .out_valid_o(device_valid), .out_ready_i(device_ready)
   );
 
-  // The controller core, in the last lane.
+  // The controller cores, in the last lane.
   flit_t [Lanes-1:0]  tx_data, leave_data;
   logic [Lanes-1:0]   tx_valid, tx_ready, leave_valid, leave_ready;
-  register_request_t  agent_request;
+  register_request_t  [Controllers:0] master_request;  // the host's, the agents'
+  logic [Controllers:0] master_request_valid, master_request_ready, master_response_valid;
   register_response_t master_response;
-  logic               agent_request_valid, agent_request_ready, agent_response_valid, agent_idle;
+  logic               agent_idle;
 
   for (genvar i = 0; i < int'(Lanes); i++) begin : gen_agent
-    if (Controller && i == int'(Lanes - 1)) begin : gen_controller
-      flit_t from_agent;
-      logic  from_agent_valid, from_agent_ready;
+    if (Controllers != 0 && i == int'(Lanes - 1)) begin : gen_controllers
+      flit_t from_agents;
+      logic  from_agents_valid, from_agents_ready;
 
-      sl_controller #(.Lanes(Lanes), .Flits(LaneFlits)) u_controller (
+      sh_controllers #(.Lanes(Lanes), .Controllers(Controllers), .Flits(LaneFlits)) u_controllers (
         .clk_i, .rst_i, .time_i(cycles), .lossless_i(lossless),
         .rx_data_i(rx_data[i]), .rx_valid_i(rx_valid[i]), .rx_ready_o(rx_ready[i]),
         .rx_data_o(enter_data[i]), .rx_valid_o(enter_valid[i]), .rx_ready_i(enter_ready[i]),
         .tx_data_i(tx_data[i]), .tx_valid_i(tx_valid[i]), .tx_ready_o(tx_ready[i]),
         .tx_data_o(leave_data[i]), .tx_valid_o(leave_valid[i]), .tx_ready_i(leave_ready[i]),
-        .to_agent_data_i(split_data), .to_agent_valid_i(split_valid[2]), .to_agent_ready_o(split_ready[2]),
-        .from_agent_data_o(from_agent), .from_agent_valid_o(from_agent_valid), .from_agent_ready_i(from_agent_ready),
-        .master_request_o(agent_request), .master_request_valid_o(agent_request_valid), .master_request_ready_i(agent_request_ready),
-        .master_response_i(master_response), .master_response_valid_i(agent_response_valid),
-        .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[AgentWindow]),
-        .reg_request_ready_o(window_request_ready[AgentWindow]), .reg_response_o(window_response[AgentWindow]),
-        .reg_response_valid_o(window_response_valid[AgentWindow]),
+        .to_agent_data_i(split_data), .to_agent_valid_i(split_valid[Ways-1:2]), .to_agent_ready_o(split_ready[Ways-1:2]),
+        .from_agents_data_o(from_agents), .from_agents_valid_o(from_agents_valid), .from_agents_ready_i(from_agents_ready),
+        .master_request_o(master_request[Controllers:1]), .master_request_valid_o(master_request_valid[Controllers:1]),
+        .master_request_ready_i(master_request_ready[Controllers:1]),
+        .master_response_i(master_response), .master_response_valid_i(master_response_valid[Controllers:1]),
+        .reg_request_i(window_request), .reg_request_valid_i(window_request_valid[Windows-1:AgentWindow]),
+        .reg_request_ready_o(window_request_ready[Windows-1:AgentWindow]),
+        .reg_response_o(window_response[Windows-1:AgentWindow]),
+        .reg_response_valid_o(window_response_valid[Windows-1:AgentWindow]),
         .session_o(agent_session), .takes_host_o(agent_takes_host), .idle_o(agent_idle)
       );
 
       sl_merge u_packets (
         .clk_i, .rst_i, .share_i(registers.host_share),
         .fast_data_i(device_data), .fast_valid_i(device_valid), .fast_ready_o(device_ready),
-        .slow_data_i(from_agent), .slow_valid_i(from_agent_valid), .slow_ready_o(from_agent_ready),
+        .slow_data_i(from_agents), .slow_valid_i(from_agents_valid), .slow_ready_o(from_agents_ready),
         .out_data_o(merged_data), .out_valid_o(merged_valid), .out_ready_i(merged_ready)
       );
     end else begin : gen_lane
@@ -299,18 +314,14 @@ module sh_core #(
     end
   end
 
-  if (!Controller) begin : gen_no_controller
-    logic unused_agent;
+  if (Controllers == 0) begin : gen_no_controller
     assign merged_data         = device_data;
     assign merged_valid        = device_valid;
     assign device_ready        = merged_ready;
-    assign split_ready[2]      = 1'b1;
-    assign agent_request       = '0;
-    assign agent_request_valid = 1'b0;
-    assign agent_session       = 1'b0;
-    assign agent_takes_host    = 1'b0;
+    assign split_ready[Ways-1:2] = '1;
+    assign agent_session       = '0;
+    assign agent_takes_host    = '0;
     assign agent_idle          = 1'b1;
-    assign unused_agent        = &{1'b0, agent_request_ready, agent_response_valid};
   end
 
   // Lanes out.
@@ -375,28 +386,57 @@ module sh_core #(
 
   always_comb begin
     values        = '0;
-    values.status = {30'd0, graph_idle && from_host_idle, !graph_rst};
+    values.status = {29'd0, graph_empty, graph_idle && from_host_idle, !graph_rst};
+    values.master = 32'(master);
+    values.lock_refused = lock_refused;
   end
 
   always_comb begin
     capability[QosWindow-1:0] = {graph_capability, {8'(HostLanes), 8'(Lanes), 16'(ELEMENT_SHELL)}};
     for (int unsigned i = 0; i < Lanes; i++) capability[QosWindow+i] = {16'(i), 16'(ELEMENT_QOS)};
-    if (HostQueues != 0) capability[Windows-1-32'(Controller)] = {16'(HostQueues), 16'(ELEMENT_HOST)};
-    if (Controller) capability[Windows-1] = {16'(Lanes - 1), 16'(ELEMENT_CONTROLLER)};
+    if (HostQueues != 0) capability[Windows-1-Controllers] = {16'(HostQueues), 16'(ELEMENT_HOST)};
+    for (int unsigned i = AgentWindow; i < Windows; i++) capability[i] = {8'(i - AgentWindow), 8'(Lanes - 1), 16'(ELEMENT_CONTROLLER)};
   end
 
-  // The masters of the registers: the host and the agent.
+  // The masters of the registers: the host and the agents.
   register_request_t  request;
   register_response_t router_response;
   logic               request_valid, request_ready, response_valid;
 
-  sl_register_arbiter u_masters (
-    .clk_i, .rst_i, .master_request_i({agent_request, reg_request_i}), .master_request_valid_i({agent_request_valid, reg_request_valid_i}),
-    .master_request_ready_o({agent_request_ready, reg_request_ready_o}), .master_response_o(master_response),
-    .master_response_valid_o({agent_response_valid, reg_response_valid_o}), .request_o(request), .request_valid_o(request_valid),
-    .request_ready_i(request_ready), .response_i(router_response), .response_valid_i(response_valid)
+  assign master_request[0]       = reg_request_i;
+  assign master_request_valid[0] = reg_request_valid_i;
+  assign reg_request_ready_o     = master_request_ready[0];
+  assign reg_response_o          = master_response;
+  assign reg_response_valid_o    = master_response_valid[0];
+
+  register_request_t  turn_request;
+  register_response_t turn_response;
+  logic               turn_valid, turn_ready, turn_response_valid;
+  logic [31:0]        lock_refused;
+
+  sl_register_arbiter #(.Masters(1 + Controllers)) u_masters (
+    .clk_i, .rst_i, .master_request_i(master_request), .master_request_valid_i(master_request_valid),
+    .master_request_ready_o(master_request_ready), .master_response_o(master_response),
+    .master_response_valid_o(master_response_valid), .request_o(turn_request), .owner_o(master), .request_valid_o(turn_valid),
+    .request_ready_i(turn_ready), .response_i(turn_response), .response_valid_i(turn_response_valid)
   );
-  assign reg_response_o = master_response;
+
+  // The graph's windows have an owner where there are several agents.
+  if (Controllers > 1) begin : gen_lock
+    sl_register_lock #(.Masters(1 + Controllers), .First(1), .Last(GraphWindows)) u_lock (
+      .clk_i, .rst_i, .in_request_i(turn_request), .in_master_i(master), .in_request_valid_i(turn_valid),
+      .in_request_ready_o(turn_ready), .in_response_o(turn_response), .in_response_valid_o(turn_response_valid),
+      .out_request_o(request), .out_request_valid_o(request_valid), .out_request_ready_i(request_ready),
+      .out_response_i(router_response), .out_response_valid_i(response_valid), .refused_o(lock_refused)
+    );
+  end else begin : gen_no_lock
+    assign request             = turn_request;
+    assign request_valid       = turn_valid;
+    assign turn_ready          = request_ready;
+    assign turn_response       = router_response;
+    assign turn_response_valid = response_valid;
+    assign lock_refused        = '0;
+  end
 
   sh_register_router #(.Windows(Windows)) u_router (
     .clk_i, .rst_i, .window_reset_i({(Windows - QosWindow)'(0), {GraphWindows{graph_rst}}, 1'b0}),
@@ -436,6 +476,7 @@ module sh_core #(
 `ifndef SYNTHESIS
   initial begin
     if (HostLanes != 0 && HostLanes != Lanes) $fatal(1, "sh_core: HostLanes must be 0 or Lanes");
+    if (!(Controllers inside {0, 1, 2, 4}) || Windows > 16) $fatal(1, "sh_core: Controllers is 0, 1, 2 or 4, and at most 16 windows fit");
     if (HostQueues > HOST_QUEUES || (HostQueues != 0 && HostLanes != 0)) $fatal(1, "sh_core: HostQueues is 0 to 8, and needs the ring");
   end
 `endif

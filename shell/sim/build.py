@@ -42,7 +42,7 @@ HERE = SOURCES / "shell" / "sim"
 VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
 PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6",
               "flow_groups": "FlowGroups", "flow_group_entries": "FlowGroupEntries", "flow_ternary": "FlowTernaryEntries",
-              "pipeline_units": "PipelineUnits", "pipeline_exact": "PipelineExactEntries", "controller": "Controller",
+              "pipeline_units": "PipelineUnits", "pipeline_exact": "PipelineExactEntries", "controller": "Controllers",
               "lane_clocks": "LaneClocks", "host_lanes": "HostLanes", "host_queues": "HostQueues"}  # fmt: skip
 DEFAULTS = {"lanes": 4, "lpm4": L.LPM_ENTRIES4, "lpm6": L.LPM_ENTRIES6, "exact4": L.EXACT_ENTRIES4, "exact6": L.EXACT_ENTRIES6,
             "flow_groups": 0, "flow_group_entries": L.FLOW_GROUP_ENTRIES, "flow_ternary": L.FLOW_TERNARY_ENTRIES,

@@ -124,10 +124,15 @@ PROOFS = (
         "fv_register_arbiter", "prove", 2, 8,
         (
             Broken("sl_register_arbiter", "busy_q || offered_q ? owner_q", "busy_q ? owner_q", "a_request_holds"),
-            Broken("sl_register_arbiter", "[!owner_q] ? !owner_q : owner_q", "[0] ? 1'b0 : 1'b1", "a_passed_over_once"),
-            Broken("sl_register_arbiter", "_valid_o[owner_q]", "_valid_o[0]", "a_answer_to_its_master"),
+            Broken("sl_register_arbiter", "behind != '0 ? behind : ", "", "a_passed_over_once"),
+            Broken("sl_register_arbiter", "32'(owner_q) && response_valid_i", "0 && response_valid_i", "a_answer_to_its_master"),
             Broken("sl_register_arbiter", "_valid_i[owner] && !busy_q", "_valid_i[owner]", "a_one_in_flight"),
         ),
+    ),
+    Proof(
+        "fv_register_arbiter", "prove", 2, 14,
+        (Broken("sl_register_arbiter", "m > 32'(owner_q) && ", "m > 1 && ", "a_passed_over_once"),),
+        {"Masters": 5},
     ),
     Proof(
         "fv_pipe_gate", "prove", 6, 20,
