@@ -33,7 +33,7 @@ enum fault_t : uint<4> {
 struct meta_t {
     uint<8>   ingress_port;     /// lane, or HOST_PORT
     uint<8>   egress_mask;      /// bit n: lane n; bit HOST_PORT: the host
-    uint<4>   queue;            /// egress queue of the lane; to the host a rule's choice: 8 + receive queue, or the lane's redirection table
+    uint<4>   queue;            /// egress queue of the lane; to the host a rule's choice: 8 + receive queue, or the lane's redirection table; with VERDICT_TO_CONTROLLER the controller core, modulo their number
     verdict_t verdict;
     fault_t   fault;
     uint<32>  mark;             /// flow mark, 0 if none

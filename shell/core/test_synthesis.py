@@ -9,7 +9,9 @@ FLOW_TABLE = {"FlowGroups": 2, "FlowGroupEntries": 64, "FlowTernaryEntries": 16}
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"HostLanes": 2, "LaneClocks": 1, **FLOW_TABLE}], ids=["ring, rule tables", "wire with lane clocks, flow table"]
+    "more",
+    [{}, {"HostLanes": 2, "LaneClocks": 1, **FLOW_TABLE}, {"Controllers": 2}],
+    ids=["ring, rule tables", "wire with lane clocks, flow table", "two controller cores"],
 )
 def test_yosys_reads_the_whole_shell(more):
     small = {"Lanes": 2, "LpmEntries4": 16, "LpmEntries6": 16, "ExactEntries4": 64, "ExactEntries6": 64}

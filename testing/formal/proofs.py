@@ -135,6 +135,16 @@ PROOFS = (
         {"Masters": 5},
     ),
     Proof(
+        "fv_register_lock", "prove", 2, 14,
+        (
+            Broken("sl_register_lock", "!has && 32'(window)", "other && 32'(window)", "a_writes_are_the_owners"),
+            Broken("sl_register_lock", "idle_q == '1 && !(taken && has)", "idle_q == '1", "a_state"),
+            Broken("sl_register_lock", "if (taken && has) idle_q <= '0;", "", "a_state"),
+            Broken("sl_register_lock", "is_lock ? other :", "is_lock ? 1'b0 :", "a_writes_are_the_owners"),
+            Broken("sl_register_lock", "answered_q ? answer_q : out_response_i", "out_response_i", "a_answered_here"),
+        ),
+    ),
+    Proof(
         "fv_pipe_gate", "prove", 6, 20,
         (
             Broken("sl_pipe_gate", "in_flight_q != CountBits'(Depth - 1)", "1'b1", "a_lets_in_until_full"),
