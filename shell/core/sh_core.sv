@@ -73,6 +73,7 @@ module sh_core #(
   logic [63:0] cycles;
   logic [2:0]  counter_pair;
   logic [Controllers == 0 ? 0 : $clog2(1 + Controllers) - 1:0] master;  // whose access is in flight
+  logic [31:0] lock_refused;
   logic        lossless, graph_idle, graph_rst, reset_done;
 
   assign lossless = registers.control[2];
@@ -412,7 +413,6 @@ module sh_core #(
   register_request_t  turn_request;
   register_response_t turn_response;
   logic               turn_valid, turn_ready, turn_response_valid;
-  logic [31:0]        lock_refused;
 
   sl_register_arbiter #(.Masters(1 + Controllers)) u_masters (
     .clk_i, .rst_i, .master_request_i(master_request), .master_request_valid_i(master_request_valid),
