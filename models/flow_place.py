@@ -7,7 +7,7 @@ modulo 2^32, is `timeout` or more (0: never). For a key:
 1. Its own live entry is in the set and not expired: FOUND. The entry's time becomes now.
 2. It is there but expired: with `insert` it is renewed in its place (NEW, `expired`), without `insert` ABSENT.
 3. It is not there: with `insert` it takes the lowest place that is free, dead or expired (NEW; `expired` if that entry was live);
-   if there is none, that of the hand (NEW, `evicted`). Without `insert`: ABSENT.
+   if there is none, that of the hand (NEW, `evicted`); without `evict`, ABSENT. Without `insert`: ABSENT.
 
 A place that is taken or renewed begins a generation. When the place at the hand is taken or renewed, the hand moves to the next.
 `remove` kills the entry of that generation; a removal of an earlier generation does nothing. So live entries of a set always have
@@ -49,12 +49,14 @@ class Entry:
 
 @dataclass
 class FlowPlace:
-    """The whole table. `set_of` is the hash, `timeout` in ticks, 0 for never."""
+    """The whole table. `set_of` is the hash, `timeout` in ticks, 0 for never; without `evict` a set that is full takes no
+    new key."""
 
     sets: int
     ways: int
     set_of: Callable[[int], int]
     timeout: int = 0
+    evict: bool = True
     places: list[list[Entry]] = field(init=False)
     hands: list[int] = field(init=False)
 
@@ -81,6 +83,8 @@ class FlowPlace:
         if not insert:
             return Placement(chosen_set)
         usable = [way for way, entry in enumerate(places) if entry.dead or self.is_expired(entry, now)]
+        if own is None and not usable and not self.evict:
+            return Placement(chosen_set)
         way = own if own is not None else usable[0] if usable else self.hands[chosen_set]
         expired = self.is_expired(places[way], now)
         places[way] = Entry(key, now & TIME_MASK, places[way].generation + 1, dead=False)

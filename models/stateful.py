@@ -33,10 +33,9 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet as it enters; packet state has two words, the high one first."""
+    """A packet as it enters."""
 
     phv: L.PipelinePhv
-    state: tuple[int, int] = (0, 0)
     tick: int = 0
 
 
@@ -102,9 +101,7 @@ def compared(kind: int, a: int, b: int) -> bool:
 
 def half_words(packet: Packet) -> list[int]:
     """The half words of a packet by the number of their source."""
-    containers, (port, length, headers, _) = packet.phv.parsed.containers, sources_of(packet.phv)[L.PIPELINE_CONTAINERS :]
-    state = [word >> shift & 0xFFFF for word in packet.state for shift in (16, 0)]
-    halves = [*containers, *state, port, length, headers, 0, packet.tick >> 16, packet.tick & 0xFFFF]
+    halves = [*sources_of(packet.phv), packet.tick >> 16, packet.tick & 0xFFFF]
     return halves + [0] * (L.PROCESS_SOURCES + 1 - len(halves))
 
 
@@ -175,7 +172,7 @@ class Process:
         self, packet: Packet, inputs: Sequence[int], before: Sequence[int], after: Sequence[int], entry: int, version: int
     ) -> Packet:
         containers = packet.phv.parsed.containers
-        words = [high << 16 | low for high, low in zip(containers[::2], containers[1::2], strict=True)] + [*packet.state]
+        words = [high << 16 | low for high, low in zip(containers[::2], containers[1::2], strict=True)]
         written = list(words)
         for alu in range(self.sizes.actions):
             action = L.ProcessAction.from_int(self._word(L.PROCESS_MEMORY_ACTION, entry << 4 | alu, version))
@@ -183,14 +180,13 @@ class Process:
             if word < len(words):
                 written[word] = self._executed(action.instruction, inputs, before, after, words[word], words[word])
         phv = deepcopy(packet.phv)
-        pairs = written[: len(containers) // 2]
-        phv.parsed.containers = [half for word in pairs for half in (word >> 16, word & 0xFFFF)]
+        phv.parsed.containers = [half for word in written for half in (word >> 16, word & 0xFFFF)]
         decision = L.ProcessDecision.from_int(self._word(L.PROCESS_MEMORY_DECISION, entry, version))
         phv.next = decision.next
         if decision.verdict != L.VERDICT_PASS:
             phv.verdict, phv.egress_mask, phv.queue = decision.verdict, decision.egress_mask, decision.queue
         phv.splice, phv.again = decision.splice or phv.splice, decision.again or phv.again
-        return Packet(phv, (written[-2], written[-1]), packet.tick)
+        return Packet(phv, packet.tick)
 
     def _executed(
         self,

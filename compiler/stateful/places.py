@@ -21,7 +21,6 @@ class Holder(Enum):
 
     FLOW = auto()
     CONTAINER = auto()
-    PACKET_STATE = auto()
     OTHER = auto()  # of a packet, read only: tick, port; global and table state
 
 
@@ -37,16 +36,16 @@ class Field:
 
 SPECIAL = {
     "tick": Field(Holder.OTHER, L.PROCESS_SOURCE_TICK, 0, 4),
-    "port": Field(Holder.OTHER, L.PROCESS_SOURCE_PORT, 2, 2),
-    "length": Field(Holder.OTHER, L.PROCESS_SOURCE_LENGTH, 2, 2),
-    "headers": Field(Holder.OTHER, L.PROCESS_SOURCE_HEADERS, 2, 2),
+    "port": Field(Holder.OTHER, L.SOURCE_PORT, 2, 2),
+    "length": Field(Holder.OTHER, L.SOURCE_LENGTH, 2, 2),
+    "headers": Field(Holder.OTHER, L.SOURCE_HEADERS, 2, 2),
 }
 
 
 def flow_field(keys: Mapping[str, Any], words: int) -> Field:
     """`{ word, byte = 0, bytes = 4 }` of the flow state."""
-    _known(keys, ("word", "byte", "bytes"))
-    word = _number(keys, "word", None, words - 1)
+    known(keys, ("word", "byte", "bytes"))
+    word = number(keys, "word", None, words - 1)
     byte, size = _bytes(keys, WORD_BYTES)
     if word == 0 and byte + size > LABEL_BYTE:
         raise ProgramError(f"byte {LABEL_BYTE} of word 0 is the label; hint: bytes = {LABEL_BYTE} or less")
@@ -55,47 +54,42 @@ def flow_field(keys: Mapping[str, Any], words: int) -> Field:
 
 def container(keys: Mapping[str, Any]) -> Field:
     """`{ first, words = 1, byte = 0, bytes }`: one container or two, or bytes of one."""
-    _known(keys, ("first", "words", "byte", "bytes"))
-    words = _number(keys, "words", 1, 2)
-    first = _number(keys, "first", None, L.PIPELINE_CONTAINERS - max(words, 1))
+    known(keys, ("first", "words", "byte", "bytes"))
+    words = number(keys, "words", 1, 2)
+    first = number(keys, "first", None, L.PIPELINE_CONTAINERS - max(words, 1))
     byte, size = _bytes(keys, 2 * words)
     return Field(Holder.CONTAINER, first, byte + (2 if words == 1 else 0), size)
 
 
-def packet_state(keys: Mapping[str, Any]) -> Field:
-    """`{ word, byte = 0, bytes = 4 }` of the packet state, whose word 0 is the high one."""
-    _known(keys, ("word", "byte", "bytes"))
-    word = _number(keys, "word", None, 1)
-    return Field(Holder.PACKET_STATE, L.PROCESS_SOURCE_PACKET + 2 * word, *_bytes(keys, WORD_BYTES))
-
-
 def shared(keys: Mapping[str, Any]) -> Field:
     """`{ global or table, byte = 0, bytes = 4 }`: a word of 64 bits, of which a field is in one half."""
-    _known(keys, ("global", "table", "byte", "bytes"))
+    known(keys, ("global", "table", "byte", "bytes"))
     if ("global" in keys) == ("table" in keys):
         raise ProgramError("either `global` or `table` is needed")
     kind = "global" if "global" in keys else "table"
-    number = _number(keys, kind, None, L.PROCESS_SHARED_WORDS - 1) + (L.PROCESS_SHARED_WORDS if kind == "table" else 0)
+    place = number(keys, kind, None, L.PROCESS_SHARED_WORDS - 1) + (L.PROCESS_SHARED_WORDS if kind == "table" else 0)
     byte, size = _bytes(keys, WORD_BYTES, 2 * WORD_BYTES)
-    source = L.PROCESS_SOURCE_SHARED + 2 * number + (0 if byte >= WORD_BYTES else 1)
+    source = L.PROCESS_SOURCE_SHARED + 2 * place + (0 if byte >= WORD_BYTES else 1)
     return Field(Holder.OTHER, source, byte % WORD_BYTES, size)
 
 
 def _bytes(keys: Mapping[str, Any], most: int, width: int = 0) -> tuple[int, int]:
-    byte = _number(keys, "byte", 0, (width or most) - 1)
-    size = _number(keys, "bytes", most - byte % most, WORD_BYTES)
+    byte = number(keys, "byte", 0, (width or most) - 1)
+    size = number(keys, "bytes", most - byte % most, WORD_BYTES)
     if size not in (1, 2, 3, 4) or byte % most + size > most:
         raise ProgramError(f"bytes {byte} to {byte + size - 1}; hint: within the {most} of a word")
     return byte, size
 
 
-def _number(keys: Mapping[str, Any], key: str, default: int | None, most: int) -> int:
+def number(keys: Mapping[str, Any], key: str, default: int | None, most: int) -> int:
+    """A number from 0 to `most`; without a default it must be there. Raises ProgramError."""
     value = keys.get(key, default)
     if type(value) is not int or not 0 <= value <= most:
         raise ProgramError(f"{key} = {value!r}; hint: a number from 0 to {most}")
     return value
 
 
-def _known(keys: Mapping[str, Any], known: tuple[str, ...]) -> None:
-    if unknown := [*(key for key in keys if key not in known)]:
-        raise ProgramError(f"unknown key {unknown[0]!r}; hint: {', '.join(known)}")
+def known(keys: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    """Raises ProgramError where a key is none of the names."""
+    if unknown := [*(key for key in keys if key not in names)]:
+        raise ProgramError(f"unknown key {unknown[0]!r}; hint: {', '.join(names)}")

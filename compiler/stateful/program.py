@@ -18,13 +18,14 @@ import sluice_layouts as L
 from compiler.pipeline.parser_program import ProgramError
 from compiler.stateful.encode import Encoder, Target
 from compiler.stateful.expressions import Expression, assignment, comparison, expression
-from compiler.stateful.places import Field, Holder, container, flow_field, packet_state, shared
+from compiler.stateful.flow_key import FlowKey, flow_key
+from compiler.stateful.places import Field, Holder, container, flow_field, number, shared
 
 VERSION_SHIFT = 10
 MATCH_GROUP = 16  # entries that share the words of the match memory
 LABELS = 256
-FILE_KEYS = ("containers", "flow", "packet", "shared", "inputs", "labels", "conditions", "entries", "next")
-ENTRY_KEYS = ("at", "if", "update", "goto", "packet", "next", "verdict", "ports", "queue")
+FILE_KEYS = ("key", "containers", "flow", "shared", "inputs", "labels", "conditions", "entries", "next")
+ENTRY_KEYS = ("at", "if", "update", "goto", "packet", "next", "verdict", "ports", "queue", "splice", "again")
 VERDICTS = {"pass": L.VERDICT_PASS, "forward": L.VERDICT_FORWARD, "drop": L.VERDICT_DROP, "host": L.VERDICT_TO_HOST}
 VERDICTS |= {"controller": L.VERDICT_TO_CONTROLLER}
 Address = tuple[int, int]  # memory, address without the version
@@ -68,6 +69,8 @@ class ProcessProgram:
     conditions: Mapping[str, L.ProcessCondition]  # in the order of their bits
     entries: Sequence[EntryText]
     inputs: Sequence[L.ProcessInput]
+    sizes: BlockSizes
+    key: FlowKey
 
     def writes(self, version: int) -> Iterator[L.ProcessWrite]:
         """All of them; global and table state are not of a program."""
@@ -98,7 +101,6 @@ class _Reader:
         self.fields: dict[str, Field] = {}
         self._read_fields("containers", container)
         self._read_fields("flow", lambda keys: flow_field(keys, sizes.words))
-        self._read_fields("packet", packet_state)
         self._read_fields("shared", shared)
         computed: dict[str, Expression] = {}
         self.encoder = Encoder(self.fields, computed, sizes.inputs)
@@ -112,15 +114,17 @@ class _Reader:
         if not isinstance(tables, list) or not tables:
             raise self._error("the file", "no entries; hint: [[entries]]")
         entries = [self._entry(f"entry {number}", table) for number, table in enumerate(tables)]
-        for number, entry in enumerate(entries[:-1]):
+        for at, entry in enumerate(entries[:-1]):
             if entry.takes_all:
-                raise self._error(f"entry {number + 1}", f"entry {number} takes every packet; hint: it should be the last")
+                raise self._error(f"entry {at + 1}", f"entry {at} takes every packet; hint: it should be the last")
         if not entries[-1].takes_all:
             entries.append(EntryText((0, 0), (0, 0), {}, None, {}, L.ProcessDecision(self._next("the file", self.text))))
         if len(entries) > self.sizes.entries:
             text = f"{len(entries)} entries with the one for all other packets; hint: at most {self.sizes.entries}"
             raise self._error(f"entry {self.sizes.entries}", text)
-        return ProcessProgram(self._words(entries), self.fields, self.labels, self.conditions, entries, self.encoder.inputs)
+        key = self._at("key", flow_key, self._table("key"), self.fields)
+        words, inputs = self._words(entries), self.encoder.inputs
+        return ProcessProgram(words, self.fields, self.labels, self.conditions, entries, inputs, self.sizes, key)
 
     def _read_fields(self, section: str, make: Callable[[Mapping[str, Any]], Field]) -> None:
         for one, keys in self._table(section).items():
@@ -186,25 +190,25 @@ class _Reader:
         return actions
 
     def _packet_target(self, where: str, name: str, place: Field) -> tuple[int, Target]:
-        if place.holder is Holder.PACKET_STATE or (place.holder is Holder.CONTAINER and place.word % 2 == 0):
+        if place.holder is Holder.CONTAINER and place.word % 2 == 0:
             return place.word // 2, Target(place.byte, place.size, name, after=True)
         if place.holder is Holder.CONTAINER and place.byte >= 2:
             return place.word // 2, Target(place.byte - 2, place.size, None, after=True)
         if place.holder is Holder.CONTAINER:
             raise self._error(where, f"{name} is in two words; hint: containers 2n and 2n + 1")
-        raise self._error(where, f"{name} cannot be written in `packet`; hint: a container, or packet state")
+        raise self._error(where, f"{name} cannot be written in `packet`; hint: a container")
 
     def _decision(self, where: str, table: Mapping[str, Any]) -> L.ProcessDecision:
         verdict = table.get("verdict", "pass")
         if verdict not in VERDICTS:
             raise self._error(where, f"unknown verdict {verdict!r}; hint: {', '.join(VERDICTS)}")
-        ports, queue = table.get("ports", []), table.get("queue", 0)
+        ports = table.get("ports", [])
         if not isinstance(ports, list) or any(type(port) is not int or not 0 <= port < 8 for port in ports):
             raise self._error(where, f"ports = {ports!r}; hint: numbers from 0 to 7")
-        if type(queue) is not int or not 0 <= queue < 16:
-            raise self._error(where, f"queue = {queue!r}; hint: a number from 0 to 15")
+        queue, splice, again = (self._at(where, number, table, key, 0, 15) for key in ("queue", "splice", "again"))
         mask = sum(1 << port for port in set(ports))
-        return L.ProcessDecision(self._next(where, {"next": self.text.get("next", "end"), **table}), VERDICTS[verdict], mask, queue)
+        following = self._next(where, {"next": self.text.get("next", "end"), **table})
+        return L.ProcessDecision(following, VERDICTS[verdict], mask, queue, splice, again)
 
     def _next(self, where: str, table: Mapping[str, Any]) -> int:
         following = table.get("next", "end")

@@ -154,22 +154,23 @@ def test_conditions_compare_what_the_text_says(seed: int) -> None:
 def test_actions_read_the_old_and_the_new_state() -> None:
     fields = Fields(random.Random(1))
     fields.places["to"] = (1, 0, 4)
-    text = """[packet]
-kept = { word = 1 }
+    text = """[containers.kept]
+first = 42
+words = 2
 [containers.pair]
 first = 40
 words = 2
 [containers.low]
-first = 27
+first = 29
 [[entries]]
 update = ["to += 1"]
 packet = ["kept = old.to", "pair = to - old.to", "low -= 1"]
 """
     packet = fields.run(text).packet
     containers = packet.phv.parsed.containers
-    assert packet.state == (0, fields.flow[1])
+    assert containers[42] << 16 | containers[43] == fields.flow[1]
     assert (containers[40], containers[41]) == (0, 1)
-    assert containers[26:28] == [fields.containers[26], (fields.containers[27] - 1) % 65536]
+    assert containers[28:30] == [fields.containers[28], (fields.containers[29] - 1) % 65536]
 
 
 @pytest.mark.parametrize("values", [(0, 0), (5, 0), (5, 77)])

@@ -176,7 +176,14 @@ registers pipeline_registers {
     ro uint<32> passes_refused @ 0x038; /// packets that asked for a pass and did not get it: at no unit above the one where their pass began, or they were PASS_GROWTH bytes too long; they wrap
     ro uint<32> looked_up[16]  @ 0x040; /// packets that a unit looked up, in each pass; they wrap
     rw uint<32> data[12]       @ 0x080 = 0; /// for `place`; low word first
-    ro uint<32> matched[16]    @ 0x0c0; /// of those, packets that an entry matched; they wrap
+    ro uint<32> matched[16]    @ 0x0c0; /// of those, packets that an entry matched, or whose flow a stateful unit found; they wrap
+    ro uint<32> stateful       @ 0x100; /// bit n: unit n is a stateful one
+    ro uint<32> process_parts  @ 0x104; /// of its process block: bits 3:0 inputs; 7:4 conditions; 11:8 words of the flow state; 15:12 updates of a word; 23:16 entries; 31:24 actions
+    ro uint<32> flow_parts     @ 0x108; /// bits 7:0 log2 of the sets of its flow table; 15:8 ways; 23:16 words of a key
+    ro uint<32> flows_new[16]  @ 0x140; /// packets of a stateful unit that made a flow; they wrap
+    ro uint<32> flows_evicted[16] @ 0x180; /// of those, packets whose flow replaced one that was not expired; they wrap
+    ro uint<32> flows_expired[16] @ 0x1c0; /// of those, packets whose flow replaced an expired one; they wrap
+    ro uint<32> flows_absent[16]  @ 0x200; /// packets without a flow: they do not make one, the set is full, or flows are being forgotten; they wrap
 }
 
 /// Window of a controller core, in the order of their numbers: message packets (layouts/message). Its counters wrap.

@@ -13,11 +13,13 @@ enum pipeline_memory_t : uint<4> {
     DEPARSER_MEMORY_BASE          = 4,  /// of a writer: version
     DEPARSER_MEMORY_CHECKSUM_ROW  = 5,  /// of a checksum unit: kind (2:0), version (3)
     DEPARSER_MEMORY_CHECKSUM_BASE = 6,  /// of a checksum unit: version
-    UNIT_MEMORY_SELECTOR          = 7,  /// of a unit: version
+    UNIT_MEMORY_SELECTOR          = 7,  /// of a unit: version; of a stateful one a `flow_selector_t`
     UNIT_MEMORY_EXACT             = 8,  /// of a unit: slot (13:0), way (15:14)
     UNIT_MEMORY_TERNARY           = 9,  /// of a unit: value of a key's nibble (3:0), group of four entries (15:4)
     UNIT_MEMORY_ACTION            = 10, /// of a unit: `action` of an exact entry; their number + ternary entry; all entries + version: no match. Its counters begin at 0
-    DEPARSER_MEMORY_SPLICE        = 11  /// number of the splice (3:0), version (4)
+    DEPARSER_MEMORY_SPLICE        = 11, /// number of the splice (3:0), version (4)
+    UNIT_MEMORY_PROCESS           = 12, /// of a stateful unit: address in a memory of its process block (10:0), process_memory_t (13:11)
+    UNIT_MEMORY_FLOWS             = 13  /// of a stateful unit: 0, a `flow_settings_t`
 }
 
 /// A write to a memory, at an address that it has.

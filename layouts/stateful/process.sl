@@ -15,11 +15,8 @@ constexpr uint PROCESS_ACTIONS = 8;         /// of an entry
 constexpr uint PROCESS_SHARED_WORDS = 8;    /// of 64 bits: global state, and as many of table state
 constexpr uint PROCESS_LABEL_LOW = 24;      /// the label is in bits 31:24 of word 0 of the flow state
 
-constexpr uint PROCESS_SOURCE_PACKET = 44;  /// packet state, 4 half words, the high one first; before it the containers
-constexpr uint PROCESS_SOURCE_PORT = 48;    /// ingress port
-constexpr uint PROCESS_SOURCE_LENGTH = 49;  /// bytes of the packet
-constexpr uint PROCESS_SOURCE_HEADERS = 50; /// bit n: the parser found a header at base n
-constexpr uint PROCESS_SOURCE_TICK = 52;    /// microseconds, 2 half words
+constexpr uint PROCESS_SOURCE_TICK = 48;    /// microseconds, 2 half words; before it the sources of a unit: containers, `SOURCE_...`
+static_assert PROCESS_SOURCE_TICK == UNIT_SOURCES;
 constexpr uint PROCESS_SOURCES = 64;        /// half words of a packet; those without a name read 0
 constexpr uint PROCESS_SOURCE_SHARED = 64;  /// + 2n: high word of global state n; + 2n + 1: low word; 16 more: table state
 
@@ -105,8 +102,8 @@ struct process_entry_t {
     uint<8>  label;
 }
 
-/// An action on the packet: ALU n writes word n + PROCESS_ACTIONS * row; of two containers, the first in the high half. The last two
-/// words are the packet state; words beyond are not written and read 0.
+/// An action on the packet: ALU n writes word n + PROCESS_ACTIONS * row; of two containers, the first in the high half.
+/// Words beyond are not written and read 0.
 struct process_action_t {
     process_instruction_t instruction;
     uint<5>  row;

@@ -12,6 +12,7 @@ module sl_flow_core #(
   input  logic                      rst_i,         // synchronous, active high
   input  logic [31:0]               timeout_i,     // ticks, 0: never; a change reaches keys that entered up to 7 cycles before
   input  logic [31:0]               now_i,         // ticks, modulo 2^32
+  input  logic                      evict_i,       // a new key may take the way of another; a change reaches keys that entered 8 cycles before
   input  logic                      clear_i,       // this set is emptied: before any key
   input  logic [SetBits-1:0]        clear_set_i,
   input  logic                      ready_i,       // a key is to be placed, not absent whatever it is
@@ -130,7 +131,7 @@ module sl_flow_core #(
   assign evict_d = match == '0 && usable == '0 && victim != '0;
 
   sl_flow_hand #(.Sets(Sets), .Ways(Ways)) u_hand (
-    .clk_i, .rst_i, .clear_i, .clear_set_i, .set5_i(set_q[5]), .insert8_i(insert_q[8]),
+    .clk_i, .rst_i, .clear_i, .clear_set_i, .set5_i(set_q[5]), .insert8_i(insert_q[8] && evict_i),
     .same_i(same[8:5]), .same11_i(same_q[5][6]), .same_next_i(same_q[8][1]), .victim_o(victim), .taken10_i(taken_q), .set11_i(set_q[11]), .place11_i(place_q[11])
   );
 

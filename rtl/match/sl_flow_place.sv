@@ -21,6 +21,7 @@ module sl_flow_place #(
   input  logic [127:0]              secret_i,      // of the hash; a change flushes
   input  logic [31:0]               timeout_i,     // ticks, 0: never; a change reaches keys that entered up to 7 cycles before
   input  logic [31:0]               now_i,         // ticks, modulo 2^32
+  input  logic                      evict_i,       // a new key takes the way of another one if its set is full; static
   input  logic                      flush_i,       // forget every flow
   output logic                      ready_o,
   input  logic                      key_valid_i,
@@ -50,7 +51,7 @@ module sl_flow_place #(
     .clk_i, .valid_i(key_valid_i), .key_i, .secret_i(secret), .index_o(set4)
   );
   sl_flow_core #(.KeyBits(KeyBits), .Sets(Sets), .Ways(Ways), .GenerationBits(GenerationBits)) u_core (
-    .clk_i, .rst_i, .timeout_i, .now_i, .clear_i(clear), .clear_set_i(clear_set), .ready_i(ready_o),
+    .clk_i, .rst_i, .timeout_i, .now_i, .evict_i, .clear_i(clear), .clear_set_i(clear_set), .ready_i(ready_o),
     .key_valid_i, .key_i, .set4_i(set4), .insert_i, .result_valid_o, .found_o, .new_o, .evicted_o, .expired_o, .set_o, .way_o,
     .generation_o, .remove_valid_i, .remove_set_i, .remove_way_i, .remove_generation_i
   );

@@ -56,6 +56,15 @@ def test_the_hand_evicts_in_the_order_of_insertion() -> None:
     assert script.tell("abcd") == ["evicted 1", "evicted 0", "evicted 1", "evicted 0"]
 
 
+def test_without_eviction_a_full_set_takes_no_key_but_finds_its_own() -> None:
+    script = Script(ways=2)
+    script.table.evict = False
+    assert script.tell("abcab") == ["new 0", "new 1", "absent", "found 0", "found 1"]
+    script.at(0, "a")
+    script.remove_last()
+    assert script.tell("cbd") == ["new 0", "found 1", "absent"]
+
+
 def test_the_hand_passes_a_way_that_is_taken_for_another_reason() -> None:
     script = Script(ways=2)
     script.tell("a")

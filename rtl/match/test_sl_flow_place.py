@@ -70,6 +70,19 @@ async def agrees_when_one_set_is_hammered(dut):
 
 
 @cocotb.test()
+async def a_full_set_takes_no_key_without_eviction(dut):
+    bench = PlaceBench(dut, timeout=2000, tick=seldom)
+    bench.evict = False
+    await bench.begin()
+    await bench.wait_until_ready()
+    for extra in (1, 12):
+        keys = bench.keys_of_set(random.randrange(bench.sets), bench.ways + extra)
+        for gaps in (0.0, 0.3):
+            await bench.run(random_asks(keys, 500, gaps=gaps, insert=0.9, remove=0.02))
+    assert bench.told["evicted"] == 0 and bench.told["absent"] > 100 and bench.told["new"] > bench.ways
+
+
+@cocotb.test()
 async def finds_one_key_back_to_back(dut):
     bench = PlaceBench(dut)
     await bench.begin()

@@ -24,7 +24,6 @@ module sl_process
   input  process_write_t         write_i,
   input  logic                   valid_i,
   input  pipeline_phv_t          phv_i,
-  input  logic [1:0][31:0]       packet_state_i,   // the high word first
   input  logic [31:0]            tick_i,           // microseconds
   output logic                   take_o,           // state_i is of a packet
   input  logic [Words-1:0][31:0] state_i,
@@ -32,8 +31,7 @@ module sl_process
   output logic [Words-1:0][31:0] state_o,          // the new state
   output logic [EntryBits-1:0]   entry_o,          // with it: the entry that was taken
   output logic                   valid_o,
-  output pipeline_phv_t          phv_o,
-  output logic [1:0][31:0]       packet_state_o
+  output pipeline_phv_t          phv_o
 );
   localparam int unsigned LoopLatency = PROCESS_AHEAD + PROCESS_LOOP;
 
@@ -43,7 +41,6 @@ module sl_process
   logic [Inputs-1:0][31:0] inputs, inputs_late;
   logic [Words-1:0][31:0]  old_state;
   pipeline_phv_t           phv_late;
-  logic [1:0][31:0]        packet_state_late;
   logic [2:0]              beside;
 
   always_ff @(posedge clk_i) begin
@@ -52,7 +49,7 @@ module sl_process
   end
 
   sl_process_inputs #(.Inputs(Inputs)) u_inputs (
-    .clk_i, .rst_i, .write_valid_i(write_valid_q), .write_i(write_q), .valid_i, .phv_i, .packet_state_i, .tick_i,
+    .clk_i, .rst_i, .write_valid_i(write_valid_q), .write_i(write_q), .valid_i, .phv_i, .tick_i,
     .valid_o(inputs_valid), .inputs_o(inputs)
   );
   sl_delay #(.Width(1), .Cycles(PROCESS_INPUT_LATENCY)) u_version (
@@ -64,16 +61,16 @@ module sl_process
     .clk_i, .rst_i, .write_valid_i(write_valid_q), .write_i(write_q), .valid_i(inputs_valid), .version_i(version),
     .inputs_i(inputs), .take_o, .state_i, .valid_o(state_valid_o), .state_o, .before_o(old_state), .entry_o
   );
-  sl_delay #(.Width($bits(pipeline_phv_t) + 64), .Cycles(PROCESS_INPUT_LATENCY + LoopLatency)) u_packet (
-    .clk_i, .rst_i, .valid_i, .data_i({packet_state_i, phv_i}), .valid_o(beside[1]), .data_o({packet_state_late, phv_late})
+  sl_delay #(.Width($bits(pipeline_phv_t)), .Cycles(PROCESS_INPUT_LATENCY + LoopLatency)) u_packet (
+    .clk_i, .rst_i, .valid_i, .data_i(phv_i), .valid_o(beside[1]), .data_o(phv_late)
   );
   sl_delay #(.Width(32 * Inputs), .Cycles(LoopLatency)) u_inputs_late (
     .clk_i, .rst_i, .valid_i(inputs_valid), .data_i(inputs), .valid_o(beside[2]), .data_o(inputs_late)
   );
   sl_process_actions #(.Inputs(Inputs), .Words(Words), .Entries(Entries), .Actions(Actions)) u_actions (
-    .clk_i, .rst_i, .write_valid_i(write_valid_q), .write_i(write_q), .valid_i(state_valid_o), .phv_i(phv_late),
-    .packet_state_i(packet_state_late), .entry_i(entry_o), .inputs_i(inputs_late), .before_i(old_state), .after_i(state_o),
-    .valid_o, .phv_o, .packet_state_o
+    .clk_i, .rst_i, .write_valid_i(write_valid_q), .write_i(write_q), .valid_i(state_valid_o), .acts_i(1'b1), .phv_i(phv_late),
+    .entry_i(entry_o), .inputs_i(inputs_late), .before_i(old_state), .after_i(state_o),
+    .valid_o, .phv_o
   );
 
   logic unused;

@@ -19,23 +19,24 @@ module sl_process_actions
   input  logic                    write_valid_i,
   input  process_write_t          write_i,
   input  logic                    valid_i,
+  input  logic                    acts_i,         // else the packet passes as it is
   input  pipeline_phv_t           phv_i,
-  input  logic [1:0][31:0]        packet_state_i,
   input  logic [EntryBits-1:0]    entry_i,
   input  logic [Inputs-1:0][31:0] inputs_i,
   input  logic [Words-1:0][31:0]  before_i,       // the state of the flow, old
   input  logic [Words-1:0][31:0]  after_i,        // and new
   output logic                    valid_o,
-  output pipeline_phv_t           phv_o,
-  output logic [1:0][31:0]        packet_state_o
+  output pipeline_phv_t           phv_o
 );
   localparam int unsigned Last = PROCESS_ACTION_LATENCY;
 
+  localparam logic [4:0] NoRow = '1;  // of no word, however few ALUs
+
   logic [Last:0]                           valid;
+  logic [Last-1:1]                         acts_q;
   logic [EntryBits:0]                      read_address, write_address;
   process_words_t                          words, words_q, written;
   pipeline_phv_t                           phv;
-  logic [1:0][31:0]                        packet_state;
   logic                                    beside;
   logic [Inputs-1:0][31:0]                 inputs_q;
   logic [1:0][PROCESS_WORDS-1:0][31:0]     state_q;   // old and new
@@ -52,13 +53,13 @@ module sl_process_actions
   always_comb begin
     words = '0;
     for (int c = 0; c < PIPELINE_CONTAINERS; c++) words[c/2][16*(1-c%2) +: 16] = phv_i.parsed.containers[c];
-    for (int n = 0; n < 2; n++) words[PROCESS_PACKET_WORDS-2+n] = packet_state_i[n];
   end
 
-  sl_delay #(.Width($bits(pipeline_phv_t) + 64), .Cycles(Last - 1)) u_packet (
-    .clk_i, .rst_i, .valid_i, .data_i({packet_state_i, phv_i}), .valid_o(beside), .data_o({packet_state, phv})
+  sl_delay #(.Width($bits(pipeline_phv_t)), .Cycles(Last - 1)) u_packet (
+    .clk_i, .rst_i, .valid_i, .data_i(phv_i), .valid_o(beside), .data_o(phv)
   );
   always_ff @(posedge clk_i) begin
+    acts_q <= {acts_q[Last-2:1], acts_i};
     if (valid[0]) begin
       words_q    <= words;
       inputs_q   <= inputs_i;
@@ -111,7 +112,10 @@ module sl_process_actions
       for (int w = n; w < PROCESS_PACKET_WORDS; w += Actions) if (32'(one_q.row) == w / Actions) own = words_q[w];
     end
     always_ff @(posedge clk_i) begin
-      if (valid[0]) one_q <= read;
+      if (valid[0]) begin
+        one_q <= read;
+        if (!acts_i) one_q.row <= NoRow;
+      end
       if (valid[1]) begin
         {kind_q, lanes_q, bits_q, two_row_q} <= {one_q.instruction.kind, one_q.instruction.lanes, one_q.instruction.bits, one_q.row};
         x_q   <= prepared_a(one_q.instruction.kind, one_q.instruction.lanes, operand_of(one_q.instruction.a, one_q.instruction.immediate, own));
@@ -133,22 +137,22 @@ module sl_process_actions
   always_comb begin
     written = '0;
     for (int c = 0; c < PIPELINE_CONTAINERS; c++) written[c/2][16*(1-c%2) +: 16] = phv.parsed.containers[c];
-    for (int w = 0; w < 2; w++) written[PROCESS_PACKET_WORDS-2+w] = packet_state[w];
     for (int w = 0; w < PROCESS_PACKET_WORDS; w++) if (32'(row_q[w%Actions]) == w / Actions) written[w] = result[w%Actions];
   end
   always_ff @(posedge clk_i) begin
     if (valid[3]) begin
       phv_o <= phv;
       for (int c = 0; c < PIPELINE_CONTAINERS; c++) phv_o.parsed.containers[c] <= written[c/2][16*(1-c%2) +: 16];
-      packet_state_o <= written[PROCESS_PACKET_WORDS-1 -: 2];
-      phv_o.next     <= decision_3_q.next;
-      if (decision_3_q.verdict != VERDICT_PASS) begin
-        phv_o.verdict     <= decision_3_q.verdict;
-        phv_o.egress_mask <= decision_3_q.egress_mask;
-        phv_o.queue       <= decision_3_q.queue;
+      if (acts_q[3]) begin
+        phv_o.next <= decision_3_q.next;
+        if (decision_3_q.verdict != VERDICT_PASS) begin
+          phv_o.verdict     <= decision_3_q.verdict;
+          phv_o.egress_mask <= decision_3_q.egress_mask;
+          phv_o.queue       <= decision_3_q.queue;
+        end
+        if (decision_3_q.splice != '0) phv_o.splice <= decision_3_q.splice;
+        if (decision_3_q.again != '0) phv_o.again <= decision_3_q.again;
       end
-      if (decision_3_q.splice != '0) phv_o.splice <= decision_3_q.splice;
-      if (decision_3_q.again != '0) phv_o.again <= decision_3_q.again;
     end
   end
 

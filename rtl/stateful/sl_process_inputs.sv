@@ -19,7 +19,6 @@ module sl_process_inputs
   /* verilator lint_off UNUSEDSIGNAL */  // not all of the packet
   input  pipeline_phv_t           phv_i,
   /* verilator lint_on UNUSEDSIGNAL */
-  input  logic [1:0][31:0]        packet_state_i,
   input  logic [31:0]             tick_i,           // microseconds
   output logic                    valid_o,
   output logic [Inputs-1:0][31:0] inputs_o
@@ -43,11 +42,7 @@ module sl_process_inputs
     pipeline_sources_t sources;
     sources  = sources_of(phv_i.parsed);
     halves_d = '0;
-    halves_d[PIPELINE_CONTAINERS-1:0]    = sources[PIPELINE_CONTAINERS-1:0];
-    for (int n = 0; n < 4; n++) halves_d[PROCESS_SOURCE_PACKET+n] = packet_state_i[n/2][16*(1-n%2) +: 16];
-    halves_d[PROCESS_SOURCE_PORT]        = sources[SOURCE_PORT];
-    halves_d[PROCESS_SOURCE_LENGTH]      = sources[SOURCE_LENGTH];
-    halves_d[PROCESS_SOURCE_HEADERS]     = sources[SOURCE_HEADERS];
+    halves_d[UNIT_SOURCES-1:0]           = sources;
     halves_d[PROCESS_SOURCE_TICK+1 -: 2] = {tick_i[15:0], tick_i[31:16]};
     for (int n = 0; n < 32; n++) {odd[n], even[n]} = {halves_q[2*n+1], halves_q[2*n]};
   end

@@ -11,10 +11,10 @@ package sl_process_pkg;
   localparam int unsigned PROCESS_LOOP           = 3;
   localparam int unsigned PROCESS_ACTION_LATENCY = 4;
 
-  localparam int unsigned PROCESS_PACKET_WORDS = PIPELINE_CONTAINERS / 2 + 2;
+  localparam int unsigned PROCESS_PACKET_WORDS = PIPELINE_CONTAINERS / 2;
   localparam int unsigned PROCESS_SHARED       = 2 * PROCESS_SHARED_WORDS;
 
-  typedef logic [PROCESS_PACKET_WORDS-1:0][31:0] process_words_t;  // packet state behind the containers, high word first
+  typedef logic [PROCESS_PACKET_WORDS-1:0][31:0] process_words_t;
 
   function automatic logic [31:0] mask_of(logic [3:0] lanes);
     for (int n = 0; n < 4; n++) mask_of[8*n +: 8] = {8{lanes[n]}};

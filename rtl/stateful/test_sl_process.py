@@ -88,7 +88,7 @@ def some_packet(version: int) -> Packet:
     bases = [L.ParserBase(*(random.getrandbits(bits) for bits in (1, 3, 7))) for _ in range(L.PARSER_BASES)]
     parsed = L.Parsed(containers, bases, 0, 0, 0, version, random.randrange(8), random.randrange(60, 1500))
     phv = L.PipelinePhv(parsed, *(random.getrandbits(bits) for bits in (2, 8, 4, 4, 4, 4)))
-    return Packet(phv, (some_word(), some_word()), some_word())
+    return Packet(phv, some_word())
 
 
 @dataclass
@@ -112,7 +112,7 @@ class Bench:
         self.leaving: deque[Expected] = deque()
         self.versions, self.cycle, self.count = [0], 0, 0
         self.entries: set[int] = set()
-        for name in ("valid_i", "phv_i", "packet_state_i", "tick_i", "state_i", "write_valid_i", "write_i"):
+        for name in ("valid_i", "phv_i", "tick_i", "state_i", "write_valid_i", "write_i"):
             getattr(dut, name).value = 0
 
     async def write(self, memory: int, address: int, data: int) -> None:
@@ -145,7 +145,7 @@ class Bench:
                 packet = some_packet(random.choice(self.versions))
                 flow = tuple(some_word() for _ in range(self.sizes.words))
                 dut.valid_i.value, dut.phv_i.value = 1, packet.phv.to_int()
-                dut.packet_state_i.value, dut.tick_i.value = packet.state[1] << 32 | packet.state[0], packet.tick
+                dut.tick_i.value = packet.tick
                 self.waiting.append(Expected(self.model.run(packet, flow), flow, self.cycle))
             await RisingEdge(dut.clk_i)
             self.cycle += 1
@@ -155,7 +155,6 @@ class Bench:
         assert self.cycle - expected.entered == INPUTS + AHEAD + LOOP + ACTION
         packet = expected.outcome.packet
         assert L.PipelinePhv.from_int(int(self.dut.phv_o.value)) == packet.phv
-        assert int(self.dut.packet_state_o.value) == packet.state[1] << 32 | packet.state[0]
         self.count += 1
 
     def _state_leaves(self) -> None:

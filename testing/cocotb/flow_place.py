@@ -54,7 +54,7 @@ class PlaceBench:
     def __init__(self, dut: Any, timeout: int = 0, tick: Callable[[], int] = lambda: 0, now: int = 0) -> None:
         self.dut, self.tick, self.now = dut, tick, now
         self.key_bits, self.sets, self.ways = (int(getattr(dut, name).value) for name in ("KeyBits", "Sets", "Ways"))
-        self.timeout, self.secret = timeout, random.getrandbits(128)
+        self.timeout, self.secret, self.evict = timeout, random.getrandbits(128), True
         self.delay = 0
         self.cycle = 0
         self.hash = KeyedHash(self.key_bits, self.sets, self.secret)
@@ -125,7 +125,8 @@ class PlaceBench:
         self.cycle += 1
         self.now = (self.now + self.tick()) % 2**32
         dut.now_i.value, dut.flush_i.value = self.now, int(flush)
-        dut.timeout_i.value, dut.secret_i.value = self.timeout, self.secret
+        dut.timeout_i.value, dut.secret_i.value, dut.evict_i.value = self.timeout, self.secret, int(self.evict)
+        self.model.evict = self.evict
         dut.key_valid_i.value = int(ask is not None)
         dut.key_i.value = ask.key if ask else random.getrandbits(self.key_bits)
         dut.insert_i.value = int(ask.insert) if ask else 1

@@ -41,7 +41,7 @@ module fv_flow_place #(
   sl_flow_core #(.KeyBits(KeyBits), .Sets(2), .Ways(2), .GenerationBits(3)) u_core (
     .clk_i, .rst_i(rst_q), .timeout_i(Ages ? 32'd4 : 32'd0), .now_i(Ages ? 32'(now_q) : 32'd0),
     .clear_i(!ready), .clear_set_i(clear_q[0]), .ready_i(ready),
-    .key_valid_i(key_valid_i && !rst_q), .key_i, .set4_i(set_q[4]), .insert_i, .result_valid_o(result_valid), .found_o(told_found),
+    .evict_i(1'b1), .key_valid_i(key_valid_i && !rst_q), .key_i, .set4_i(set_q[4]), .insert_i, .result_valid_o(result_valid), .found_o(told_found),
     .new_o(told_new), .evicted_o(told_evicted), .expired_o(told_expired), .set_o(set), .way_o(way), .generation_o(generation),
     .remove_valid_i(remove_i && last_q.valid), .remove_set_i(last_q.set), .remove_way_i(last_q.way),
     .remove_generation_i(last_generation_q)
