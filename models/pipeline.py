@@ -101,10 +101,9 @@ def model_of(program: Any, flows: Mapping[int, Flows] | None = None, epochs: Map
     """The model of a `compiler.pipeline.pipeline_image.PipelineProgram`. `flows` of stateful units by their number, and `epochs`
     in which the program runs: of the `StatefulImage`."""
     parser, deparser = program.headers.parser, program.headers.deparser
-    units = [
-        _stateful(unit, (flows or {})[number], (epochs or {}).get(number, 0)) if hasattr(unit, "words") else _unit(unit)
-        for number, unit in enumerate(program.units)
-    ]
+    units: list[Unit | StatefulUnit] = [_unit(unit) for unit in program.units]
+    for number, unit in program.stateful.items():
+        units[number] = _stateful(unit, (flows or {})[number], (epochs or {}).get(number, 0))
     return Pipeline(parser.start, stages_of(parser), units, deparser.writers, deparser.checksums, program.splices)
 
 

@@ -56,7 +56,8 @@ module stateful_harness #(
       .out_data_o({out_payload_o, out_state_o}), .out_valid_o, .out_ready_i
     );
   end else begin : gen_scheduler
-    logic unused_update;
+    logic unused_update, unused_ahead_valid;
+    logic [PayloadWidth-1:0] unused_ahead;
     assign unused_update = &{1'b0, in_add_i, in_low_i, in_high_i};
 
     sl_scheduler #(
@@ -64,6 +65,7 @@ module stateful_harness #(
       .Latency(Latency), .Forward(Forward), .Turns(Turns), .Depth(Depth), .TagBits(TagBits), .Window(Window), .Reorder(Reorder)
     ) u_scheduler (
       .clk_i, .rst_i, .in_data_i({in_address_i, in_payload_i}), .in_valid_i, .in_ready_o,
+      .ahead_valid_o(unused_ahead_valid), .ahead_data_o(unused_ahead),
       .issue_valid_o, .issue_data_o({issue_address_o, payload}), .issue_state_o(state), .done_state_i(state_q[Latency]),
       .done_result_i(result_q[Latency]), .out_data_o({out_payload_o, out_state_o}), .out_valid_o, .out_ready_i
     );

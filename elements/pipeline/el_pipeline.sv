@@ -7,6 +7,7 @@ module el_pipeline
   import sluice_pkg::*;
   import sl_packet_pkg::*;
   import sl_pipeline_pkg::*;
+  import sl_process_pkg::*;
 #(
   parameter int unsigned Stages         = PARSER_STAGES,     // headers of a packet that the parser can read, 1 to 16
   parameter int unsigned Units          = 2,                 // 1 to 15
@@ -14,7 +15,9 @@ module el_pipeline
   parameter int unsigned ExactEntries   = 256,               // of each unit; power of two, 8 or more
   parameter int unsigned TernaryEntries = 64,                // of each unit; multiple of 64
   parameter int unsigned PacketFlits    = 512,               // flits that wait for their record; more than the row's latency
-  parameter int unsigned PassFlits      = 1024               // of sl_passes; 2 for each packet inside, or it is slower than one a cycle
+  parameter int unsigned PassFlits      = 1024,              // of sl_passes; 2 for each packet inside, or it is slower than one a cycle
+  parameter int unsigned Stateful       = 0,                 // bit u: unit u is a stateful one
+  parameter bit          StatefulSmall  = 1'b0               // of these: 0: STATEFUL_PAPER, 1: STATEFUL_SMALL
 ) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high; afterwards packets fault until a program is loaded
@@ -33,12 +36,15 @@ module el_pipeline
   output logic               reg_response_valid_o, // the cycle after the request is taken
   output deparse_event_t     event_o               // one-cycle pulses, at most one packet per cycle
 );
-  localparam int unsigned RowLatency = parser_latency(Stages) + Units * UNIT_LATENCY + DEPARSER_CHECKSUM_LATENCY;
+  localparam int unsigned RowLatency = parser_latency(Stages) + units_latency(Units, Stateful) + DEPARSER_CHECKSUM_LATENCY;
+  localparam int unsigned Inside     = 2 ** $clog2(RowLatency + 5);  // packets that u_row_gate lets in
+  localparam stateful_sizes_t Sizes  = StatefulSmall ? STATEFUL_SMALL : STATEFUL_PAPER;
   localparam int unsigned CountBits  = $clog2(PacketFlits + 1);
 
   logic                      write_valid, version, counter_begins;
   pipeline_write_t           write;
   lookup_event_t [Units-1:0] lookups;
+  flow_event_t [Units-1:0]   flows;
 
   // A packet comes in, or once more: its flits wait, its first bytes go to the parser.
   flit_t                enter_data;
@@ -68,19 +74,23 @@ module el_pipeline
 
   assign row_pass = pass_of(row_meta);
 
-  assign window_ready = row_ready && !counter_begins;  // a cycle without a packet passes all units: a read of counters
+  // A cycle without a packet passes all units: a read of counters. Not a stateful unit in which packets wait; so none enters until then.
+  logic keeps_back, counter_valid;
+  assign keeps_back   = counter_begins || (Stateful != 0 && counter_valid);
+  assign window_ready = row_ready && !keeps_back;
   sl_pipe_gate #(.InWidth(WINDOW_BITS + META_BITS), .OutWidth(PIPELINE_PHV_BITS), .Latency(RowLatency)) u_row_gate (
-    .clk_i, .rst_i, .in_data_i({window, meta}), .in_valid_i(window_valid && !counter_begins), .in_ready_o(row_ready),
+    .clk_i, .rst_i, .in_data_i({window, meta}), .in_valid_i(window_valid && !keeps_back), .in_ready_o(row_ready),
     .stage_valid_o(enters), .stage_data_o({row_window, row_meta}), .stage_valid_i(row_valid), .stage_data_i(row_phv),
     .out_data_o(record), .out_valid_o(record_valid), .out_ready_i(record_ready)
   );
   sl_pipeline_row #(
-    .Stages(Stages), .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)
+    .Stages(Stages), .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries), .Stateful(Stateful), .Sizes(Sizes),
+    .Inside(Inside)
   ) u_row (
-    .clk_i, .rst_i, .write_valid_i(write_valid), .write_i(write),
+    .clk_i, .rst_i, .tick_i, .write_valid_i(write_valid), .write_i(write),
     .valid_i(enters), .window_i(row_window), .meta_i(row_meta), .version_i(row_pass.begins == '0 ? version : row_pass.version),
     .begins_i(row_pass.begins),
-    .valid_o(row_valid), .phv_o(row_phv), .lookups_o(lookups)
+    .valid_o(row_valid), .phv_o(row_phv), .lookups_o(lookups), .flows_o(flows)
   );
 
   // The packet meets its record again, and leaves as the record says.
@@ -151,20 +161,21 @@ module el_pipeline
     end
   end
 
-  logic           counters_ready, counter_valid, counter_done;
+  logic           counters_ready, counter_done;
   logic [3:0]     counter_unit;
   logic [15:0]    counter_action;
   rule_counters_t counter_data;
 
   sl_pipeline_registers #(
-    .Stages(Stages), .Units(Units), .Writers(Writers), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)
+    .Stages(Stages), .Units(Units), .Writers(Writers), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries),
+    .Stateful(Stateful), .Sizes(Sizes)
   ) u_registers (
     .clk_i, .rst_i, .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o,
-    .happened_i(happened), .lookups_i(lookups), .version_o(version), .write_valid_o(write_valid), .write_o(write),
+    .happened_i(happened), .lookups_i(lookups), .flows_i(flows), .version_o(version), .write_valid_o(write_valid), .write_o(write),
     .counters_ready_i(counters_ready), .counter_begins_o(counter_begins), .counter_valid_o(counter_valid),
     .counter_unit_o(counter_unit), .counter_action_o(counter_action), .counter_done_i(counter_done), .counter_data_i(counter_data)
   );
-  sl_pipeline_counters #(.Units(Units), .Actions(ExactEntries + TernaryEntries + 2)) u_counters (
+  sl_pipeline_counters #(.Units(Units), .Actions(ExactEntries + TernaryEntries + 2), .Without(Stateful)) u_counters (
     .clk_i, .rst_i, .ready_o(counters_ready), .tick_i, .write_valid_i(write_valid), .write_i(write), .lookups_i(lookups),
     .read_valid_i(counter_valid), .read_unit_i(counter_unit), .read_action_i(counter_action),
     .read_done_o(counter_done), .read_data_o(counter_data)

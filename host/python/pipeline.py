@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Protocol
 
 import sluice_layouts as L
 
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
 from compiler.pipeline.unit_image import UnitEntry
+from compiler.stateful.image import UnitSizes, shared_write
 
 PATIENCE = 100_000  # cycles
 LOCKED, TAKEN_MEANWHILE = 1, 4  # what the lock says: the reader has it; another had it since the reader gave it back
@@ -47,23 +50,62 @@ def own_core(read: Callable[[int], int]) -> int | None:
     return windows_of(read, L.ELEMENT_CONTROLLER)[master - 1] if master else None
 
 
+@dataclass(frozen=True)
+class FlowCounters:
+    """Packets of a stateful unit: all, those that found their flow, made it, replaced another or a gone one by it, and had none."""
+
+    looked_up: int
+    found: int
+    made: int
+    evicted: int
+    expired: int
+    absent: int
+
+
 class Overlay:
     """The pipeline of a device, whose memories it knows from now on. On a device with several controller cores another master of
     its registers may load programs too: each takes the lock, and begins from nothing where another had it meanwhile."""
 
-    def __init__(self, device: Bus) -> None:
-        """Raises ValueError where the device has none."""
+    def __init__(self, device: Bus, secret: int | None = None) -> None:
+        """`secret`: of the flow tables of stateful units; a random one unless given. Raises ValueError where the device has no
+        pipeline."""
         self.device = device
         if (window := window_of(device.read, L.ELEMENT_PIPELINE)) is None:
             raise ValueError("this device has no programmable pipeline; hint: SLUICE_SIM_OPTIONS=pipeline_units=2")
         self.window = window
         self.is_shared = len(windows_of(device.read, L.ELEMENT_CONTROLLER)) > 1
         parts, entries = self.read(L.PIPELINE_REGISTERS_PARTS), self.read(L.PIPELINE_REGISTERS_ENTRIES)
-        self.empty = PipelineImage.of(parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF, entries & 0xFFFF, entries >> 16)
+        sizes = parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF, entries & 0xFFFF, entries >> 16
+        self.empty = PipelineImage.of(*sizes, stateful=self._stateful(), secret=secrets.randbits(128) if secret is None else secret)
         self.image = self.empty
         self.loaded = False  # memories hold anything after power-up
         # Of a unit's action: what was counted in places that its entry had before.
         self.carried: dict[tuple[int, int], L.RuleCounters] = {}
+
+    def _stateful(self) -> dict[int, UnitSizes]:
+        mask = self.read(L.PIPELINE_REGISTERS_STATEFUL)
+        sizes = UnitSizes.read(self.read(L.PIPELINE_REGISTERS_PROCESS_PARTS), self.read(L.PIPELINE_REGISTERS_FLOW_PARTS))
+        return {number: sizes for number in range(16) if mask >> number & 1}
+
+    def set_shared(self, unit: int, number: int, value: int) -> None:
+        """Sets 64 bits of the global state of a stateful unit, or with PROCESS_SHARED_WORDS more of its table state. For packets
+        that enter from now on."""
+        writes = accesses(iter([shared_write(unit, number, value)]))
+        with self._locked():
+            self.device.write_all((self.window + address, word) for address, word in writes)
+
+    def flows(self, unit: int) -> FlowCounters:
+        """What became of the packets of a stateful unit; 32 bits that wrap."""
+        made, evicted, expired, absent = (
+            self.read(register + 4 * unit)
+            for register in (
+                L.PIPELINE_REGISTERS_FLOWS_NEW,
+                L.PIPELINE_REGISTERS_FLOWS_EVICTED,
+                L.PIPELINE_REGISTERS_FLOWS_EXPIRED,
+                L.PIPELINE_REGISTERS_FLOWS_ABSENT,
+            )
+        )
+        return FlowCounters(*self.lookups(unit), made, evicted, expired, absent)
 
     def read(self, register: int) -> int:
         """A register of the pipeline."""
@@ -85,7 +127,10 @@ class Overlay:
         image = self.image.with_program(program, version)
         self._wait(lambda: not self.read(L.PIPELINE_REGISTERS_DRAINING), "packets of an older program are in flight")
         self._carry(version, image)
-        writes = [*accesses(image.writes(self.image if self.loaded else None)), (L.PIPELINE_REGISTERS_VERSION, version)]
+        writes = [
+            *accesses(image.writes(self.image if self.loaded else None), image.stateful),
+            (L.PIPELINE_REGISTERS_VERSION, version),
+        ]
         self.loaded = False
         self.device.write_all((self.window + address, word) for address, word in writes)
         self.image, self.loaded = image, True

@@ -8,7 +8,8 @@ module sl_pipeline_counters
   import sl_pipeline_pkg::*;
 #(
   parameter int unsigned Units   = 2,
-  parameter int unsigned Actions = 322  // of each unit
+  parameter int unsigned Actions = 322, // of each unit
+  parameter int unsigned Without = 0    // bit u: unit u has no actions
 ) (
   input  logic                      clk_i,
   input  logic                      rst_i,         // synchronous, active high
@@ -31,20 +32,25 @@ module sl_pipeline_counters
   rule_counters_t [Units-1:0] counters;
 
   for (genvar u = 0; u < Units; u++) begin : gen_unit
-    logic                           unused_wait;
-    sl_counter_pkg::counter_event_t unused_event;
+    if (Without[u]) begin : gen_none
+      assign {ready[u], done[u]} = 2'b10;
+      assign counters[u] = '0;
+    end else begin : gen_counters
+      logic                           unused_wait;
+      sl_counter_pkg::counter_event_t unused_event;
 
-    sl_rule_counters #(.Entries(Actions)) u_counters (
-      .clk_i, .rst_i, .ready_o(ready[u]), .tick_i,
-      .hit_valid_i(lookups_i[u].looked_up && ready[u]), .hit_index_i(lookups_i[u].action[ActionBits-1:0]), .hit_length_i(lookups_i[u].length),
-      .fresh_valid_i(write_valid_i && write_i.memory == UNIT_MEMORY_ACTION && 32'(write_i.unit) == u),
-      .fresh_index_i(write_i.address[ActionBits-1:0]),
-      .read_valid_i(read_valid_i && 32'(read_unit_i) == u), .read_index_i(read_action_i[ActionBits-1:0]),
-      .read_wait_o(unused_wait), .read_done_o(done[u]), .read_data_o(counters[u]), .event_o(unused_event)
-    );
+      sl_rule_counters #(.Entries(Actions)) u_counters (
+        .clk_i, .rst_i, .ready_o(ready[u]), .tick_i,
+        .hit_valid_i(lookups_i[u].looked_up && ready[u]), .hit_index_i(lookups_i[u].action[ActionBits-1:0]), .hit_length_i(lookups_i[u].length),
+        .fresh_valid_i(write_valid_i && write_i.memory == UNIT_MEMORY_ACTION && 32'(write_i.unit) == u),
+        .fresh_index_i(write_i.address[ActionBits-1:0]),
+        .read_valid_i(read_valid_i && 32'(read_unit_i) == u), .read_index_i(read_action_i[ActionBits-1:0]),
+        .read_wait_o(unused_wait), .read_done_o(done[u]), .read_data_o(counters[u]), .event_o(unused_event)
+      );
 
-    logic unused;
-    assign unused = &{1'b0, unused_wait, unused_event};
+      logic unused;
+      assign unused = &{1'b0, unused_wait, unused_event};
+    end
   end
 
   assign ready_o     = &ready;

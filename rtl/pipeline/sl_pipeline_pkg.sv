@@ -37,6 +37,17 @@ package sl_pipeline_pkg;
   localparam int unsigned UNIT_OPERATIONS_LATENCY = 5;
   localparam int unsigned UNIT_LATENCY            = UNIT_ACTION_LATENCY + UNIT_OPERATIONS_LATENCY;
 
+  // A packet in a stateful unit, if none waits for its flow: key, place of the flow, queue, process block.
+  localparam int unsigned STATEFUL_KEY_LATENCY   = 3;
+  localparam int unsigned STATEFUL_PLACE_LATENCY = STATEFUL_KEY_LATENCY + 12;
+  localparam int unsigned STATEFUL_LATENCY       = STATEFUL_PLACE_LATENCY + 21;
+
+  // Of all units; a bit of `stateful` for each.
+  function automatic int unsigned units_latency(int unsigned Units, int unsigned stateful);
+    units_latency = 0;
+    for (int unsigned u = 0; u < Units; u++) units_latency += stateful[u] ? STATEFUL_LATENCY : UNIT_LATENCY;
+  endfunction
+
   typedef logic [PARSER_WORDS-1:0][15:0] parser_words_t;  // word 0 first, its first byte in bits 15:8
   typedef logic [PARSER_REACH-1:0][15:0] parser_reach_t;  // from the current header on
 
@@ -130,6 +141,15 @@ package sl_pipeline_pkg;
     logic [15:0] action;  // its number, as an address in UNIT_MEMORY_ACTION
     logic [15:0] length;  // bytes of the packet
   } lookup_event_t;
+
+  // A stateful unit looked up the flow of a packet. Of the other four none: the packet has no flow.
+  typedef struct packed {
+    logic looked_up;
+    logic found;
+    logic made;
+    logic evicted;  // `made`, in the place of another flow
+    logic expired;  // `made`, in the place of one that was gone
+  } flow_event_t;
 
   // A pass of a packet through the pipeline. While the packet waits for its record, this stands in metadata that the record gives.
   typedef struct packed {

@@ -5,12 +5,15 @@
 module sl_pipeline_registers
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
+  import sl_process_pkg::*;
 #(
   parameter int unsigned Stages         = PARSER_STAGES,
   parameter int unsigned Units          = 2,
   parameter int unsigned Writers        = DEPARSER_WRITERS,
   parameter int unsigned ExactEntries   = 256,  // of each unit
-  parameter int unsigned TernaryEntries = 64    // of each unit
+  parameter int unsigned TernaryEntries = 64,   // of each unit
+  parameter int unsigned Stateful       = 0,    // bit u: unit u is a stateful one
+  parameter stateful_sizes_t Sizes      = STATEFUL_PAPER
 ) (
   input  logic               clk_i,
   input  logic               rst_i,                // synchronous, active high
@@ -23,6 +26,7 @@ module sl_pipeline_registers
   output logic               reg_response_valid_o, // the cycle after the request is taken
   input  pipeline_event_t    happened_i,
   input  lookup_event_t [Units-1:0] lookups_i,
+  input  flow_event_t [Units-1:0] flows_i,
   output logic               version_o,
   output logic               write_valid_o,        // pulse
   output pipeline_write_t    write_o,
@@ -45,6 +49,7 @@ module sl_pipeline_registers
   logic [3:0]              changing_q;  // the version changes, after the writes before it are effective
   logic [31:0]             dropped_q, faults_q, passes_q, refused_q;
   logic [15:0][31:0]       looked_up_q, matched_q;
+  logic [15:0][31:0]       made_q, evicted_q, expired_q, absent_q;  // of the flows of stateful units
   logic [3:0]              reading_q;  // counters are read; the last bit: all actions that were written before have their counters
   logic [3:0][31:0]        counter_words;
 
@@ -56,6 +61,9 @@ module sl_pipeline_registers
   assign is_counter = write && address == PIPELINE_REGISTERS_COUNTER_INDEX;
 
   function automatic logic place_exists(pipeline_memory_t memory, logic [3:0] unit, logic [15:0] place);
+    logic stateful, stateless;
+    stateful  = 32'(unit) < Units && Stateful[32'(unit)];
+    stateless = 32'(unit) < Units && !Stateful[32'(unit)];
     unique case (memory)
       PARSER_MEMORY_MATCH:           return 32'(unit) < Stages && 32'(place) < 4 * PARSER_ENTRIES;
       PARSER_MEMORY_STEP:            return 32'(unit) < Stages && 32'(place) < PARSER_ENTRIES;
@@ -66,9 +74,11 @@ module sl_pipeline_registers
       DEPARSER_MEMORY_CHECKSUM_BASE: return 32'(unit) < DEPARSER_CHECKSUMS && place < 16'd2;
       DEPARSER_MEMORY_SPLICE:        return 32'(place) < 2 * SPLICES;
       UNIT_MEMORY_SELECTOR:          return 32'(unit) < Units && place < 16'd2;
-      UNIT_MEMORY_EXACT:             return 32'(unit) < Units && 32'(place[13:0]) < ExactEntries / UNIT_WAYS;
-      UNIT_MEMORY_TERNARY:           return 32'(unit) < Units && 32'(place) < 4 * TernaryEntries;
-      UNIT_MEMORY_ACTION:            return 32'(unit) < Units && 32'(place) < Actions;
+      UNIT_MEMORY_EXACT:             return stateless && 32'(place[13:0]) < ExactEntries / UNIT_WAYS;
+      UNIT_MEMORY_TERNARY:           return stateless && 32'(place) < 4 * TernaryEntries;
+      UNIT_MEMORY_ACTION:            return stateless && 32'(place) < Actions;
+      UNIT_MEMORY_PROCESS:           return stateful && place[15:14] == '0;
+      UNIT_MEMORY_FLOWS:             return stateful && place == '0;
       default:                       return 1'b0;
     endcase
   endfunction
@@ -97,6 +107,16 @@ module sl_pipeline_registers
     live.passes_refused = refused_q;
     live.looked_up = looked_up_q[address[5:2]];
     live.matched   = matched_q[address[5:2]];
+    live.flows_new     = made_q[address[5:2]];
+    live.flows_evicted = evicted_q[address[5:2]];
+    live.flows_expired = expired_q[address[5:2]];
+    live.flows_absent  = absent_q[address[5:2]];
+    live.stateful      = Stateful;
+    if (Stateful != 0) begin
+      live.process_parts = {8'(Sizes.actions), 8'(Sizes.entries), 4'(Sizes.updates), 4'(Sizes.words), 4'(Sizes.conditions),
+                            4'(Sizes.inputs)};
+      live.flow_parts    = {8'd0, 8'(Sizes.key_words), 8'(Sizes.ways), 8'($clog2(Sizes.sets))};
+    end
     live.counter_data = counter_words[2'((address - PIPELINE_REGISTERS_COUNTER_DATA) >> 2)];
     return pipeline_registers_read(pipeline_registers_values(live, registers_q, address), address);
   endfunction
@@ -124,6 +144,14 @@ module sl_pipeline_registers
     for (int u = 0; u < Units; u++) begin
       looked_up_q[u] <= looked_up_q[u] + 32'(lookups_i[u].looked_up);
       matched_q[u]   <= matched_q[u] + 32'(lookups_i[u].looked_up && 32'(lookups_i[u].action) < Entries);
+      if (Stateful[u]) begin
+        looked_up_q[u] <= looked_up_q[u] + 32'(flows_i[u].looked_up);
+        matched_q[u]   <= matched_q[u] + 32'(flows_i[u].found);
+        made_q[u]      <= made_q[u] + 32'(flows_i[u].made);
+        evicted_q[u]   <= evicted_q[u] + 32'(flows_i[u].evicted);
+        expired_q[u]   <= expired_q[u] + 32'(flows_i[u].expired);
+        absent_q[u]    <= absent_q[u] + 32'(flows_i[u].looked_up && !flows_i[u].found && !flows_i[u].made);
+      end
     end
     reading_q <= counter_done_i ? '0 : {reading_q[2:0], reading_q[0]};
     if (taken) begin
@@ -151,6 +179,10 @@ module sl_pipeline_registers
       refused_q   <= '0;
       looked_up_q <= '0;
       matched_q   <= '0;
+      made_q      <= '0;
+      evicted_q   <= '0;
+      expired_q   <= '0;
+      absent_q    <= '0;
       reading_q   <= '0;
     end
   end

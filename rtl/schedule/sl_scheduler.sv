@@ -23,6 +23,8 @@ module sl_scheduler #(
   parameter int unsigned TagBits      = 8,     // 1 to AddressBits; scoreboard of 2^TagBits flip-flops, or 2^TagBits queues
   parameter int unsigned Window       = 32,    // a power of two: results that can wait
   parameter bit          Reorder      = 1'b1,  // 1: results in the order of arrival (Window: from entry on); 0: in the order of issue
+  parameter bit          Keeps        = 1'b0,  // 1: only records whose payload has its highest bit set leave a new state
+  parameter int unsigned Ahead        = 0,     // cycles from ahead_valid_o to issue_valid_o, 0 to 3
   localparam int unsigned RecordWidth = AddressBits + PayloadWidth
 ) (
   input  logic                   clk_i,
@@ -30,7 +32,9 @@ module sl_scheduler #(
   input  logic [RecordWidth-1:0] in_data_i,      // {address, payload}
   input  logic                   in_valid_i,
   output logic                   in_ready_o,     // with Turns combinational from in_data_i
-  output logic                   issue_valid_o,  // to the process block
+  output logic                   ahead_valid_o,  // to the process block: what it may do before the state is there
+  output logic [PayloadWidth-1:0] ahead_data_o,  // the payload
+  output logic                   issue_valid_o,
   output logic [RecordWidth-1:0] issue_data_o,
   output logic [StateWidth-1:0]  issue_state_o,  // with Forward combinational from done_state_i
   input  logic [StateWidth-1:0]  done_state_i,   // Latency cycles after issue_valid_o
@@ -56,6 +60,7 @@ module sl_scheduler #(
   logic [Done:0][AddressBits-1:0] address;
   logic [Done:0][IdBits-1:0]      id;
   logic [Issue:0][PayloadWidth-1:0] payload;
+  logic [Done:0]                  keeps;  // its new state is written
   logic                           ram_ready, queue_ready, room, enter;
   logic [IdBits-1:0]              place, queued_id;
   logic [StateWidth-1:0]          state;
@@ -95,6 +100,11 @@ module sl_scheduler #(
     payload[Issue:1] <= payload[Issue-1:0];
   end
 
+  assign keeps[0] = !Keeps || payload[0][PayloadWidth-1];
+  always_ff @(posedge clk_i) keeps[Done:1] <= Keeps ? keeps[Done-1:0] : '1;
+
+  assign ahead_valid_o = valid[Issue-Ahead];
+  assign ahead_data_o  = payload[Issue-Ahead];
   assign issue_valid_o = valid[Issue];
   assign issue_data_o  = {address[Issue], payload[Issue]};
 
@@ -102,13 +112,13 @@ module sl_scheduler #(
   sl_forward_ram #(.Width(StateWidth), .Entries(2 ** AddressBits)) u_states (
     .clk_i, .rst_i, .ready_o(ram_ready), .reset_address_o(unused_reset_address), .reset_data_i('0), .advance_i(1'b1),
     .read_valid_i(valid[Issue-2]), .read_index_i(address[Issue-2]), .read_data_o(state),
-    .write_valid_i(valid[Done]), .write_index_i(address[Done]), .write_data_i(done_state_i)
+    .write_valid_i(valid[Done] && keeps[Done]), .write_index_i(address[Done]), .write_data_i(done_state_i)
   );
 
   if (Forward) begin : gen_forward
     logic forward_q;  // what is issued continues what is done in this cycle
 
-    always_ff @(posedge clk_i) forward_q <= valid[Done-1] && address[Done-1] == address[Issue-1];
+    always_ff @(posedge clk_i) forward_q <= valid[Done-1] && keeps[Done-1] && address[Done-1] == address[Issue-1];
     assign issue_state_o = forward_q ? done_state_i : state;
   end else begin : gen_through_ram
     assign issue_state_o = state;

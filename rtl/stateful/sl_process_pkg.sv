@@ -11,6 +11,26 @@ package sl_process_pkg;
   localparam int unsigned PROCESS_LOOP           = 3;
   localparam int unsigned PROCESS_ACTION_LATENCY = 4;
 
+  // A unit with its flow table: sizes for a small FPGA, and those of the stateful paper.
+  typedef struct packed {
+    int unsigned key_words;
+    int unsigned sets;
+    int unsigned ways;
+    int unsigned inputs;
+    int unsigned conditions;
+    int unsigned words;
+    int unsigned updates;
+    int unsigned entries;
+    int unsigned actions;
+  } stateful_sizes_t;
+  localparam stateful_sizes_t STATEFUL_SMALL = '{
+    key_words: 7, sets: 256, ways: 4, inputs: 4, conditions: 4, words: 2, updates: 3, entries: 4, actions: 2
+  };
+  localparam stateful_sizes_t STATEFUL_PAPER = '{
+    key_words: FLOW_KEY_WORDS, sets: 1024, ways: 4, inputs: PROCESS_INPUTS, conditions: PROCESS_CONDITIONS, words: PROCESS_WORDS,
+    updates: PROCESS_UPDATES, entries: PROCESS_ENTRIES, actions: PROCESS_ACTIONS
+  };
+
   localparam int unsigned PROCESS_PACKET_WORDS = PIPELINE_CONTAINERS / 2;
   localparam int unsigned PROCESS_SHARED       = 2 * PROCESS_SHARED_WORDS;
 

@@ -44,12 +44,15 @@ module fv_scheduler #(
   logic [4:0]                waits_q  = '0;
   logic                      watching, unused;
   logic [3:0]                word;
+  logic                      unused_ahead_valid;
+  logic [1:0]                unused_ahead;
 
   sl_scheduler #(
     .AddressBits(AddressBits), .PayloadWidth(2), .StateWidth(2), .ResultWidth(AddressBits + 4), .Latency(Latency),
     .Forward(Forward), .Turns(Turns), .Depth(Depth), .TagBits(TagBits), .Window(Window), .Reorder(Reorder)
   ) u_scheduler (
-    .clk_i, .rst_i(rst_q), .in_data_i, .in_valid_i, .in_ready_o(in_ready), .issue_valid_o(issue_valid), .issue_data_o(issued),
+    .clk_i, .rst_i(rst_q), .in_data_i, .in_valid_i, .in_ready_o(in_ready),
+    .ahead_valid_o(unused_ahead_valid), .ahead_data_o(unused_ahead), .issue_valid_o(issue_valid), .issue_data_o(issued),
     .issue_state_o(issue_state), .done_state_i(state_q[Latency]), .done_result_i(result_q[Latency]),
     .out_data_o(out), .out_valid_o(out_valid), .out_ready_i
   );
