@@ -19,21 +19,21 @@ from models.unit_program import sources_of
 
 @dataclass
 class Flows:
-    """The flows of a unit with their states, by set and way; a key has so many words."""
+    """The flows of a unit with their states, by set and way; a key has so many words. `shared`: global, then table state."""
 
     table: FlowPlace
     key_words: int = L.FLOW_KEY_WORDS
     states: dict[tuple[int, int], Sequence[int]] = field(default_factory=dict)
+    shared: list[int] = field(default_factory=lambda: [0] * 2 * L.PROCESS_SHARED_WORDS)
 
 
 @dataclass(frozen=True)
 class StatefulUnit:
-    """A program of a stateful unit. `shared`: global, then table state, 64 bits each; empty: those of the process block."""
+    """A program of a stateful unit."""
 
     selector: L.FlowSelector
     process: Process
     flows: Flows
-    shared: Sequence[int] = ()
 
     def run(self, phv: L.PipelinePhv, tick: int) -> tuple[L.PipelinePhv, Placement]:
         """A packet of this unit that enters at a tick; where its flow is."""
@@ -41,7 +41,7 @@ class StatefulUnit:
         placement = self.flows.table.find_or_insert(key, tick, inserts(self.selector, phv))
         at = placement.set, placement.way
         state = self.flows.states[at] if placement.found else (0,) * self.process.sizes.words
-        outcome = self.process.run(Packet(phv, tick), state, self.shared)
+        outcome = self.process.run(Packet(phv, tick), state, self.flows.shared)
         if placement.found or placement.new:
             self.flows.states[at] = outcome.flow
         return outcome.packet.phv, placement

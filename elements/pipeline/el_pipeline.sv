@@ -74,12 +74,9 @@ module el_pipeline
 
   assign row_pass = pass_of(row_meta);
 
-  // A cycle without a packet passes all units: a read of counters. Not a stateful unit in which packets wait; so none enters until then.
-  logic keeps_back, counter_valid;
-  assign keeps_back   = counter_begins || (Stateful != 0 && counter_valid);
-  assign window_ready = row_ready && !keeps_back;
+  assign window_ready = row_ready && !counter_begins;  // a cycle without a packet passes all units: a read of counters
   sl_pipe_gate #(.InWidth(WINDOW_BITS + META_BITS), .OutWidth(PIPELINE_PHV_BITS), .Latency(RowLatency)) u_row_gate (
-    .clk_i, .rst_i, .in_data_i({window, meta}), .in_valid_i(window_valid && !keeps_back), .in_ready_o(row_ready),
+    .clk_i, .rst_i, .in_data_i({window, meta}), .in_valid_i(window_valid && !counter_begins), .in_ready_o(row_ready),
     .stage_valid_o(enters), .stage_data_o({row_window, row_meta}), .stage_valid_i(row_valid), .stage_data_i(row_phv),
     .out_data_o(record), .out_valid_o(record_valid), .out_ready_i(record_ready)
   );
@@ -87,7 +84,7 @@ module el_pipeline
     .Stages(Stages), .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries), .Stateful(Stateful), .Sizes(Sizes),
     .Inside(Inside)
   ) u_row (
-    .clk_i, .rst_i, .tick_i, .write_valid_i(write_valid), .write_i(write),
+    .clk_i, .rst_i, .tick_i, .write_valid_i(write_valid), .write_i(write), .pause_i(counter_begins),
     .valid_i(enters), .window_i(row_window), .meta_i(row_meta), .version_i(row_pass.begins == '0 ? version : row_pass.version),
     .begins_i(row_pass.begins),
     .valid_o(row_valid), .phv_o(row_phv), .lookups_o(lookups), .flows_o(flows)
@@ -161,7 +158,7 @@ module el_pipeline
     end
   end
 
-  logic           counters_ready, counter_done;
+  logic           counters_ready, counter_valid, counter_done;
   logic [3:0]     counter_unit;
   logic [15:0]    counter_action;
   rule_counters_t counter_data;

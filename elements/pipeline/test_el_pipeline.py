@@ -90,7 +90,7 @@ class Element:
         while await self.registers.read(L.PIPELINE_REGISTERS_DRAINING):
             pass
         before, self.image = self.image, self.image.with_program(program, version)
-        for address, word in accesses(self.image.writes(None if first else before)):
+        for address, word in accesses(self.image.writes(None if first else before), self.image.stateful):
             await self.registers.write(address, word)
         await self.registers.write(L.PIPELINE_REGISTERS_VERSION, version)
 

@@ -20,6 +20,7 @@ module sl_pipeline_row
   input  logic [31:0]      tick_i,         // microseconds
   input  logic             write_valid_i,
   input  pipeline_write_t  write_i,        // effective for packets that enter four cycles later
+  input  logic             pause_i,        // no packet enters in this cycle, and behind each stateful unit there shall be one without
   input  logic             valid_i,
   input  window_t          window_i,       // bytes beyond the packet's end are undefined
   input  meta_t            meta_i,
@@ -48,7 +49,7 @@ module sl_pipeline_row
   sl_units #(
     .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries), .Stateful(Stateful), .Sizes(Sizes), .Inside(Inside)
   ) u_units (
-    .clk_i, .rst_i, .tick_i, .write_valid_i, .write_i, .valid_i(parsed_valid), .phv_i(first), .valid_o(last_valid), .phv_o(last),
+    .clk_i, .rst_i, .tick_i, .write_valid_i, .write_i, .pause_i, .valid_i(parsed_valid), .phv_i(first), .valid_o(last_valid), .phv_o(last),
     .lookups_o, .flows_o
   );
   if (Stateful == 0) begin : gen_delay

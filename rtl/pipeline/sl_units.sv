@@ -18,6 +18,7 @@ module sl_units
   input  logic [31:0]      tick_i,         // microseconds
   input  logic             write_valid_i,
   input  pipeline_write_t  write_i,        // effective for packets that enter four cycles later
+  input  logic             pause_i,        // in this cycle no packet leaves a stateful unit
   input  logic             valid_i,
   input  pipeline_phv_t    phv_i,
   output logic             valid_o,
@@ -39,7 +40,7 @@ module sl_units
         .Number(u), .Inside(Inside), .KeyWords(Sizes.key_words), .Sets(Sizes.sets), .Ways(Sizes.ways), .Inputs(Sizes.inputs),
         .Conditions(Sizes.conditions), .Words(Sizes.words), .Updates(Sizes.updates), .Entries(Sizes.entries), .Actions(Sizes.actions)
       ) u_unit (
-        .clk_i, .rst_i, .tick_i, .write_valid_i, .write_i, .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]),
+        .clk_i, .rst_i, .tick_i, .write_valid_i, .write_i, .pause_i, .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]),
         .phv_o(phv[u+1]), .event_o(flows_o[u])
       );
       assign lookups_o[u] = '0;
@@ -56,5 +57,5 @@ module sl_units
   end
 
   logic unused;
-  assign unused = &{1'b0, tick_i};
+  assign unused = &{1'b0, tick_i, pause_i};
 endmodule

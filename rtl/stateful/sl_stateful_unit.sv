@@ -29,6 +29,7 @@ module sl_stateful_unit
   input  logic [31:0]     tick_i,         // microseconds
   input  logic            write_valid_i,  // to a unit, if to this one
   input  pipeline_write_t write_i,        // effective for packets that enter four cycles later
+  input  logic            pause_i,        // a cycle without a packet is needed behind this unit
   input  logic            valid_i,
   input  pipeline_phv_t   phv_i,
   output logic            valid_o,
@@ -145,9 +146,9 @@ module sl_stateful_unit
   // The packet, with its actions.
   logic acts;
 
-  assign acts          = waiting_valid && (!waiting_mine || result_valid);
-  assign waiting_ready = !waiting_mine || result_valid;
-  assign result_ready  = waiting_valid && waiting_mine;
+  assign acts          = waiting_valid && waiting_ready;
+  assign waiting_ready = !pause_i && (!waiting_mine || result_valid);
+  assign result_ready  = !pause_i && waiting_valid && waiting_mine;
   sl_process_actions #(.Inputs(Inputs), .Words(Words), .Entries(Entries), .Actions(Actions)) u_actions (
     .clk_i, .rst_i, .write_valid_i(process_write_valid), .write_i(process_write), .valid_i(acts), .acts_i(waiting_mine), .phv_i(phv),
     .entry_i(result.entry), .inputs_i(result.inputs), .before_i(result.old_state), .after_i(result.new_state), .valid_o, .phv_o

@@ -23,7 +23,7 @@ from testing.cocotb.channel import start
 from toolchain import ROOT
 from toolchain.simulate import SimulationError, simulate
 
-NUMBER, INSIDE, LOOP = 3, 64, 3
+NUMBER, INSIDE, LOOP, ACTIONS = 3, 64, 3, 4
 KEY_WORDS, SETS, WAYS = 2, 8, 2
 BLOCK = {"inputs": 4, "conditions": 4, "words": 2, "updates": 3, "entries": 4, "actions": 2}
 PARAMETERS = {"Number": NUMBER, "Inside": INSIDE, "KeyWords": KEY_WORDS, "Sets": SETS, "Ways": WAYS}
@@ -69,7 +69,7 @@ class Bench:
 
     def __init__(self, dut) -> None:
         self.dut, self.sizes = dut, Sizes(**BLOCK)
-        self.memories = {(L.PROCESS_MEMORY_SHARED, n): 0 for n in range(2 * L.PROCESS_SHARED_WORDS)}
+        self.memories: dict[tuple[int, int], int] = {}
         self.settings = L.FlowSettings(random.getrandbits(128), 0, 1, 0)
         self.flows = Flows(FlowPlace(SETS, WAYS, lambda key: 0), KEY_WORDS)
         self.selectors = [L.FlowSelector(), L.FlowSelector()]
@@ -78,8 +78,9 @@ class Bench:
         self.events: Counter[str] = Counter()
         self.told: Counter[str] = Counter()
         self.left: list[tuple[int, L.PipelinePhv]] = []  # with the cycle
+        self.pauses, self.paused = 0.0, deque([0] * ACTIONS, ACTIONS)
         self.gaps, self.tick, self.step, self.cycle = 0.1, random.getrandbits(32), 0.0, 0
-        for name in ("valid_i", "phv_i", "tick_i", "write_valid_i", "write_i"):
+        for name in ("valid_i", "phv_i", "tick_i", "pause_i", "write_valid_i", "write_i"):
             getattr(dut, name).value = 0
         cocotb.start_soon(self._run())
 
@@ -111,7 +112,8 @@ class Bench:
     async def begin(self) -> None:
         """After reset."""
         for number in range(2 * L.PROCESS_SHARED_WORDS):
-            await self.write_process(L.PROCESS_MEMORY_SHARED, number, random.getrandbits(64))
+            self.flows.shared[number] = random.getrandbits(64)
+            await self.write_process(L.PROCESS_MEMORY_SHARED, number, self.flows.shared[number])
         self.flows.table.clear()
         await self.set(self.settings)
 
@@ -157,6 +159,7 @@ class Bench:
             await RisingEdge(dut.clk_i)
             self.tick = (self.tick + int(random.random() < self.step)) % 2**32
             dut.tick_i.value, dut.valid_i.value = self.tick, 0
+            dut.pause_i.value = int(random.random() < self.pauses)
             dut.phv_i.value = random.getrandbits(L.PipelinePhv.BITS)
             if self.queue and len(self.expected) < INSIDE and random.random() >= self.gaps:
                 phv = self.queue.popleft()
@@ -170,6 +173,9 @@ class Bench:
         names = ("looked_up", "found", "made", "evicted", "expired")
         if event.is_resolvable:
             self.told.update(name for at, name in enumerate(names) if int(event) >> 4 - at & 1)
+        pause = self.paused[0]
+        self.paused.append(int(self.dut.pause_i.value))
+        assert not pause or self.dut.valid_o.value == 0, "no packet leaves because of a pause"
         if self.dut.valid_o.value == 1:
             found = L.PipelinePhv.from_int(int(self.dut.phv_o.value))
             assert self.expected, "a packet that nobody sent"
@@ -225,10 +231,10 @@ async def does_what_its_memories_say(dut):
         await bench.select(version, some_selector())
         await bench.cycles(4)
         if turn % 3 == 2:
-            timeout, evict, flush = random.choice([0, 12, 40]), random.getrandbits(1), random.getrandbits(1)
+            timeout, evict, flush = (0, 12, 40)[turn // 3 % 3], turn % 2, random.getrandbits(1)
             secret = random.choice([bench.settings.secret, random.getrandbits(128)])
             await bench.set(L.FlowSettings(secret, timeout, evict, flush))
-        bench.gaps, bench.step = random.choice([0, 0.1, 0.6]), random.choice([0, 0.3, 1])
+        bench.gaps, bench.step, bench.pauses = random.choice([0, 0.1, 0.6]), random.choice([0, 0.3, 1]), random.choice([0, 0.2])
         await bench.send(any_packet([0, 1] if turn else [0]) for _ in range(300))
     total = bench.events
     absent = total["looked_up"] - total["found"] - total["made"]
