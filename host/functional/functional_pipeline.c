@@ -15,7 +15,7 @@ struct functional_pipeline {
     struct pipeline_checksum checksums[SLUICE_DEPARSER_CHECKSUMS];
     struct pipeline_writer writers[SLUICE_DEPARSER_WRITERS];
     struct sluice_splice_row splices[PIPELINE_SPLICES];
-    struct pipeline_hash hash;
+    struct functional_hash hash;
     struct pipeline_unit unit[];
 };
 
@@ -232,7 +232,7 @@ struct functional_pipeline *functional_pipeline_new(uint32_t units) {
     if (!pipeline)
         return NULL;
     pipeline->units = units;
-    functional_hash_start(&pipeline->hash);
+    functional_hash_start(&pipeline->hash, 8 * UNIT_KEY_BYTES, UNIT_SLOTS, UNIT_WAYS);
     FUNCTIONAL_WINDOW_ADD(&pipeline->window, sluice_pipeline_registers);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_PARTS,
                           SLUICE_DEPARSER_WRITERS << 16 | units << 8 | SLUICE_PARSER_STAGES);

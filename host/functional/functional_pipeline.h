@@ -6,6 +6,7 @@
 #define SLUICE_FUNCTIONAL_PIPELINE_H
 
 #include "functional.h"
+#include "functional_hash.h"
 
 enum { PIPELINE_VERSIONS = 2, PIPELINE_NIBBLE = 4, PIPELINE_BANK = 64 }; // bits of a nibble; entries of a match word
 enum { PIPELINE_ROWS = PIPELINE_VERSIONS * SLUICE_PARSER_KINDS };
@@ -66,8 +67,9 @@ struct pipeline_operation {
 };
 
 struct pipeline_action {
-    uint8_t count, next, verdict, egress_mask, queue, splice, again;
+    uint8_t count;
     struct pipeline_operation operations[SLUICE_UNIT_OPERATIONS];
+    struct sluice_process_decision decision;
 };
 
 struct pipeline_unit {
@@ -86,11 +88,6 @@ struct pipeline_writer {
 struct pipeline_checksum {
     uint8_t bases[PIPELINE_VERSIONS];
     struct sluice_checksum_row rows[PIPELINE_ROWS];
-};
-
-// What nibbles of a key, and of what the first round makes of it, add to the hash of an exact table.
-struct pipeline_hash {
-    uint64_t first[2 * UNIT_KEY_BYTES][1 << PIPELINE_NIBBLE], second[16][1 << PIPELINE_NIBBLE];
 };
 
 // A write to a memory, at an address that it has.
@@ -131,10 +128,11 @@ void functional_stage_write(struct pipeline_stage *stage, unsigned memory, const
 void functional_parse(const struct pipeline_stage *stages, const struct sluice_parser_start *start,
                       struct pipeline_packet *packet);
 
-void functional_hash_start(struct pipeline_hash *hash);
+// What becomes of a packet behind a unit.
+void functional_decide(struct pipeline_packet *packet, const struct sluice_process_decision *decision);
 void functional_unit_write(struct pipeline_unit *unit, unsigned memory, const struct pipeline_write *write);
 // The lookup and its action, whose number it returns.
-uint32_t functional_unit_run(const struct pipeline_unit *unit, const struct pipeline_hash *hash,
+uint32_t functional_unit_run(const struct pipeline_unit *unit, const struct functional_hash *hash,
                              struct pipeline_packet *packet);
 
 void functional_writer_write(struct pipeline_writer *writer, unsigned memory, const struct pipeline_write *write);

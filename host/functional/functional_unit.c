@@ -3,69 +3,8 @@
 // the key of a packet, the entry that it finds, and the action of that.
 #include "functional_pipeline.h"
 
-enum { HASH_MIDDLE = 64, HASH_GROUP = 8, HASH_CHOICE = 4, HASH_SECOND = 0x10000 };
 _Static_assert(UNIT_WAYS *UNIT_SLOTS == SLUICE_PIPELINE_EXACT_ENTRIES && (UNIT_SLOTS & (UNIT_SLOTS - 1)) == 0,
                "an index of a way is bits of the hash");
-
-// ---- The hash of the exact table: rtl/match/sl_hash_function.sv with the seed 0, which says what is what
-
-// MurmurHash3's finalizer, from which the matrices are made.
-static uint32_t mix(uint32_t number) {
-    uint32_t x = number + 0x9e3779b9U;
-    x = (x ^ (x >> 16)) * 0x85ebca6bU;
-    x = (x ^ (x >> 13)) * 0xc2b2ae35U;
-    return x ^ (x >> 16);
-}
-
-// Rows of the first matrix that have a bit of the key.
-static uint64_t first_column(uint32_t bit) {
-    uint64_t rows = 0;
-    for (uint32_t group = 0; group < HASH_MIDDLE / HASH_GROUP; group++)
-        rows |= (uint64_t)1 << (HASH_GROUP * group + mix(HASH_GROUP * bit + group) % HASH_GROUP);
-    return rows;
-}
-
-// Of the second, whose rows are the bits of all ways' indices, those that have a bit of the middle.
-static uint64_t second_column(uint32_t bit) {
-    uint64_t rows = 0;
-    for (uint32_t row = 0; row < UNIT_WAYS * (uint32_t)__builtin_ctz(UNIT_SLOTS); row++) {
-        uint32_t chosen = mix(HASH_SECOND + HASH_MIDDLE / HASH_CHOICE * row + bit / HASH_CHOICE) % HASH_CHOICE;
-        rows |= (uint64_t)(chosen == bit % HASH_CHOICE) << row;
-    }
-    return rows;
-}
-
-// What each value of a nibble adds, from what each of its bits does.
-static void fill(uint64_t sums[1 << PIPELINE_NIBBLE], uint64_t (*column)(uint32_t bit), uint32_t nibble) {
-    for (uint32_t value = 0; value < 1 << PIPELINE_NIBBLE; value++)
-        for (uint32_t bit = 0; bit < PIPELINE_NIBBLE; bit++)
-            sums[value] ^= value >> bit & 1 ? column(PIPELINE_NIBBLE * nibble + bit) : 0;
-}
-
-void functional_hash_start(struct pipeline_hash *hash) {
-    memset(hash, 0, sizeof *hash);
-    for (uint32_t n = 0; n < 2 * UNIT_KEY_BYTES; n++)
-        fill(hash->first[n], first_column, n);
-    for (uint32_t n = 0; n < HASH_MIDDLE / PIPELINE_NIBBLE; n++)
-        fill(hash->second[n], second_column, n);
-}
-
-// A word of a layer: each bit with the two above it.
-static uint64_t layer(uint64_t x, uint64_t above) {
-    return x ^ ((x >> 1 | above << 63) & (x >> 2 | above << 62));
-}
-
-// The indices of all ways, one behind the other.
-static uint64_t hash_of(const struct pipeline_hash *hash, const uint64_t key[2]) {
-    const uint64_t words[2] = {layer(key[0], key[1]), layer(key[1], ~(uint64_t)0)};
-    uint64_t middle = 0, indices = 0;
-    for (unsigned n = 0; n < 2 * UNIT_KEY_BYTES; n++)
-        middle ^= hash->first[n][words[n / 16] >> PIPELINE_NIBBLE * (n % 16) & 15];
-    middle = layer(middle, ~(uint64_t)0);
-    for (unsigned n = 0; n < HASH_MIDDLE / PIPELINE_NIBBLE; n++)
-        indices ^= hash->second[n][middle >> PIPELINE_NIBBLE * n & 15];
-    return indices;
-}
 
 // ---- Writes
 
@@ -95,12 +34,8 @@ static void write_exact(struct pipeline_exact *slot, const uint8_t *data) {
 static void write_action(struct pipeline_action *action, const uint8_t *data) {
     struct sluice_unit_action word;
     sluice_unit_action_unpack(&word, data);
-    *action = (struct pipeline_action){.next = word.next,
-                                       .verdict = word.verdict,
-                                       .egress_mask = word.egress_mask,
-                                       .queue = word.queue,
-                                       .splice = word.splice,
-                                       .again = word.again};
+    *action = (struct pipeline_action){
+        .decision = {word.next, word.verdict, word.egress_mask, word.queue, word.splice, word.again}};
     for (unsigned n = 0; n < SLUICE_UNIT_OPERATIONS; n++) {
         const struct sluice_unit_operation *from = &word.operations[n];
         unsigned container = SLUICE_UNIT_OPERATIONS * from->row + n;
@@ -191,6 +126,19 @@ static uint16_t result_of(const struct pipeline_operation *operation, uint16_t o
     }
 }
 
+void functional_decide(struct pipeline_packet *packet, const struct sluice_process_decision *decision) {
+    packet->next = decision->next;
+    if (decision->verdict != SLUICE_VERDICT_PASS) {
+        packet->verdict = decision->verdict;
+        packet->egress_mask = decision->egress_mask;
+        packet->queue = decision->queue;
+    }
+    if (decision->splice)
+        packet->splice = decision->splice;
+    if (decision->again)
+        packet->again = decision->again;
+}
+
 // All operations read what was there before any of them.
 static void execute(const struct pipeline_action *action, struct pipeline_packet *packet) {
     uint16_t results[SLUICE_UNIT_OPERATIONS];
@@ -205,16 +153,7 @@ static void execute(const struct pipeline_action *action, struct pipeline_packet
     for (unsigned i = 0; i < action->count; i++)
         if (action->operations[i].container != PIPELINE_NOTHING)
             packet->sources[action->operations[i].container] = results[i];
-    packet->next = action->next;
-    if (action->verdict != SLUICE_VERDICT_PASS) {
-        packet->verdict = action->verdict;
-        packet->egress_mask = action->egress_mask;
-        packet->queue = action->queue;
-    }
-    if (action->splice)
-        packet->splice = action->splice;
-    if (action->again)
-        packet->again = action->again;
+    functional_decide(packet, &action->decision);
     if (expires) {
         packet->verdict = SLUICE_VERDICT_DROP;
         packet->next = SLUICE_UNIT_END;
@@ -222,13 +161,13 @@ static void execute(const struct pipeline_action *action, struct pipeline_packet
     }
 }
 
-uint32_t functional_unit_run(const struct pipeline_unit *unit, const struct pipeline_hash *hash,
+uint32_t functional_unit_run(const struct pipeline_unit *unit, const struct functional_hash *hash,
                              struct pipeline_packet *packet) {
     const struct pipeline_selector *selector = &unit->selectors[packet->version];
     uint32_t miss = UNIT_ENTRIES + packet->version;
     uint64_t key[UNIT_KEY_BYTES / 8];
     make_key(selector, packet->sources, key);
-    uint32_t number = selector->is_exact ? find_exact(unit, hash_of(hash, key), key, packet->version, miss)
+    uint32_t number = selector->is_exact ? find_exact(unit, functional_hash_of(hash, key), key, packet->version, miss)
                                          : find_ternary(unit, key, packet->version, miss);
     execute(&unit->actions[number], packet);
     return number;
