@@ -26,7 +26,16 @@ PLAIN = {
     "double": c.c_double,
     "char": c.c_char,
 }
-HEADERS = ("sluice/sluice.h", "flow_table.h", "flow_open.h", "device.h", "functional.h", "switch.h", "run.h")
+HEADERS = (
+    "sluice/sluice.h",
+    "flow_table.h",
+    "flow_open.h",
+    "device.h",
+    "functional.h",
+    "functional_stateful.h",
+    "switch.h",
+    "run.h",
+)
 STRUCTURE = re.compile(r"struct (\w+) \{([^{}]*)\};")
 ENUMERATION = re.compile(r"enum(?: \w+)? \{([^{}]*)\};")
 DECLARATION = re.compile(r"(?:const )?((?:struct |enum )?\w+)\s+(.*)", re.DOTALL)
