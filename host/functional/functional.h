@@ -28,6 +28,8 @@ struct functional_size {
     uint32_t queues;         // of each lane to the host; 0: one for all
     uint32_t push;           // 1: counters of rules go into host memory
     uint32_t pipeline_units; // 0: the flow table; else the overlay with so many units
+    uint32_t stateful_units; // bit n: unit n is a stateful one
+    uint32_t flow_sets;      // of each of their flow tables
 };
 
 // Bits of the shell's control register.
@@ -37,6 +39,12 @@ static inline uint32_t functional_word(const uint8_t *bytes) {
     uint32_t word;
     memcpy(&word, bytes, sizeof word);
     return le32toh(word);
+}
+
+static inline uint64_t functional_long(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return le64toh(word);
 }
 
 static inline void functional_put_word(uint8_t *bytes, uint32_t word) {
@@ -151,7 +159,7 @@ struct functional_job functional_deparse_decide(const struct sluice_phv_record *
 // functional_pipeline.c: the element pipeline, its window and what it does to a packet.
 struct functional_pipeline;
 
-struct functional_pipeline *functional_pipeline_new(uint32_t units);
+struct functional_pipeline *functional_pipeline_new(const struct functional_size *size);
 void functional_pipeline_free(struct functional_pipeline *pipeline);
 void functional_pipeline_reset(struct functional_pipeline *pipeline);
 // 0, or -EFAULT where the element answers an error.

@@ -2,7 +2,7 @@
 // The element pipeline as software: its window (rtl/pipeline/sl_pipeline_registers.sv) and the way of a packet through
 // parser, units and deparser (elements/pipeline/el_pipeline.sv). A packet has all its passes at once, so none is ever
 // in flight: a new version applies to the very next packet.
-#include "functional_pipeline.h"
+#include "functional_stateful.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@ struct functional_pipeline {
     struct pipeline_writer writers[SLUICE_DEPARSER_WRITERS];
     struct sluice_splice_row splices[PIPELINE_SPLICES];
     struct functional_hash hash;
+    struct functional_stateful *stateful[PIPELINE_UNITS]; // NULL: the unit is not one
     struct pipeline_unit unit[];
 };
 
@@ -25,7 +26,11 @@ static void count(struct functional_pipeline *pipeline, uint32_t offset) {
 
 // ---- Window
 
-// Whether a memory has the address.
+static struct functional_stateful *stateful_at(const struct functional_pipeline *pipeline, uint32_t unit) {
+    return unit < pipeline->units ? pipeline->stateful[unit] : NULL;
+}
+
+// Whether a memory has the address; of a stateful unit it says so itself.
 static bool has_place(const struct functional_pipeline *pipeline, unsigned memory, const struct pipeline_write *write) {
     uint32_t unit = write->unit, place = write->address;
     uint32_t slot = place % UNIT_EXACT_WAY;
@@ -59,6 +64,12 @@ static bool has_place(const struct functional_pipeline *pipeline, unsigned memor
     }
 }
 
+static bool is_of_unit(unsigned memory) {
+    return memory == SLUICE_UNIT_MEMORY_SELECTOR || memory == SLUICE_UNIT_MEMORY_EXACT ||
+           memory == SLUICE_UNIT_MEMORY_TERNARY || memory == SLUICE_UNIT_MEMORY_ACTION ||
+           memory == SLUICE_UNIT_MEMORY_PROCESS || memory == SLUICE_UNIT_MEMORY_FLOWS;
+}
+
 static void store(struct functional_pipeline *pipeline, unsigned memory, const struct pipeline_write *write) {
     switch (memory) {
     case SLUICE_PARSER_MEMORY_MATCH:
@@ -90,6 +101,9 @@ static int write_place(struct functional_pipeline *pipeline, uint32_t place) {
                                          .unit = place >> 16 & 15,
                                          .address = place & UINT16_MAX};
     unsigned memory = place >> 20;
+    struct functional_stateful *stateful = stateful_at(pipeline, write.unit);
+    if (stateful && is_of_unit(memory))
+        return functional_stateful_write(stateful, memory, &write) ? 0 : -EFAULT;
     if (!has_place(pipeline, memory, &write))
         return -EFAULT;
     store(pipeline, memory, &write);
@@ -99,7 +113,7 @@ static int write_place(struct functional_pipeline *pipeline, uint32_t place) {
 // `index` is as its register says.
 static int read_counters(struct functional_pipeline *pipeline, uint32_t index) {
     const struct pipeline_write action = {.unit = index >> 16 & 15, .address = index & UINT16_MAX};
-    if (index >> 20 || !has_place(pipeline, SLUICE_UNIT_MEMORY_ACTION, &action))
+    if (index >> 20 || stateful_at(pipeline, action.unit) || !has_place(pipeline, SLUICE_UNIT_MEMORY_ACTION, &action))
         return -EFAULT;
     sluice_rule_counters_pack(&pipeline->unit[action.unit].counters[action.address],
                               pipeline->window.bytes + SLUICE_PIPELINE_REGISTERS_COUNTER_DATA);
@@ -132,16 +146,40 @@ static void count_lookup(struct functional_pipeline *pipeline, uint32_t unit, ui
     counters->last_hit = tick;
 }
 
+static void run_stateful(struct functional_pipeline *pipeline, uint32_t unit, struct pipeline_packet *packet,
+                         uint32_t tick) {
+    struct functional_placement placement = functional_stateful_run(pipeline->stateful[unit], packet, tick);
+    uint32_t at = 4 * unit;
+    count(pipeline, SLUICE_PIPELINE_REGISTERS_LOOKED_UP + at);
+    if (placement.is_found)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_MATCHED + at);
+    if (placement.is_new)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_FLOWS_NEW + at);
+    if (placement.is_evicted)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_FLOWS_EVICTED + at);
+    if (placement.is_expired)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_FLOWS_EXPIRED + at);
+    if (!placement.is_found && !placement.is_new)
+        count(pipeline, SLUICE_PIPELINE_REGISTERS_FLOWS_ABSENT + at);
+}
+
+static void run_unit(struct functional_pipeline *pipeline, uint32_t unit, struct pipeline_packet *packet,
+                     uint32_t tick) {
+    if (pipeline->stateful[unit])
+        run_stateful(pipeline, unit, packet, tick);
+    else
+        count_lookup(pipeline, unit, functional_unit_run(&pipeline->unit[unit], &pipeline->hash, packet), packet->size,
+                     tick);
+}
+
 static void run_row(struct functional_pipeline *pipeline, struct pipeline_packet *packet, uint32_t tick) {
     functional_parse(pipeline->stages, &pipeline->starts[packet->version], packet);
     if (packet->fault)
         return;
     memcpy(packet->original, packet->sources, sizeof packet->original);
     for (uint8_t number = 0; number < pipeline->units; number++)
-        if (packet->next == number) {
-            uint32_t action = functional_unit_run(&pipeline->unit[number], &pipeline->hash, packet);
-            count_lookup(pipeline, number, action, packet->size, tick);
-        }
+        if (packet->next == number)
+            run_unit(pipeline, number, packet, tick);
     functional_checksums_repair(pipeline->checksums, packet);
 }
 
@@ -209,25 +247,48 @@ bool functional_pipeline_run(struct functional_pipeline *pipeline, struct functi
 
 // ---- Life
 
-// The memories stay as they are, but no packet begins in them.
-void functional_pipeline_reset(struct functional_pipeline *pipeline) {
-    memset(pipeline->starts, 0, sizeof pipeline->starts);
-    functional_window_reset(&pipeline->window);
+// Counters of each unit in the window.
+static const uint32_t unit_counters[] = {
+    SLUICE_PIPELINE_REGISTERS_LOOKED_UP,     SLUICE_PIPELINE_REGISTERS_MATCHED,
+    SLUICE_PIPELINE_REGISTERS_FLOWS_NEW,     SLUICE_PIPELINE_REGISTERS_FLOWS_EVICTED,
+    SLUICE_PIPELINE_REGISTERS_FLOWS_EXPIRED, SLUICE_PIPELINE_REGISTERS_FLOWS_ABSENT};
+
+static void reset_counters(struct functional_pipeline *pipeline) {
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_DROPPED, 0);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_FAULTS, 0);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_PASSES, 0);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_PASSES_REFUSED, 0);
-    for (uint32_t number = 0; number < SLUICE_PIPELINE_REGISTERS_LOOKED_UP_COUNT; number++) {
-        functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_LOOKED_UP + 4 * number, 0);
-        functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_MATCHED + 4 * number, 0);
-    }
+    for (unsigned i = 0; i < sizeof unit_counters / sizeof *unit_counters; i++)
+        for (uint32_t number = 0; number < SLUICE_PIPELINE_REGISTERS_LOOKED_UP_COUNT; number++)
+            functional_window_set(&pipeline->window, unit_counters[i] + 4 * number, 0);
     for (uint32_t word = 0; word < SLUICE_PIPELINE_REGISTERS_COUNTER_DATA_COUNT; word++)
         functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_COUNTER_DATA + 4 * word, 0);
     for (uint32_t number = 0; number < pipeline->units; number++)
         memset(pipeline->unit[number].counters, 0, sizeof pipeline->unit[number].counters);
 }
 
-struct functional_pipeline *functional_pipeline_new(uint32_t units) {
+// The memories stay as they are, but no packet begins in them.
+void functional_pipeline_reset(struct functional_pipeline *pipeline) {
+    memset(pipeline->starts, 0, sizeof pipeline->starts);
+    functional_window_reset(&pipeline->window);
+    reset_counters(pipeline);
+    for (uint32_t number = 0; number < pipeline->units; number++)
+        if (pipeline->stateful[number])
+            functional_stateful_reset(pipeline->stateful[number]);
+}
+
+// What the host reads of the sizes of stateful units.
+static void show_stateful(struct functional_window *window, const struct functional_size *size) {
+    functional_window_set(window, SLUICE_PIPELINE_REGISTERS_STATEFUL, size->stateful_units);
+    functional_window_set(window, SLUICE_PIPELINE_REGISTERS_PROCESS_PARTS,
+                          SLUICE_PROCESS_ACTIONS << 24 | SLUICE_PROCESS_ENTRIES << 16 | SLUICE_PROCESS_UPDATES << 12 |
+                              SLUICE_PROCESS_WORDS << 8 | SLUICE_PROCESS_CONDITIONS << 4 | SLUICE_PROCESS_INPUTS);
+    functional_window_set(window, SLUICE_PIPELINE_REGISTERS_FLOW_PARTS,
+                          SLUICE_FLOW_KEY_WORDS << 16 | STATEFUL_WAYS << 8 | (uint32_t)__builtin_ctz(size->flow_sets));
+}
+
+struct functional_pipeline *functional_pipeline_new(const struct functional_size *size) {
+    uint32_t units = size->pipeline_units;
     struct functional_pipeline *pipeline = calloc(1, sizeof *pipeline + units * sizeof *pipeline->unit);
     if (!pipeline)
         return NULL;
@@ -238,9 +299,21 @@ struct functional_pipeline *functional_pipeline_new(uint32_t units) {
                           SLUICE_DEPARSER_WRITERS << 16 | units << 8 | SLUICE_PARSER_STAGES);
     functional_window_set(&pipeline->window, SLUICE_PIPELINE_REGISTERS_ENTRIES,
                           SLUICE_PIPELINE_TERNARY_ENTRIES << 16 | SLUICE_PIPELINE_EXACT_ENTRIES);
+    if (size->stateful_units)
+        show_stateful(&pipeline->window, size);
+    for (uint32_t number = 0; number < units; number++)
+        if (size->stateful_units >> number & 1) {
+            pipeline->stateful[number] = functional_stateful_new(size->flow_sets);
+            if (!pipeline->stateful[number]) {
+                functional_pipeline_free(pipeline);
+                return NULL;
+            }
+        }
     return pipeline;
 }
 
 void functional_pipeline_free(struct functional_pipeline *pipeline) {
+    for (uint32_t number = 0; pipeline && number < pipeline->units; number++)
+        functional_stateful_free(pipeline->stateful[number]);
     free(pipeline);
 }

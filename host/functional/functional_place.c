@@ -69,6 +69,8 @@ struct functional_placement functional_place_find(struct functional_place *place
     if (!insert)
         return (struct functional_placement){.set = set};
     uint32_t usable = usable_way(place, entries, now), hand = place->hands[set];
+    if (own == place->ways && usable == place->ways && place->keeps)
+        return (struct functional_placement){.set = set};
     uint32_t way = own < place->ways ? own : usable < place->ways ? usable : hand;
     struct functional_place_entry *entry = &entries[way];
     struct functional_placement taken = {.set = set,

@@ -7,6 +7,7 @@ enum { VERSION_SHIFT = 10, WORD_BITS = 32, PHV_WORDS = SLUICE_PIPELINE_CONTAINER
 
 _Static_assert(SLUICE_PROCESS_ENTRIES == 16, "a match word has one group of entries");
 _Static_assert(SLUICE_PROCESS_INPUTS == SLUICE_PROCESS_OPERAND_BEFORE, "inputs are the first operands");
+_Static_assert(SLUICE_UNIT_SOURCES == SLUICE_PROCESS_SOURCE_TICK, "sources of a unit are the first half words");
 _Static_assert(SLUICE_PROCESS_OPERAND_BEFORE + SLUICE_PROCESS_WORDS == SLUICE_PROCESS_OPERAND_AFTER &&
                    SLUICE_PROCESS_OPERAND_AFTER + SLUICE_PROCESS_WORDS == SLUICE_PROCESS_OPERAND_OWN,
                "operands of the flow state have no gap");
@@ -122,8 +123,7 @@ bool functional_process_write(struct functional_process *process, const struct s
     if (write->memory == SLUICE_PROCESS_MEMORY_SHARED) {
         if (write->address >= 2 * SLUICE_PROCESS_SHARED_WORDS)
             return false;
-        process->shared[write->address] =
-            (uint64_t)functional_word(write->data + 4) << WORD_BITS | functional_word(write->data);
+        process->shared[write->address] = functional_long(write->data);
         return true;
     }
     if (!has_place(write->memory, place))
@@ -214,10 +214,7 @@ static uint32_t executed(const struct process_instruction *instruction, uint32_t
 // The half words of a packet by the number of their source.
 static void read_sources(uint16_t halves[PROCESS_NOTHING + 1], const struct pipeline_packet *packet, uint32_t tick) {
     memset(halves, 0, (PROCESS_NOTHING + 1) * sizeof *halves);
-    memcpy(halves, packet->sources, SLUICE_PIPELINE_CONTAINERS * sizeof *halves);
-    halves[SLUICE_PROCESS_SOURCE_PORT] = packet->sources[SLUICE_SOURCE_PORT];
-    halves[SLUICE_PROCESS_SOURCE_LENGTH] = packet->sources[SLUICE_SOURCE_LENGTH];
-    halves[SLUICE_PROCESS_SOURCE_HEADERS] = packet->sources[SLUICE_SOURCE_HEADERS];
+    memcpy(halves, packet->sources, sizeof packet->sources);
     halves[SLUICE_PROCESS_SOURCE_TICK] = (uint16_t)(tick >> 16);
     halves[SLUICE_PROCESS_SOURCE_TICK + 1] = (uint16_t)tick;
 }

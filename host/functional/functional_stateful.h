@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of a stateful unit as software: where flows are (rtl/match/sl_flow_place.sv), and what the program does with a
-// packet and the state of its flow (rtl/stateful/sl_process.sv).
+// A stateful unit of the programmable pipeline as software, and its parts: where flows are
+// (rtl/match/sl_flow_place.sv), and what the program does with a packet and the state of its flow
+// (rtl/stateful/sl_process.sv).
 #ifndef SLUICE_FUNCTIONAL_STATEFUL_H
 #define SLUICE_FUNCTIONAL_STATEFUL_H
 
@@ -16,6 +17,7 @@ struct functional_place_entry {
 
 struct functional_place {
     uint32_t sets, ways, timeout; // ticks; 0: flows do not expire
+    bool keeps;                   // a full set takes no new key, instead of evicting one
     struct functional_hash hash;
     uint8_t *hands;                         // of each set: the way that is evicted next
     struct functional_place_entry *entries; // set by set
@@ -97,5 +99,34 @@ bool functional_process_write(struct functional_process *process, const struct s
 // The entry that is taken. `flow` is the state of the flow, before and after.
 uint32_t functional_process_run(const struct functional_process *process, struct pipeline_packet *packet, uint32_t tick,
                                 uint32_t flow[SLUICE_PROCESS_WORDS]);
+
+// ---- functional_stateful.c
+
+enum { STATEFUL_WAYS = 4 };
+
+struct stateful_selector {
+    uint64_t mask[SLUICE_FLOW_KEY_WORDS / 4];
+    uint8_t words[SLUICE_FLOW_KEY_WORDS]; // sources
+    uint8_t epoch, insert_source;
+    uint16_t insert_mask;
+};
+
+struct functional_stateful {
+    struct stateful_selector selectors[PIPELINE_VERSIONS];
+    uint64_t secret[2];
+    struct functional_place place;
+    uint32_t (*states)[SLUICE_PROCESS_WORDS]; // by set and way
+    struct functional_process process;
+};
+
+struct functional_stateful *functional_stateful_new(uint32_t sets); // NULL: out of memory
+void functional_stateful_free(struct functional_stateful *unit);
+// Flows and settings; the program stays as it is.
+void functional_stateful_reset(struct functional_stateful *unit);
+// False: the unit has not this address, and nothing was written.
+bool functional_stateful_write(struct functional_stateful *unit, unsigned memory, const struct pipeline_write *write);
+// Where the flow of the packet is.
+struct functional_placement functional_stateful_run(struct functional_stateful *unit, struct pipeline_packet *packet,
+                                                    uint32_t tick);
 
 #endif

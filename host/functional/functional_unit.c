@@ -9,9 +9,8 @@ _Static_assert(UNIT_WAYS *UNIT_SLOTS == SLUICE_PIPELINE_EXACT_ENTRIES && (UNIT_S
 // ---- Writes
 
 static void read_key(uint64_t key[2], const uint8_t *bytes) {
-    memcpy(key, bytes, UNIT_KEY_BYTES);
-    key[0] = le64toh(key[0]);
-    key[1] = le64toh(key[1]);
+    key[0] = functional_long(bytes);
+    key[1] = functional_long(bytes + 8);
 }
 
 static void write_selector(struct pipeline_selector *selector, const uint8_t *data) {

@@ -433,8 +433,8 @@ def test_an_option_is_taken_in_its_whole_range_and_said_where_it_is_not() -> Non
         return text.decode()
 
     ranges = {"lanes": (1, 7), "groups": (1, 256), "entries": (1, 65536), "ternary": (1, 4096), "queues": (0, 8)}
-    ranges["pipeline_units"] = (0, 15)
-    small = "lanes=1,groups=1,entries=1,ternary=1,queues=0"
+    ranges |= {"pipeline_units": (0, 15), "stateful_units": (0, 32767), "flow_sets": (2, 1 << 20)}
+    small = "lanes=1,groups=1,entries=1,ternary=1,queues=0,pipeline_units=15"
     for name, (least, most) in ranges.items():
         for value in (least, most):
             assert opens(f"{small},{name}={value}") == ""
@@ -444,7 +444,10 @@ def test_an_option_is_taken_in_its_whole_range_and_said_where_it_is_not() -> Non
             assert opens(f"{name}={wrong},join") == says, (name, wrong)
     assert opens("groups=16,entries=4096") == "" == opens("") == opens("join,nopush") == opens("lanes=2,")
     assert opens("groups=16,entries=4097") == "functional: 16 groups of 4097 entries; the most is 65536 rules"
-    known = "is none of lanes=, groups=, entries=, ternary=, queues=, pipeline_units=, join, nopush"
+    assert opens("flow_sets=24") == "functional: flow_sets=24 is no power of two"
+    beyond = "functional: stateful_units=4 names units beyond pipeline_units=2"
+    assert opens("pipeline_units=2,stateful_units=4") == beyond and opens("stateful_units=3,pipeline_units=2") == ""
+    known = "is none of lanes=, groups=, entries=, ternary=, queues=, pipeline_units=, stateful_units=, flow_sets=, join, nopush"
     for word in ("joi", "joinx", "nopus", "nopushx", "lane=3", "x"):
         assert opens(f"{small},{word}") == opens(f"{word},{small}") == f"functional: '{word}' {known}"
     assert opens(",lanes=2") == f"functional: '' {known}"

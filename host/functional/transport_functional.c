@@ -3,14 +3,22 @@
 // host's side, and runs as long as one likes; the differential tests compare it with the RTL. Options, all with the
 // reference size as default: lanes=4,groups=16,entries=4096,ternary=256,queues=4; and join: a cable between lanes 0 and
 // 1, one between 2 and 3, ... instead of what is outside; nopush: counters of rules are in registers only.
-// pipeline_units=N: with the programmable pipeline of N units in place of the flow table.
+// pipeline_units=N: with the programmable pipeline of N units in place of the flow table; stateful_units=M: bit n of M
+// makes unit n a stateful one, with flow_sets=1024 sets of 4 flows.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "functional.h"
 #include "functional_pipeline.h"
 
-enum { LEFT_BYTES = 1 << 20, MAX_GROUPS = 256, MAX_RULES = 65536, MAX_TERNARY = 4096, RING_LEAST = 5 };
+enum {
+    LEFT_BYTES = 1 << 20,
+    MAX_GROUPS = 256,
+    MAX_RULES = 65536,
+    MAX_TERNARY = 4096,
+    MAX_SETS = 1 << 20,
+    RING_LEAST = 5
+};
 _Static_assert(RING_LEAST *SLUICE_BUFFER_DATA_SIZE >= SLUICE_EGRESS_BYTES, "the largest packet fits into a ring");
 
 static struct functional *device_of(struct sluice_transport *transport) {
@@ -145,7 +153,9 @@ static int read_option(const char *text, size_t length, struct functional *it) {
                    {"entries=", &it->size.group_entries, 1, MAX_RULES},
                    {"ternary=", &it->size.ternary_entries, 1, MAX_TERNARY},
                    {"queues=", &it->size.queues, 0, SLUICE_HOST_QUEUES},
-                   {"pipeline_units=", &it->size.pipeline_units, 0, PIPELINE_UNITS}};
+                   {"pipeline_units=", &it->size.pipeline_units, 0, PIPELINE_UNITS},
+                   {"stateful_units=", &it->size.stateful_units, 0, (1U << PIPELINE_UNITS) - 1},
+                   {"flow_sets=", &it->size.flow_sets, 2, MAX_SETS}};
     if (length == strlen("join") && strncmp(text, "join", length) == 0) {
         it->is_joined = true;
         return 0;
@@ -166,10 +176,10 @@ static int read_option(const char *text, size_t length, struct functional *it) {
         *options[i].value = (uint32_t)value;
         return 0;
     }
-    return sluice_fail(
-        -EINVAL,
-        "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, queues=, pipeline_units=, join, nopush",
-        (int)length, text);
+    return sluice_fail(-EINVAL,
+                       "functional: '%.*s' is none of lanes=, groups=, entries=, ternary=, queues=, pipeline_units=, "
+                       "stateful_units=, flow_sets=, join, nopush",
+                       (int)length, text);
 }
 
 static int read_options(const char *options, struct functional *it) {
@@ -183,12 +193,22 @@ static int read_options(const char *options, struct functional *it) {
     if (it->size.groups * it->size.group_entries > MAX_RULES)
         return sluice_fail(-EINVAL, "functional: %u groups of %u entries; the most is %d rules", it->size.groups,
                            it->size.group_entries, MAX_RULES);
+    if (it->size.flow_sets & (it->size.flow_sets - 1))
+        return sluice_fail(-EINVAL, "functional: flow_sets=%u is no power of two", it->size.flow_sets);
+    if (it->size.stateful_units >> it->size.pipeline_units)
+        return sluice_fail(-EINVAL, "functional: stateful_units=%u names units beyond pipeline_units=%u",
+                           it->size.stateful_units, it->size.pipeline_units);
     return 0;
 }
 
 static int make(struct functional *it, const char *options) {
-    it->size = (struct functional_size){
-        .lanes = 4, .groups = 16, .group_entries = 4096, .ternary_entries = 256, .queues = 4, .push = 1};
+    it->size = (struct functional_size){.lanes = 4,
+                                        .groups = 16,
+                                        .group_entries = 4096,
+                                        .ternary_entries = 256,
+                                        .queues = 4,
+                                        .push = 1,
+                                        .flow_sets = 1024};
     int result = read_options(options, it);
     for (unsigned lane = 0; lane < it->size.lanes && result == 0; lane++) {
         result = functional_store_new(&it->lane[lane].left, LEFT_BYTES);
@@ -200,7 +220,7 @@ static int make(struct functional *it, const char *options) {
     if (result)
         return result;
     if (it->size.pipeline_units)
-        it->pipeline = functional_pipeline_new(it->size.pipeline_units);
+        it->pipeline = functional_pipeline_new(&it->size);
     else
         it->flow = functional_flow_new(&it->size);
     return it->pipeline || it->flow ? 0 : sluice_fail(-ENOMEM, "functional: out of memory");
