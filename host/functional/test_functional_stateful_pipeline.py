@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stateful units of the functional device beside `models/pipeline.py`: the programs of compiler/stateful, and random ones between
+random stateless units. What leaves, its metadata and its order must be equal, and what the units counted."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+import sluice_layouts as L
+from scapy.layers.inet import IP, TCP, UDP
+
+from compiler.pipeline.actions import Operation, action
+from compiler.pipeline.hash_function import KeyedHash
+from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram
+from compiler.pipeline.unit_image import NOTHING, UnitProgram
+from compiler.stateful.flow_key import FlowKey, flow_key
+from compiler.stateful.places import container
+from compiler.stateful.program import ProcessProgram, read
+from elements.pipeline.test_default_parser import PLACES
+from host.functional.test_functional_pipeline import HEADERS, LANES, LINK, SIZE, TURNS, draw_anew, expected, found, some_packets
+from host.functional.test_functional_stateful import some_selector
+from host.python.device import Device
+from models.flow_place import FlowPlace
+from models.pipeline import Pipeline, Unit, model_of
+from models.stateful import VERSION_SHIFT, Process
+from models.stateful_unit import Flows, StatefulUnit
+from rtl.pipeline import test_sl_unit as units
+from rtl.stateful.test_sl_process import addresses, some_content
+from toolchain import ROOT
+
+PROGRAMS = ROOT / "compiler" / "stateful" / "programs"
+WINDOW, SETS, WAYS = L.WINDOW_SIZE, 16, 4
+SHARED = {"flowlet": {L.PROCESS_SHARED_WORDS: 500}, "heavy_hitter": {L.PROCESS_SHARED_WORDS: 4000}}
+KEYS = {"port_knocking": ["host"], "retransmissions": ["host", "l4_src"], "flowlet": ["host", "l4_src"], "heavy_hitter": ["host"]}
+COUNTED = {
+    "found": L.PIPELINE_REGISTERS_MATCHED,
+    "new": L.PIPELINE_REGISTERS_FLOWS_NEW,
+    "evicted": L.PIPELINE_REGISTERS_FLOWS_EVICTED,
+    "expired": L.PIPELINE_REGISTERS_FLOWS_EXPIRED,
+}
+
+
+@dataclass
+class Loaded:
+    """A program of a stateful unit: its words by memory and address without the version, its selector, the settings of the unit."""
+
+    memories: dict[tuple[int, int], int]
+    shared: Sequence[int]
+    selector: L.FlowSelector
+    settings: L.FlowSettings
+
+
+class Counting(StatefulUnit):
+    """The model of a unit, which counts as the unit does."""
+
+    def run(self, phv: L.PipelinePhv, tick: int) -> tuple[L.PipelinePhv, object]:  # type: ignore[override]
+        after, placement = super().run(phv, tick)
+        SEEN.update(name for name in COUNTED if getattr(placement, name))
+        SEEN["absent"] += not placement.found and not placement.new
+        SEEN["looked up"] += 1
+        return after, placement
+
+
+SEEN = Counter[str]()
+
+
+class Overlay:
+    """A device with stateful units, and their flows as the model has them."""
+
+    def __init__(self, device: Device, count: int) -> None:
+        self.device, self.count, self.version = device, count, 0
+        self.flows = {number: Flows(FlowPlace(SETS, WAYS, lambda key: 0)) for number in range(count)}
+        self.secrets = dict.fromkeys(range(count), 0)
+        device.call("sluice_device_set_lossless", 1)
+        device.write(L.SHELL_REGISTERS_TICK_SOURCE, 0)
+
+    def load(self, stateless: Sequence[UnitProgram], stateful: dict[int, Loaded]) -> Pipeline:
+        """Loads both, and gives the model."""
+        self.version = 1 - self.version
+        program = PipelineProgram(HEADERS, tuple(stateless))
+        sizes = (L.PARSER_STAGES, self.count, L.DEPARSER_WRITERS, L.PIPELINE_EXACT_ENTRIES, L.PIPELINE_TERNARY_ENTRIES)
+        for write in PipelineImage.of(*sizes).with_program(program, self.version).writes():
+            if write.memory < L.UNIT_MEMORY_SELECTOR or write.unit not in stateful:
+                self.write(write)
+        modeled: list[Unit | StatefulUnit] = list(model_of(program).units)
+        for number, unit in stateful.items():
+            modeled[number] = self.load_unit(number, unit)
+        self.device.write(WINDOW + L.PIPELINE_REGISTERS_VERSION, self.version)
+        return replace(model_of(program), units=modeled)
+
+    def load_unit(self, number: int, unit: Loaded) -> StatefulUnit:
+        def write(memory: int, address: int, data: int) -> None:
+            self.write(L.PipelineWrite(data, address, number, memory))
+
+        write(L.UNIT_MEMORY_SELECTOR, self.version, unit.selector.to_int())
+        write(L.UNIT_MEMORY_FLOWS, 0, unit.settings.to_int())
+        for at, word in enumerate(unit.shared):
+            write(L.UNIT_MEMORY_PROCESS, L.PROCESS_MEMORY_SHARED << 11 | at, word)
+        for (memory, address), data in unit.memories.items():
+            write(L.UNIT_MEMORY_PROCESS, memory << 11 | self.version << VERSION_SHIFT | address, data)
+        table, settings = self.flows[number].table, unit.settings
+        twin = KeyedHash(16 * L.FLOW_KEY_WORDS + L.FLOW_EPOCH_BITS, SETS, settings.secret)
+        table.timeout, table.evict, table.set_of = settings.timeout, bool(settings.evict), lambda key: twin.slots(key)[0]
+        if settings.flush or settings.secret != self.secrets[number]:
+            table.clear()
+        self.secrets[number] = settings.secret
+        return Counting(unit.selector, Process(unit.memories), self.flows[number], unit.shared)
+
+    def write(self, write: L.PipelineWrite) -> None:
+        words = [write.data >> 32 * at & 0xFFFFFFFF for at in range(L.PIPELINE_REGISTERS_DATA_COUNT)]
+        for at, word in enumerate(words):
+            self.device.write(WINDOW + L.PIPELINE_REGISTERS_DATA + 4 * at, word)
+        self.device.write(WINDOW + L.PIPELINE_REGISTERS_PLACE, write.memory << 20 | write.unit << 16 | write.address)
+
+    def compare(self, model: Pipeline, packets: list[bytes], port: int, tick: int, seen: Counter[str]) -> None:
+        self.device.write(L.SHELL_REGISTERS_TICK, tick)
+        assert found(self.device, port, packets) == expected(model, port, packets, seen, tick)
+
+    def counted(self, stateful: Sequence[int], register: int) -> int:
+        return sum(self.device.read(WINDOW + register + 4 * unit) for unit in stateful)
+
+    def compare_counters(self, stateful: Sequence[int]) -> None:
+        assert self.counted(stateful, L.PIPELINE_REGISTERS_LOOKED_UP) == SEEN["looked up"]
+        assert self.counted(stateful, L.PIPELINE_REGISTERS_FLOWS_ABSENT) == SEEN["absent"]
+        for name, register in COUNTED.items():
+            assert self.counted(stateful, register) == SEEN[name], name
+
+
+@contextmanager
+def overlay(count: int, stateful: int) -> Iterator[Overlay]:
+    options = f"stateful_units={stateful},flow_sets={SETS}"
+    with Device({**SIZE, "pipeline_units": count}, transport="functional", options=options) as device:
+        SEEN.clear()
+        yield Overlay(device, count)
+
+
+def some_settings(secret: int) -> L.FlowSettings:
+    """Often the same secret as before."""
+    secrets = [secret, secret, secret, random.getrandbits(128)]
+    return L.FlowSettings(random.choice(secrets), random.choice([0, 0, 2000, 50_000]), random.choice([0, 1, 1]), 0)
+
+
+def loaded(name: str, secret: int) -> Loaded:
+    """A program of compiler/stateful, with a key for packets of the default parser."""
+    program: ProcessProgram = read(PROGRAMS / f"{name}.toml")
+    fields = {"host": container({"first": PLACES["ip4_src"][0], "words": 2}), "l4_src": container({"first": PLACES["l4_src"][0]})}
+    key: FlowKey = flow_key({"fields": KEYS[name]}, fields)
+    memories = {(write.memory, write.address): write.data for write in program.writes(0)}
+    shared = [SHARED.get(name, {}).get(at, 0) for at in range(2 * L.PROCESS_SHARED_WORDS)]
+    return Loaded(memories, shared, key.selector, L.FlowSettings(secret, random.choice([0, 20_000]), 1, 0))
+
+
+def flow_packets(count: int) -> list[bytes]:
+    """TCP of a few flows: knocks, new and old sequence numbers, short and long."""
+    packets = []
+    for _ in range(count):
+        ip = IP(src=f"10.0.0.{random.randrange(1, 7)}", dst="10.1.0.1")
+        port = random.choice([1111, 2222, 3333, 22, 22, 80])
+        tcp = TCP(sport=random.randrange(1000, 1003), dport=port, seq=random.choice([5, 9, 1 << 31, random.getrandbits(32)]))
+        layer = tcp if random.random() < 0.9 else UDP(sport=1, dport=port)
+        packets.append(bytes(LINK / ip / layer / bytes(random.choice([0, 20, 1200]))))
+    return packets
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("name", KEYS)
+def test_the_programs_do_what_the_model_does(name: str) -> None:
+    """Unit 0 gives metadata to unit 1, the choice of a path, and sends other packets past it."""
+    draw_anew()
+    choice = Operation(PLACES["metadata"][0], L.OPERATOR_ADD, source=PLACES["l4_dst"][0])
+    first = UnitProgram(L.UnitSelector(), (), action([choice], following=1))
+    seen = Counter[str]()
+    with overlay(2, 2) as there:
+        tick, secret = random.getrandbits(32), random.getrandbits(128)
+        model = there.load([first, NOTHING], {1: loaded(name, secret)})
+        for turn in range(TURNS):
+            if turn % 10 == 9:
+                secret = random.choice([secret, random.getrandbits(128)])
+                model = there.load([first, NOTHING], {1: loaded(name, secret)})
+            packets = flow_packets(40) + some_packets(4)
+            random.shuffle(packets)
+            there.compare(model, packets, turn % LANES, tick, seen)
+            tick = tick + random.choice([10, 100, 600, 30_000]) & 0xFFFFFFFF
+        there.compare_counters([1])
+    assert min(SEEN["found"], SEEN["new"]) > 30 and SEEN["expired"] > 5, SEEN
+    assert min(seen["FAULT_NONE"], seen["VERDICT_TO_HOST"]) > 50, seen
+
+
+def some_word(memory: int) -> int:
+    """Any, but that a packet has one of the verdicts, and may go on."""
+    word = some_content(memory)
+    if memory != L.PROCESS_MEMORY_DECISION:
+        return word
+    decision = L.ProcessDecision.from_int(word % (1 << L.ProcessDecision.BITS))
+    following, again = random.choice([1, 2, L.UNIT_END]), random.choice([0, 0, 0, 1, 2, decision.again])
+    return replace(decision, next=following, again=again, verdict=random.choice([*L.Verdict])).to_int()
+
+
+def some_stateless() -> UnitProgram:
+    """Random, without passes, which the loader refuses behind the last unit."""
+    program = units.some_program(random.random() < 0.5, NOTHING)
+    entries = tuple(replace(entry, action=replace(entry.action, again=0)) for entry in program.entries)
+    return replace(program, entries=entries, miss=replace(program.miss, again=0, next=random.choice([1, 2])))
+
+
+def some_unit(secret: int) -> Loaded:
+    memories = {at: some_word(at[0]) for at in addresses(Process({}).sizes)}
+    shared = [random.getrandbits(64) for _ in range(2 * L.PROCESS_SHARED_WORDS)]
+    return Loaded(memories, shared, some_selector(), some_settings(secret))
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("stateful", [0b001, 0b010, 0b111])
+def test_random_programs_do_what_the_model_does(stateful: int) -> None:
+    draw_anew()
+    seen = Counter[str]()
+    numbers = [number for number in range(3) if stateful >> number & 1]
+    with overlay(3, stateful) as there:
+        tick = random.getrandbits(32)
+        for turn in range(TURNS):
+            stateless = [NOTHING if n in numbers else some_stateless() for n in range(3)]
+            model = there.load(stateless, {number: some_unit(there.secrets[number]) for number in numbers})
+            pool = some_packets(12)
+            there.compare(model, [random.choice(pool) for _ in range(40)], turn % LANES, tick, seen)
+            tick = tick + random.choice([1, 100, 3000]) & 0xFFFFFFFF
+            there.compare(model, [random.choice(pool) for _ in range(40)], turn % LANES, tick, seen)
+        there.compare_counters(numbers)
+    assert min(SEEN["found"], SEEN["new"], SEEN["absent"]) > 30, SEEN
+    assert min(seen["changed"], seen["dropped"], seen["VERDICT_FORWARD"], seen["passes"]) > 20, seen
