@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stateful units of the functional device beside `models/pipeline.py`: the programs of compiler/stateful, and random ones between
-random stateless units. What leaves, its metadata and its order must be equal, and what the units counted."""
+"""Stateful units of the functional device beside `models/pipeline.py`: the programs of compiler/stateful, loaded as any others, and
+memories full of random bits between random stateless units. What leaves, its metadata and order must be equal, and what the units
+counted."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -18,13 +19,14 @@ from compiler.pipeline.actions import Operation, action
 from compiler.pipeline.hash_function import KeyedHash
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram
 from compiler.pipeline.unit_image import NOTHING, UnitProgram
-from compiler.stateful.flow_key import FlowKey, flow_key
+from compiler.stateful.flow_key import flow_key
 from compiler.stateful.places import container
 from compiler.stateful.program import ProcessProgram, read
 from elements.pipeline.test_default_parser import PLACES
 from host.functional.test_functional_pipeline import HEADERS, LANES, LINK, SIZE, TURNS, draw_anew, expected, found, some_packets
-from host.functional.test_functional_stateful import some_selector
+from host.functional.test_functional_stateful import kinds_of, some_selector
 from host.python.device import Device
+from host.python.pipeline import Overlay
 from models.flow_place import FlowPlace
 from models.pipeline import Pipeline, Unit, model_of
 from models.stateful import VERSION_SHIFT, Process
@@ -38,6 +40,8 @@ WINDOW, SETS, WAYS = L.WINDOW_SIZE, 16, 4
 SHARED = {"flowlet": {L.PROCESS_SHARED_WORDS: 500}, "heavy_hitter": {L.PROCESS_SHARED_WORDS: 4000}}
 KEYS = {"port_knocking": ["host"], "retransmissions": ["host", "l4_src"], "flowlet": ["host", "l4_src"], "heavy_hitter": ["host"]}
 COUNTED = {
+    "looked up": L.PIPELINE_REGISTERS_LOOKED_UP,
+    "absent": L.PIPELINE_REGISTERS_FLOWS_ABSENT,
     "found": L.PIPELINE_REGISTERS_MATCHED,
     "new": L.PIPELINE_REGISTERS_FLOWS_NEW,
     "evicted": L.PIPELINE_REGISTERS_FLOWS_EVICTED,
@@ -60,24 +64,25 @@ class Counting(StatefulUnit):
 
     def run(self, phv: L.PipelinePhv, tick: int) -> tuple[L.PipelinePhv, object]:  # type: ignore[override]
         after, placement = super().run(phv, tick)
-        SEEN.update(name for name in COUNTED if getattr(placement, name))
-        SEEN["absent"] += not placement.found and not placement.new
-        SEEN["looked up"] += 1
+        SEEN.update(["looked up", *kinds_of(placement)])
         return after, placement
 
 
 SEEN = Counter[str]()
 
 
-class Overlay:
-    """A device with stateful units, and their flows as the model has them."""
+def hash_of(secret: int) -> Callable[[int], int]:
+    twin = KeyedHash(16 * L.FLOW_KEY_WORDS + L.FLOW_EPOCH_BITS, SETS, secret)
+    return lambda key: twin.slots(key)[0]
+
+
+class Memories:
+    """A device whose stateful units get any words, and their flows as the model has them."""
 
     def __init__(self, device: Device, count: int) -> None:
         self.device, self.count, self.version = device, count, 0
         self.flows = {number: Flows(FlowPlace(SETS, WAYS, lambda key: 0)) for number in range(count)}
         self.secrets = dict.fromkeys(range(count), 0)
-        device.call("sluice_device_set_lossless", 1)
-        device.write(L.SHELL_REGISTERS_TICK_SOURCE, 0)
 
     def load(self, stateless: Sequence[UnitProgram], stateful: dict[int, Loaded]) -> Pipeline:
         """Loads both, and gives the model."""
@@ -104,8 +109,7 @@ class Overlay:
         for (memory, address), data in unit.memories.items():
             write(L.UNIT_MEMORY_PROCESS, memory << 11 | self.version << VERSION_SHIFT | address, data)
         table, settings = self.flows[number].table, unit.settings
-        twin = KeyedHash(16 * L.FLOW_KEY_WORDS + L.FLOW_EPOCH_BITS, SETS, settings.secret)
-        table.timeout, table.evict, table.set_of = settings.timeout, bool(settings.evict), lambda key: twin.slots(key)[0]
+        table.timeout, table.evict, table.set_of = settings.timeout, bool(settings.evict), hash_of(settings.secret)
         if settings.flush or settings.secret != self.secrets[number]:
             table.clear()
         self.secrets[number] = settings.secret
@@ -117,26 +121,25 @@ class Overlay:
             self.device.write(WINDOW + L.PIPELINE_REGISTERS_DATA + 4 * at, word)
         self.device.write(WINDOW + L.PIPELINE_REGISTERS_PLACE, write.memory << 20 | write.unit << 16 | write.address)
 
-    def compare(self, model: Pipeline, packets: list[bytes], port: int, tick: int, seen: Counter[str]) -> None:
-        self.device.write(L.SHELL_REGISTERS_TICK, tick)
-        assert found(self.device, port, packets) == expected(model, port, packets, seen, tick)
 
-    def counted(self, stateful: Sequence[int], register: int) -> int:
-        return sum(self.device.read(WINDOW + register + 4 * unit) for unit in stateful)
+def compare(device: Device, model: Pipeline, packets: list[bytes], port: int, tick: int, seen: Counter[str]) -> None:
+    device.write(L.SHELL_REGISTERS_TICK, tick)
+    assert found(device, port, packets) == expected(model, port, packets, seen, tick)
 
-    def compare_counters(self, stateful: Sequence[int]) -> None:
-        assert self.counted(stateful, L.PIPELINE_REGISTERS_LOOKED_UP) == SEEN["looked up"]
-        assert self.counted(stateful, L.PIPELINE_REGISTERS_FLOWS_ABSENT) == SEEN["absent"]
-        for name, register in COUNTED.items():
-            assert self.counted(stateful, register) == SEEN[name], name
+
+def compare_counters(device: Device, stateful: Sequence[int]) -> None:
+    for name, register in COUNTED.items():
+        assert sum(device.read(WINDOW + register + 4 * unit) for unit in stateful) == SEEN[name], name
 
 
 @contextmanager
-def overlay(count: int, stateful: int) -> Iterator[Overlay]:
+def opened(count: int, stateful: int) -> Iterator[Device]:
     options = f"stateful_units={stateful},flow_sets={SETS}"
     with Device({**SIZE, "pipeline_units": count}, transport="functional", options=options) as device:
+        device.call("sluice_device_set_lossless", 1)
+        device.write(L.SHELL_REGISTERS_TICK_SOURCE, 0)
         SEEN.clear()
-        yield Overlay(device, count)
+        yield device
 
 
 def some_settings(secret: int) -> L.FlowSettings:
@@ -145,48 +148,59 @@ def some_settings(secret: int) -> L.FlowSettings:
     return L.FlowSettings(random.choice(secrets), random.choice([0, 0, 2000, 50_000]), random.choice([0, 1, 1]), 0)
 
 
-def loaded(name: str, secret: int) -> Loaded:
+def keyed(name: str, state: str) -> ProcessProgram:
     """A program of compiler/stateful, with a key for packets of the default parser."""
-    program: ProcessProgram = read(PROGRAMS / f"{name}.toml")
+    program = read(PROGRAMS / f"{name}.toml")
     fields = {"host": container({"first": PLACES["ip4_src"][0], "words": 2}), "l4_src": container({"first": PLACES["l4_src"][0]})}
-    key: FlowKey = flow_key({"fields": KEYS[name]}, fields)
-    memories = {(write.memory, write.address): write.data for write in program.writes(0)}
-    shared = [SHARED.get(name, {}).get(at, 0) for at in range(2 * L.PROCESS_SHARED_WORDS)]
-    return Loaded(memories, shared, key.selector, L.FlowSettings(secret, random.choice([0, 20_000]), 1, 0))
+    return replace(program, key=flow_key({"fields": KEYS[name], "timeout": 20_000, "state": state}, fields))
+
+
+def load_program(overlay: Overlay, program: PipelineProgram, flows: Flows, shared: Sequence[int]) -> Pipeline:
+    """Loads a program whose unit 1 is a stateful one, and gives the model."""
+    overlay.load(program)
+    image = overlay.image.stateful[1]
+    model = model_of(program, {1: flows}, {1: image.epochs[overlay.read(L.PIPELINE_REGISTERS_VERSION)]})
+    unit = model.units[1]
+    assert isinstance(unit, StatefulUnit)
+    return replace(model, units=[model.units[0], Counting(unit.selector, unit.process, unit.flows, shared)])
 
 
 def flow_packets(count: int) -> list[bytes]:
-    """TCP of a few flows: knocks, new and old sequence numbers, short and long."""
+    """Of a few flows, in which hosts knock, mostly in the right order: new and old sequence numbers, short and long packets."""
     packets = []
-    for _ in range(count):
+    for _ in range(count // 5):
         ip = IP(src=f"10.0.0.{random.randrange(1, 7)}", dst="10.1.0.1")
-        port = random.choice([1111, 2222, 3333, 22, 22, 80])
-        tcp = TCP(sport=random.randrange(1000, 1003), dport=port, seq=random.choice([5, 9, 1 << 31, random.getrandbits(32)]))
-        layer = tcp if random.random() < 0.9 else UDP(sport=1, dport=port)
-        packets.append(bytes(LINK / ip / layer / bytes(random.choice([0, 20, 1200]))))
+        for knock in (1111, 2222, 3333, 22, 22):
+            port = knock if random.random() < 0.9 else random.choice([1111, 2222, 22, 80])
+            tcp = TCP(sport=random.randrange(1000, 1003), dport=port, seq=random.choice([5, 9, 1 << 31, random.getrandbits(32)]))
+            layer = tcp if random.random() < 0.9 else UDP(sport=1, dport=port)
+            packets.append(bytes(LINK / ip / layer / bytes(random.choice([0, 20, 1200]))))
     return packets
 
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("name", KEYS)
 def test_the_programs_do_what_the_model_does(name: str) -> None:
-    """Unit 0 gives metadata to unit 1, the choice of a path, and sends other packets past it."""
+    """Unit 0 gives unit 1 the choice of a path. The program is loaded again and again, and keeps its flows or begins anew."""
     draw_anew()
     choice = Operation(PLACES["metadata"][0], L.OPERATOR_ADD, source=PLACES["l4_dst"][0])
     first = UnitProgram(L.UnitSelector(), (), action([choice], following=1))
-    seen = Counter[str]()
-    with overlay(2, 2) as there:
-        tick, secret = random.getrandbits(32), random.getrandbits(128)
-        model = there.load([first, NOTHING], {1: loaded(name, secret)})
+    shared = [SHARED.get(name, {}).get(at, 0) for at in range(2 * L.PROCESS_SHARED_WORDS)]
+    seen, tick, secret = Counter[str](), random.getrandbits(32), random.getrandbits(128)
+    flows = Flows(FlowPlace(SETS, WAYS, hash_of(secret)))
+    with opened(2, 2) as device:
+        overlay = Overlay(device, secret)
         for turn in range(TURNS):
-            if turn % 10 == 9:
-                secret = random.choice([secret, random.getrandbits(128)])
-                model = there.load([first, NOTHING], {1: loaded(name, secret)})
-            packets = flow_packets(40) + some_packets(4)
-            random.shuffle(packets)
-            there.compare(model, packets, turn % LANES, tick, seen)
+            if turn % 8 == 0:
+                program = PipelineProgram(HEADERS, (first, NOTHING), stateful={1: keyed(name, ["keep", "clear"][turn // 8 % 2])})
+                model = load_program(overlay, program, flows, shared)
+            if turn == 0:
+                for at, value in enumerate(shared):
+                    overlay.set_shared(1, at, value)
+            packets = flow_packets(20) + some_packets(4) + flow_packets(20)
+            compare(device, model, packets, turn % LANES, tick, seen)
             tick = tick + random.choice([10, 100, 600, 30_000]) & 0xFFFFFFFF
-        there.compare_counters([1])
+        compare_counters(device, [1])
     assert min(SEEN["found"], SEEN["new"]) > 30 and SEEN["expired"] > 5, SEEN
     assert min(seen["FAULT_NONE"], seen["VERDICT_TO_HOST"]) > 50, seen
 
@@ -220,15 +234,15 @@ def test_random_programs_do_what_the_model_does(stateful: int) -> None:
     draw_anew()
     seen = Counter[str]()
     numbers = [number for number in range(3) if stateful >> number & 1]
-    with overlay(3, stateful) as there:
-        tick = random.getrandbits(32)
+    with opened(3, stateful) as device:
+        memories, tick = Memories(device, 3), random.getrandbits(32)
         for turn in range(TURNS):
             stateless = [NOTHING if n in numbers else some_stateless() for n in range(3)]
-            model = there.load(stateless, {number: some_unit(there.secrets[number]) for number in numbers})
+            model = memories.load(stateless, {number: some_unit(memories.secrets[number]) for number in numbers})
             pool = some_packets(12)
-            there.compare(model, [random.choice(pool) for _ in range(40)], turn % LANES, tick, seen)
+            compare(device, model, [random.choice(pool) for _ in range(40)], turn % LANES, tick, seen)
             tick = tick + random.choice([1, 100, 3000]) & 0xFFFFFFFF
-            there.compare(model, [random.choice(pool) for _ in range(40)], turn % LANES, tick, seen)
-        there.compare_counters(numbers)
+            compare(device, model, [random.choice(pool) for _ in range(40)], turn % LANES, tick, seen)
+        compare_counters(device, numbers)
     assert min(SEEN["found"], SEEN["new"], SEEN["absent"]) > 30, SEEN
     assert min(seen["changed"], seen["dropped"], seen["VERDICT_FORWARD"], seen["passes"]) > 20, seen
