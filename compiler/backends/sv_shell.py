@@ -71,7 +71,8 @@ def _header(graph: Graph, lanes: int) -> list[str]:
         "  parameter int unsigned FlowGroupEntries = 0,",
         "  parameter int unsigned FlowTernaryEntries = 0,",
         "  parameter int unsigned PipelineUnits = 0,",
-        "  parameter int unsigned PipelineExactEntries = 0",
+        "  parameter int unsigned PipelineExactEntries = 0,",
+        "  parameter int unsigned StatefulUnits = 0",
         ") (",
         "  input  logic                          clk_i,",
         "  input  logic                          rst_i,",
@@ -370,5 +371,5 @@ def _idle(
         "  assign unused = &{1'b0, tick_i, time_i, lane_data, lane_valid, host_data_i, host_valid_i, out_ready_i, to_host_ready_i,",
         f"    {', '.join(unused)},",
         "    LpmEntries4, LpmEntries6, ExactEntries4, ExactEntries6, FlowGroups, FlowGroupEntries, FlowTernaryEntries,",
-        "    PipelineUnits, PipelineExactEntries};",
+        "    PipelineUnits, PipelineExactEntries, StatefulUnits};",
     ]

@@ -3,7 +3,8 @@
 // the host. Ports as of cfg_rules, and out_stays_o. Register window 1: the pipeline; the others answer errors.
 module cfg_overlay #(
   parameter int unsigned Units = 2,  // as of el_pipeline
-  parameter int unsigned ExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES
+  parameter int unsigned ExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES,
+  parameter int unsigned Stateful = 0
 ) (
   input  logic                           clk_i,
   input  logic                           rst_i,              // synchronous, active high: forgets the program
@@ -25,7 +26,7 @@ module cfg_overlay #(
   import sluice_pkg::*;
 
   el_pipeline #(
-    .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(PIPELINE_TERNARY_ENTRIES)
+    .Units(Units), .ExactEntries(ExactEntries), .TernaryEntries(PIPELINE_TERNARY_ENTRIES), .Stateful(Stateful)
   ) u_pipeline (
     .clk_i, .rst_i, .tick_i, .in_data_i, .in_valid_i, .in_ready_o, .out_data_o, .out_stays_o,
     .out_valid_o, .out_ready_i, .reg_request_i, .reg_request_valid_i(reg_request_valid_i[0]), .reg_request_ready_o(reg_request_ready_o[0]),

@@ -310,6 +310,7 @@ def test_a_unit_does_what_its_model_does() -> None:
         random.seed(seed)
         unit, tick = Unit(sets), random.getrandbits(32)
         unit.block.load()
+        unit.flows.shared = [unit.block.memories[L.PROCESS_MEMORY_SHARED, n] for n in range(2 * L.PROCESS_SHARED_WORDS)]
         pool = [some_packet(random.randrange(2)).phv for _ in range(random.choice([4, 30, 30]))]
         for turn in range(120):
             if turn % 40 == 0:

@@ -37,6 +37,7 @@ from toolchain import ROOT
 
 PROGRAMS = ROOT / "compiler" / "stateful" / "programs"
 WINDOW, SETS, WAYS = L.WINDOW_SIZE, 16, 4
+DATA_WORDS = L.PIPELINE_REGISTERS_DATA_COUNT
 SHARED = {"flowlet": {L.PROCESS_SHARED_WORDS: 500}, "heavy_hitter": {L.PROCESS_SHARED_WORDS: 4000}}
 KEYS = {"port_knocking": ["host"], "retransmissions": ["host", "l4_src"], "flowlet": ["host", "l4_src"], "heavy_hitter": ["host"]}
 COUNTED = {
@@ -77,10 +78,11 @@ def hash_of(secret: int) -> Callable[[int], int]:
 
 
 class Memories:
-    """A device whose stateful units get any words, and their flows as the model has them."""
+    """Devices, all alike, whose stateful units get any words, and their flows as the model has them."""
 
-    def __init__(self, device: Device, count: int) -> None:
-        self.device, self.count, self.version = device, count, 0
+    def __init__(self, devices: Sequence[Device], count: int) -> None:
+        self.devices, self.count, self.version = devices, count, 0
+        self.data: dict[int, int] = {}  # what stands in the registers
         self.flows = {number: Flows(FlowPlace(SETS, WAYS, lambda key: 0)) for number in range(count)}
         self.secrets = dict.fromkeys(range(count), 0)
 
@@ -95,7 +97,8 @@ class Memories:
         modeled: list[Unit | StatefulUnit] = list(model_of(program).units)
         for number, unit in stateful.items():
             modeled[number] = self.load_unit(number, unit)
-        self.device.write(WINDOW + L.PIPELINE_REGISTERS_VERSION, self.version)
+        for device in self.devices:
+            device.write(WINDOW + L.PIPELINE_REGISTERS_VERSION, self.version)
         return replace(model_of(program), units=modeled)
 
     def load_unit(self, number: int, unit: Loaded) -> StatefulUnit:
@@ -113,13 +116,16 @@ class Memories:
         if settings.flush or settings.secret != self.secrets[number]:
             table.clear()
         self.secrets[number] = settings.secret
-        return Counting(unit.selector, Process(unit.memories), self.flows[number], unit.shared)
+        self.flows[number].shared = [*unit.shared]
+        return Counting(unit.selector, Process(unit.memories), self.flows[number])
 
     def write(self, write: L.PipelineWrite) -> None:
-        words = [write.data >> 32 * at & 0xFFFFFFFF for at in range(L.PIPELINE_REGISTERS_DATA_COUNT)]
-        for at, word in enumerate(words):
-            self.device.write(WINDOW + L.PIPELINE_REGISTERS_DATA + 4 * at, word)
-        self.device.write(WINDOW + L.PIPELINE_REGISTERS_PLACE, write.memory << 20 | write.unit << 16 | write.address)
+        words = {L.PIPELINE_REGISTERS_DATA + 4 * at: write.data >> 32 * at & 0xFFFFFFFF for at in range(DATA_WORDS)}
+        changed = {at: word for at, word in words.items() if self.data.get(at) != word}
+        self.data |= changed
+        changed[L.PIPELINE_REGISTERS_PLACE] = write.memory << 20 | write.unit << 16 | write.address
+        for device in self.devices:
+            device.write_all((WINDOW + at, word) for at, word in changed.items())
 
 
 def compare(device: Device, model: Pipeline, packets: list[bytes], port: int, tick: int, seen: Counter[str]) -> None:
@@ -155,14 +161,14 @@ def keyed(name: str, state: str) -> ProcessProgram:
     return replace(program, key=flow_key({"fields": KEYS[name], "timeout": 20_000, "state": state}, fields))
 
 
-def load_program(overlay: Overlay, program: PipelineProgram, flows: Flows, shared: Sequence[int]) -> Pipeline:
+def load_program(overlay: Overlay, program: PipelineProgram, flows: Flows) -> Pipeline:
     """Loads a program whose unit 1 is a stateful one, and gives the model."""
     overlay.load(program)
     image = overlay.image.stateful[1]
     model = model_of(program, {1: flows}, {1: image.epochs[overlay.read(L.PIPELINE_REGISTERS_VERSION)]})
     unit = model.units[1]
     assert isinstance(unit, StatefulUnit)
-    return replace(model, units=[model.units[0], Counting(unit.selector, unit.process, unit.flows, shared)])
+    return replace(model, units=[model.units[0], Counting(unit.selector, unit.process, unit.flows)])
 
 
 def flow_packets(count: int) -> list[bytes]:
@@ -187,13 +193,13 @@ def test_the_programs_do_what_the_model_does(name: str) -> None:
     first = UnitProgram(L.UnitSelector(), (), action([choice], following=1))
     shared = [SHARED.get(name, {}).get(at, 0) for at in range(2 * L.PROCESS_SHARED_WORDS)]
     seen, tick, secret = Counter[str](), random.getrandbits(32), random.getrandbits(128)
-    flows = Flows(FlowPlace(SETS, WAYS, hash_of(secret)))
+    flows = Flows(FlowPlace(SETS, WAYS, hash_of(secret)), shared=shared)
     with opened(2, 2) as device:
         overlay = Overlay(device, secret)
         for turn in range(TURNS):
             if turn % 8 == 0:
                 program = PipelineProgram(HEADERS, (first, NOTHING), stateful={1: keyed(name, ["keep", "clear"][turn // 8 % 2])})
-                model = load_program(overlay, program, flows, shared)
+                model = load_program(overlay, program, flows)
             if turn == 0:
                 for at, value in enumerate(shared):
                     overlay.set_shared(1, at, value)
@@ -205,13 +211,14 @@ def test_the_programs_do_what_the_model_does(name: str) -> None:
     assert min(seen["FAULT_NONE"], seen["VERDICT_TO_HOST"]) > 50, seen
 
 
-def some_word(memory: int) -> int:
-    """Any, but that a packet has one of the verdicts, and may go on."""
+def some_word(memory: int, passes: bool = True) -> int:
+    """Any, but that a packet has one of the verdicts, and may go on, with `passes` to another pass."""
     word = some_content(memory)
     if memory != L.PROCESS_MEMORY_DECISION:
         return word
     decision = L.ProcessDecision.from_int(word % (1 << L.ProcessDecision.BITS))
     following, again = random.choice([1, 2, L.UNIT_END]), random.choice([0, 0, 0, 1, 2, decision.again])
+    again = again if passes else 0
     return replace(decision, next=following, again=again, verdict=random.choice([*L.Verdict])).to_int()
 
 
@@ -222,8 +229,8 @@ def some_stateless() -> UnitProgram:
     return replace(program, entries=entries, miss=replace(program.miss, again=0, next=random.choice([1, 2])))
 
 
-def some_unit(secret: int) -> Loaded:
-    memories = {at: some_word(at[0]) for at in addresses(Process({}).sizes)}
+def some_unit(secret: int, passes: bool = True) -> Loaded:
+    memories = {at: some_word(at[0], passes) for at in addresses(Process({}).sizes)}
     shared = [random.getrandbits(64) for _ in range(2 * L.PROCESS_SHARED_WORDS)]
     return Loaded(memories, shared, some_selector(), some_settings(secret))
 
@@ -235,7 +242,7 @@ def test_random_programs_do_what_the_model_does(stateful: int) -> None:
     seen = Counter[str]()
     numbers = [number for number in range(3) if stateful >> number & 1]
     with opened(3, stateful) as device:
-        memories, tick = Memories(device, 3), random.getrandbits(32)
+        memories, tick = Memories([device], 3), random.getrandbits(32)
         for turn in range(TURNS):
             stateless = [NOTHING if n in numbers else some_stateless() for n in range(3)]
             model = memories.load(stateless, {number: some_unit(memories.secrets[number]) for number in numbers})

@@ -159,7 +159,7 @@ def load(path: Path | None = None) -> c.CDLL:
 def _functional(sizes: Mapping[str, int] | None, more: str) -> str:
     """The options of a functional device for the sizes of shell.sim.build (others are of what it does not have), and more."""
     names = {"lanes": "lanes", "flow_groups": "groups", "flow_group_entries": "entries", "flow_ternary": "ternary"}
-    names |= {"host_queues": "queues", "pipeline_units": "pipeline_units"}
+    names |= {"host_queues": "queues", "pipeline_units": "pipeline_units", "stateful_units": "stateful_units"}
     return ",".join(
         [*(f"{names[name]}={value}" for name, value in (sizes or {}).items() if name in names), *([more] if more else [])]
     )

@@ -24,6 +24,7 @@ module sh_core #(
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
   parameter int unsigned PipelineUnits = 0,
   parameter int unsigned PipelineExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES,
+  parameter int unsigned StatefulUnits = 0,
   parameter int unsigned Controllers = 0,         // controller cores (sl_controller) in the last lane, masters of the registers: 0, 1, 2, 4
   parameter int unsigned HostQueues = 0,          // receive queues per lane (sh_host_describe), 0 to HOST_QUEUES; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
@@ -109,7 +110,7 @@ module sh_core #(
     .Lanes(Lanes), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6), .ExactEntries4(ExactEntries4),
     .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups), .FlowGroupEntries(FlowGroupEntries),
     .FlowTernaryEntries(FlowTernaryEntries), .PipelineUnits(PipelineUnits),
-    .PipelineExactEntries(PipelineExactEntries)
+    .PipelineExactEntries(PipelineExactEntries), .StatefulUnits(StatefulUnits)
   ) u_graph (
     .clk_i, .rst_i, .graph_rst_i(graph_rst), .pause_i(registers.control[1:0] != '0), .time_i(cycles), .tick_i(registers.tick),
     .lane_data_i(enter_data), .lane_valid_i(enter_valid), .lane_ready_o(enter_ready),

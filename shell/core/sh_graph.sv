@@ -11,7 +11,8 @@ module sh_graph #(
   parameter int unsigned FlowGroupEntries = sluice_pkg::FLOW_GROUP_ENTRIES,
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
   parameter int unsigned PipelineUnits = 0,       // 0: no programmable pipeline; else its units
-  parameter int unsigned PipelineExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES
+  parameter int unsigned PipelineExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES,
+  parameter int unsigned StatefulUnits = 0        // bit u: unit u is a stateful one
 ) (
   input  logic                          clk_i,
   input  logic                          rst_i,              // synchronous, active high: resets the shell
@@ -62,7 +63,7 @@ module sh_graph #(
     assign push_valid_o   = 1'b0;
     assign unused_overlay = push_ready_i;
 
-    cfg_overlay #(.Units(PipelineUnits), .ExactEntries(PipelineExactEntries)) u_overlay (
+    cfg_overlay #(.Units(PipelineUnits), .ExactEntries(PipelineExactEntries), .Stateful(StatefulUnits)) u_overlay (
       .clk_i, .rst_i(graph_rst_i), .tick_i, .in_data_i(in_data), .in_valid_i(in_valid), .in_ready_o(in_ready),
       .out_data_o, .out_stays_o(stays), .out_valid_o, .out_ready_i,
       .reg_request_i, .reg_request_valid_i, .reg_request_ready_o, .reg_response_o, .reg_response_valid_o, .event_o

