@@ -67,7 +67,7 @@ class ElementBuilder(Flows):
         init = typed.Block((*initial, *init.statements))
         return typed.Element(
             name, node.name.text, self.inputs, self.outputs, numbered, tuple(self.states), tuple(self.tables), init, handler,
-            signals, self._natives(), zlib.crc32(name.encode()) or 1, node.span, tuple(_values(self.given)),
+            signals, self._natives(), zlib.crc32(name.encode()) or 1, node.span, tuple(_values(self.given)), self.flow_tables(),
         )  # fmt: skip
 
     def _check_function(self, node: tree.Function) -> None:

@@ -86,6 +86,8 @@ class Flow:
     name: str
     key: typed.Type
     value: typed.Type
+    timeout: int
+    evicts: bool
     methods: dict[str, FunctionName]
 
 
@@ -122,8 +124,16 @@ class Flows(StateMachines):
         methods = {name: FunctionName(function, scope) for name, function in _functions(node.name.text).items()}
         scope.names |= methods
         self.declare(node.name, variable)
-        self.flows[variable] = Flow(node.name.text, key, value, methods)
+        self.flows[variable] = Flow(node.name.text, key, value, timeout, evict != 0, methods)
         return variable
+
+    def flow_tables(self) -> tuple[typed.FlowTable, ...]:
+        """What the typed tree has of them, when the element's bodies are typed."""
+        made = []
+        for state, flow in self.flows.items():
+            methods = {name: self.functions[found][0] for name, found in flow.methods.items() if found in self.functions}
+            made.append(typed.FlowTable(flow.name, flow.key, flow.value, state, flow.timeout, flow.evicts, methods, state.span))
+        return tuple(made)
 
     def _option(self, node: tree.Flow, name: str, default: int) -> int:
         for option in node.options:

@@ -11,6 +11,7 @@ stand in `flit.data` with byte 0 lowest, so a header that is seen in them is byt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -483,6 +484,21 @@ class Table:
 
 
 @dataclass(frozen=True, eq=False)
+class FlowTable:
+    """State by flow. Its methods are functions on `state`, an array of sets of ways (`frontend/flows.py`); a target that has flow
+    tables of its own needs the rest. `methods`: those that the element calls, by name."""
+
+    name: str
+    key: Type
+    value: Type
+    state: Variable
+    timeout: int
+    evicts: bool
+    methods: Mapping[str, Function]
+    span: Span
+
+
+@dataclass(frozen=True, eq=False)
 class Signal:
     """A typed signal. In the paper's form (`.signal { ... }`) its name is "", its one parameter is what `read_signal()` gives,
     and the answer is
@@ -513,6 +529,7 @@ class Element:
     seed: int  # of random()
     span: Span
     parameters: tuple[tuple[str, int], ...] = ()  # constants, and of a type NAME its bits and whether it is `packet` (NAMEIsPacket)
+    flows: tuple[FlowTable, ...] = ()  # their states are among `states`
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ class Ran:
     is_stuck: bool  # tokens are left in the device
     is_quiet: bool
     time_of: Callable[[Packet], Packet]
+    entered: list[list[int]] = field(default_factory=list)  # the time of each packet of a lane, in cycles, which elements see
 
 
 @dataclass(frozen=True)
@@ -157,9 +158,11 @@ def _note(made: Design, ran: Ran, lines: Sequence[str], captures: Sequence[Seque
     ran.instances |= {name: outcome(runs[name], found.ir, found.layout) for name, found in kinds.items()}
     waiting = {lane: deque(p for p in packets if _fits(p)) for lane, packets in enumerate(captures)}
     entered: dict[int, list[Packet]] = {}
+    ran.entered = [[] for _ in captures]
     for line in lines:
         if line.startswith("@enter "):
             lane, cycle = map(int, line.split()[1:])
+            ran.entered[lane].append(cycle)
             entered.setdefault(cycle, []).append(waiting[lane].popleft())
 
     def time_of(packet: Packet) -> Packet:

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The applications with state: what leaves is the same in the interpreter, as C++ and as RTL in the shell, and in plain Python
+(`judges.py`). A share of the captures' packets, those of all lanes in one row; SLUICE_EVERY=1: all of them."""
+
+from __future__ import annotations
+
+import functools
+import lzma
+import os
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from compiler.frontend import typed
+from compiler.frontend.program import load as load_program
+from compiler.frontend.source import Diagnostics
+from compiler.interpreter.packets import Packet
+from configs.stateful import judges
+from configs.stateful.judges import Judge, Left
+from host.program import device_run
+from host.program.captures import read_capture, write_capture
+from host.program.run import EXECUTE, ProgramRun
+from toolchain import ROOT
+
+HERE = Path(__file__).parent
+LANES = range(4)
+EVERY = int(os.environ.get("SLUICE_EVERY", "5"))  # of the captures' packets
+Out = list[list[bytes]]  # what leaves, by lane
+
+
+@functools.cache
+def captured() -> list[Packet]:
+    """Packets of real programs, from all lanes, in the order of their times."""
+    found: list[Packet] = []
+    for lane in LANES:
+        path = ROOT / "build" / "run" / f"captured{lane}.{os.getpid()}.pcap"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lzma.decompress((ROOT / "testing" / "captures" / f"lane{lane}.pcap.xz").read_bytes()))
+        found += read_capture(path)
+        path.unlink()
+    return sorted(found, key=lambda packet: packet.time)[::EVERY]
+
+
+def to_port(number: int, port: int, protocol: int, time: int) -> Packet:
+    """A packet of host `number` to a port."""
+    ip = bytes([0x45, 0, 0, 40, 0, 0, 0, 0, 64, protocol, 0, 0, 10, 9, 0, number, 10, 2, 0, 2])
+    ports = (40_000).to_bytes(2, "big") + port.to_bytes(2, "big")
+    return Packet(b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0" + ip + ports + bytes(16), time)
+
+
+def mixed(packets: Sequence[Packet], others: Callable[[random.Random, int], Iterable[Packet]]) -> list[Packet]:
+    """Packets, some of them followed by others, made of a generator and a time."""
+    draw, found = random.Random(1), []
+    for packet in packets:
+        found.append(packet)
+        if draw.random() < 0.2:
+            found += others(draw, packet.time)
+    return found
+
+
+def knocks() -> list[Packet]:
+    """Hosts that knock right, wrong, and in between."""
+    ports = [1111, 2222, 3333, 22]
+
+    def knock(draw: random.Random, time: int) -> list[Packet]:
+        host, start = draw.randrange(6), draw.choice([0, 0, 1, 2, 3])
+        some = ports[start : start + draw.randrange(1, 5)]
+        if draw.random() < 0.2:
+            some.insert(draw.randrange(len(some)), draw.choice([80, *ports]))
+        return [to_port(host, port, draw.choice([6, 6, 17, 1]), time) for port in some]
+
+    return mixed(captured(), knock)
+
+
+def repeated() -> list[Packet]:
+    """Packets of the captures, some of which come once more."""
+    packets = captured()
+
+    def earlier(draw: random.Random, time: int) -> list[Packet]:
+        return [replace(draw.choice(packets), time=time)]
+
+    return mixed(packets, earlier)
+
+
+APPLICATIONS: dict[str, tuple[Callable[[], Judge], Callable[[], list[Packet]]]] = {
+    "knocking": (judges.knocking, knocks),
+    "retransmissions": (judges.retransmissions, repeated),
+    "flowlet": (judges.flowlet, captured),
+    "hitters": (judges.hitters, captured),
+}
+
+
+def program_of(name: str) -> typed.Program:
+    diagnostics = Diagnostics()
+    program = load_program(HERE / name / f"{name}.sl", diagnostics)
+    assert program is not None, "".join(error.render() for error in diagnostics.sorted())
+    return program
+
+
+@functools.cache
+def packets_of(name: str) -> list[Packet]:
+    return APPLICATIONS[name][1]()
+
+
+def judged(name: str, packets: Iterable[Packet]) -> list[list[Left]]:
+    """What becomes of each packet."""
+    judge = APPLICATIONS[name][0]()
+    return [judge(packet.data, packet.time) for packet in packets]
+
+
+def by_lane(left: Iterable[Iterable[Left]]) -> Out:
+    out: Out = [[] for _ in LANES]
+    for one in (one for some in left for one in some):
+        out[one.lane].append(one.data)
+    return out
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+@pytest.mark.parametrize("target", ["interpreter", "cpu"])
+def test_does_what_plain_python_does(target: str, name: str, tmp_path: Path) -> None:
+    inputs, outputs = [tmp_path / f"in{lane}.pcap" for lane in LANES], [tmp_path / f"out{lane}.pcap" for lane in LANES]
+    for lane, path in enumerate(inputs):
+        write_capture(path, packets_of(name) if lane == 0 else [])
+    what = ProgramRun(HERE / name / f"{name}.sl", inputs, outputs, [], 0)
+    EXECUTE[target](what, program_of(name), lambda text: None)
+    expected = judged(name, packets_of(name))
+    assert any(one.lane for left in expected for one in left) or not all(expected), "the application does something"
+    assert [[packet.data for packet in read_capture(path)] for path in outputs] == by_lane(expected)
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_does_the_same_as_rtl(name: str) -> None:
+    """In the device packets come when a lane has them, and times are cycles."""
+    packets = packets_of(name)
+    ran = device_run.run(name, program_of(name), [packets], [], 0, lambda text: None)
+    timed = [replace(packet, time=time) for packet, time in zip(packets, ran.entered[0], strict=True)]
+    assert [[packet.data for packet in lane] for lane in ran.left] == by_lane(judged(name, timed))
