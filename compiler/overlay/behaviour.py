@@ -19,7 +19,9 @@ from compiler.ir.ir import Node, Put, Transition
 from compiler.ir.lower import lower_handler
 from compiler.ir.memories import LowerError
 from compiler.ir.rewrite import order, rewrite_transition, same
+from compiler.ir.states import RegisterLeaf
 from compiler.overlay.bits import LENGTH, PORT, WORD_BITS, OverlayError, replaced, word_name
+from compiler.overlay.flow_state import DIFFERS, HIT, INSERTED, KEPT, KEY, TIME, USED, VALUE, of_one_flow
 from compiler.overlay.graph import graph_of, is_from
 from compiler.overlay.rules import tables_of
 from toolchain import ROOT
@@ -69,6 +71,39 @@ class Way:
 
 
 @dataclass(frozen=True)
+class FlowUse:
+    """What becomes of the flow of a packet: whether the packet asks for it, inserts it, asks with two keys; time and key; whether
+    the flow is there afterwards, and its value, by the names of the registers that hold it before."""
+
+    table: typed.FlowTable
+    used: Node
+    inserted: Node
+    differs: Node
+    time: Node
+    key: Node
+    hit: Node
+    values: Mapping[str, Node]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        return (self.used, self.inserted, self.differs, self.time, self.key, self.hit, *self.values.values())
+
+    def of(self, nodes: Sequence[Node]) -> FlowUse:
+        """The same of other nodes."""
+        used, inserted, differs, time, key, hit, *values = nodes
+        return FlowUse(self.table, used, inserted, differs, time, key, hit, dict(zip(self.values, values, strict=True)))
+
+    @property
+    def hit_name(self) -> str:
+        """The register of whether the flow is there before."""
+        return f"{self.table.name}__hit"
+
+    def field(self, register: str) -> str:
+        """The field of the value that a register holds."""
+        return register.removeprefix(f"{self.table.name}__value").removeprefix("_") or self.table.name
+
+
+@dataclass(frozen=True)
 class Behaviour:
     """A program: the ways of its packets; `arrived` is a packet as it comes in. `elements` and `tables` (by the names that rules
     have) are those that packets may pass."""
@@ -78,6 +113,7 @@ class Behaviour:
     ways: tuple[Way, ...]
     arrived: Packet
     tables: Mapping[str, typed.Table]
+    flow: FlowUse | None
 
     @property
     def span(self) -> Span:
@@ -121,7 +157,11 @@ def behaviour(program: typed.Program, lanes: int = 4) -> Behaviour:
         follow(name, Arriving(allowed, allowed, first.arriving()))
     elements = tuple(i.element for i in graph.instances.values())
     named = {known: replace(table, name=known) for known, (_, table) in tables.items()}
-    return Behaviour(elements, b, tuple(ways), first.arrived(), named)
+    flows = [handler.flow for handler in handlers.values() if handler.flow is not None]
+    if len(flows) > 1:
+        text = "two elements with flow tables"
+        raise OverlayError("E0807", text, flows[1].table.span, "a pipeline has one stateful unit; use one table")
+    return Behaviour(elements, b, tuple(ways), first.arrived(), named, flows[0] if flows else None)
 
 
 def _allowed(b: Builder, entered: Set[int], lanes: int) -> Node:
@@ -137,8 +177,10 @@ class _Handler:
 
     def __init__(self, element: typed.Element, b: Builder, tables: Mapping[str, str]) -> None:
         self.element, self.b = element, b
+        self.flow: FlowUse | None = None
+        changed, self.state = of_one_flow(element)
         try:
-            handler, self.resets = lower_handler(element, lambda f: f.name == CHECKSUM and is_from(f, LIBRARY))
+            handler, self.resets = lower_handler(changed, lambda f: f.name == CHECKSUM and is_from(f, LIBRARY))
         except LowerError as error:
             raise OverlayError("E0807", error.text, error.span or element.span, "use shorter loops and smaller arrays") from error
         self.handler = _renamed(handler, tables)
@@ -170,11 +212,13 @@ class _Handler:
         """What leaves by each output, and the place that says so."""
         puts = {port: put for port, put in self.handler.puts.items() if not _is_never(put.enable)}
         changing = dict(self.handler.next)
-        first = self._at(arriving.flit, changing, {})
+        asked = self._unasked()
+        first = self._at(arriving.flit, changing, asked)
         known = {name: first[f"next {name}"] for name in changing}
         later_flit = self._later()
-        later = self._at(later_flit, changing, {})
-        self._check_states(changing, first, later)
+        later = self._at(later_flit, changing, asked)
+        self._check_states({name: node for name, node in changing.items() if name not in self._flow_names}, first, later)
+        self._note_flow(arriving, first, later)
         behind = self._at(later_flit, changing, known)
         for port, put in puts.items():
             enable, until_end = first[f"enable {port}"], behind[f"enable {port}"]
@@ -182,6 +226,38 @@ class _Handler:
                 raise self._refusal("it changes flits behind the first", self._span(put), "change packets where x.sop is set")
             left = (self.b.and_(arriving.enable, enable), self.b.and_(arriving.later, until_end), first[f"data {port}"])
             yield port, Arriving(*left), self._span(put)
+
+    @property
+    def _flow_names(self) -> frozenset[str]:
+        return self.state.names if self.state is not None else frozenset()
+
+    def _unasked(self) -> dict[str, Node]:
+        """What registers say of a packet that has not asked for its flow."""
+        if self.state is None:
+            return {}
+        leaves = [leaf for name, some in self.state.registers.items() if name not in KEPT for leaf in some]
+        return {leaf.name: self.b.const(0, leaf.width) for leaf in leaves}
+
+    def _note_flow(self, arriving: Arriving, first: Mapping[str, Node], later: Mapping[str, Node]) -> None:
+        if self.state is None:
+            return
+        table = self.state.table
+        if self.flow is not None:
+            raise self._refusal("packets come to a flow table by several ways", table.span, "join them with a Mux")
+
+        def after(leaf: RegisterLeaf, roots: Mapping[str, Node]) -> Node:
+            return roots.get(f"next {leaf.name}", self.b.const(0, leaf.width))
+
+        def whole(name: str) -> Node:
+            leaves = sorted(self.state.registers[name], key=lambda leaf: -leaf.low) if self.state else ()
+            return self.b.concat(*(after(leaf, first) for leaf in leaves))
+
+        if not _is_never(after(self.state.registers[USED][0], later)):
+            raise self._refusal("a later flit of a packet asks for a flow", table.span, "use flows where x.sop is set")
+        values = {leaf.name: after(leaf, first) for leaf in self.state.registers[VALUE]}
+        used = self.b.and_(arriving.enable, whole(USED))
+        use = FlowUse(table, used, whole(INSERTED), whole(DIFFERS), whole(TIME), whole(KEY), whole(HIT), values)
+        self.flow = use.of(replaced(self.b, use.nodes, self._framing()))
 
     def way(self, output: Output, left: Arriving, span: Span) -> Way:
         """What goes to an output that leads out of the overlay."""
@@ -233,7 +309,7 @@ class _Handler:
                 raise self._refusal(f"the state '{name}' changes at later flits of a packet", span, hint)
         for key, root in first.items():
             for node in order([root]):
-                if node.op == "register":
+                if node.op == "register" and node.name not in self._flow_names:
                     text = f"what it does with a packet depends on the state '{node.name}', which packets before it set"
                     if not key.startswith("next") or root is not node:
                         raise self._refusal(text, self._state_span(node.name), hint)

@@ -56,5 +56,6 @@ def deployed(program: typed.Program, rules: Source | None = None, sizes: Sizes |
     elsewhere = tables_of(program.instances).keys() - found.tables.keys()
     some = read_rules(rules, found.tables, elsewhere) if rules is not None else {}
     sizes = sizes or Sizes()
-    units = numbered(units_of(found, some, sizes.most_entries))
-    return Deployment(found, some, units, placed(units, sizes, found.span))
+    drafts, process = units_of(found, some, sizes.most_entries)
+    units = numbered(drafts)
+    return Deployment(found, some, units, placed(units, process, sizes, found.span))

@@ -17,6 +17,7 @@ from compiler.overlay.bits import LENGTH, PORT, OverlayError, number_of, word_na
 from compiler.overlay.conditions import Cube
 from compiler.overlay.graph import HOST
 from compiler.overlay.operations import words_of
+from compiler.overlay.process import ProcessDraft
 from compiler.overlay.units import Effect, UnitDraft
 from compiler.pipeline.actions import Operation, action
 from compiler.pipeline.parser_program import (
@@ -29,6 +30,7 @@ from compiler.pipeline.parser_program import (
 )
 from compiler.pipeline.pipeline_image import PipelineProgram
 from compiler.pipeline.unit_image import UnitEntry, UnitProgram
+from compiler.stateful.program import ProcessProgram, assembled
 
 FIXED = {PORT: L.SOURCE_PORT, LENGTH: L.SOURCE_LENGTH, "mark 0": L.PIPELINE_MARK, "mark 1": L.PIPELINE_MARK + 1}
 
@@ -57,19 +59,48 @@ class Placed:
     containers: Mapping[str, int]
     written: tuple[str, ...]
     checksums: Mapping[str, frozenset[str]]
+    stateful: PlacedProcess | None = None
 
 
-def placed(units: Sequence[UnitDraft], sizes: Sizes, fallback: Span) -> Placed:
+@dataclass(frozen=True)
+class PlacedProcess:
+    """A program of the stateful unit: its number in the row; its key, as sources with masks, the first in the high words; the text
+    and the words of its process block."""
+
+    unit: int
+    key: tuple[tuple[int, int], ...]
+    timeout: int
+    text: str
+    process: ProcessProgram
+
+
+def placed(units: Sequence[UnitDraft], process: ProcessDraft | None, sizes: Sizes, fallback: Span) -> Placed:
     """The program of these units. Raises OverlayError where it does not fit."""
     _check_sizes(units, sizes)
     effects = [(effect, span) for unit in units for _, effect, span in unit.entries]
     checksums = _checksums(effects, fallback)
-    containers = _containers(units, [effect for effect, _ in effects], checksums)
+    containers = _containers(units, [effect for effect, _ in effects], checksums, process)
     changed = {change.target for effect, _ in effects for change in effect.changes} | checksums.keys()
+    changed |= process.written if process is not None else set()
     written = tuple(sorted((name for name in changed if number_of(name) is not None), key=lambda name: number_of(name) or 0))
     headers = _headers(containers, written, checksums, sizes, fallback)
-    programs = tuple(_unit(unit, units, containers) for unit in units)
-    return Placed(PipelineProgram(headers, programs), containers, written, checksums)
+    row: list[UnitDraft | ProcessDraft] = [*units, *([process] if process is not None else [])]
+    programs = tuple(_unit(unit, row, containers) for unit in units)
+    stateful = _process(process, len(units), containers) if process is not None else None
+    return Placed(PipelineProgram(headers, programs), containers, written, checksums, stateful)
+
+
+def _process(process: ProcessDraft, number: int, containers: Mapping[str, int]) -> PlacedProcess:
+    text = process.text(containers)
+    try:
+        made = assembled(text, "the stateful unit")
+    except ProgramError as error:
+        reason, _, hint = str(error).removeprefix("the stateful unit: ").partition("; hint: ")
+        raise OverlayError(
+            "E0809", f"the stateful unit: {reason}", process.span, hint or "less state, or fewer conditions"
+        ) from error
+    key = tuple((containers.get(name, FIXED.get(name, 0)), mask) for name, mask in process.key)
+    return PlacedProcess(number, key, process.timeout, text, made)
 
 
 def _check_sizes(units: Sequence[UnitDraft], sizes: Sizes) -> None:
@@ -104,8 +135,11 @@ def _checksums(effects: Iterable[tuple[Effect, Span]], fallback: Span) -> dict[s
     return found
 
 
-def _containers(units: Sequence[UnitDraft], effects: Sequence[Effect], checksums: Mapping[str, frozenset[str]]) -> dict[str, int]:
-    """A container for each word: those that one action changes have different numbers modulo UNIT_OPERATIONS."""
+def _containers(
+    units: Sequence[UnitDraft], effects: Sequence[Effect], checksums: Mapping[str, frozenset[str]], process: ProcessDraft | None
+) -> dict[str, int]:
+    """A container for each word: those that one action changes have different numbers modulo UNIT_OPERATIONS; those that the
+    stateful unit reads at once are in a row."""
     names: dict[str, set[str]] = {name: set() for unit in units for name in unit.words}
     for effect in effects:
         targets = [change.target for change in effect.changes]
@@ -117,7 +151,14 @@ def _containers(units: Sequence[UnitDraft], effects: Sequence[Effect], checksums
         names.setdefault(name, set())
     free = [number for number in range(L.PIPELINE_CONTAINERS) if number not in FIXED.values()]
     found = {name: number for name, number in FIXED.items() if name in names}
-    for name in sorted((n for n in names if n not in FIXED), key=lambda n: (-len(names[n]), number_of(n) or 0)):
+    if process is not None:
+        for first, last in process.runs:
+            begin = next(one for one in free if all(one + at in free for at in range(last - first + 1)))
+            found |= {word_name(first + at): begin + at for at in range(last - first + 1)}
+            free = [number for number in free if not begin <= number <= begin + last - first]
+        for name, _ in process.key:
+            names.setdefault(name, set())
+    for name in sorted((n for n in names if n not in FIXED and n not in found), key=lambda n: (-len(names[n]), number_of(n) or 0)):
         taken = {found[other] % L.UNIT_OPERATIONS for other in names[name] if other in found}
         number = next((one for one in free if one % L.UNIT_OPERATIONS not in taken), free[0])  # `action` refuses the latter
         free.remove(number)
@@ -159,7 +200,7 @@ def _headers(
     return HeaderProgram(parser, DeparserProgram(tuple(writers), sums), {})
 
 
-def _unit(unit: UnitDraft, units: Sequence[UnitDraft], containers: Mapping[str, int]) -> UnitProgram:
+def _unit(unit: UnitDraft, units: Sequence[UnitDraft | ProcessDraft], containers: Mapping[str, int]) -> UnitProgram:
     sources = [containers[name] if name in containers else FIXED[name] for name in unit.words]
     cares = 0
     entries = []
@@ -181,7 +222,7 @@ def _key(cube: Cube, words: Sequence[str]) -> tuple[int, int]:
     return value, mask
 
 
-def _action(effect: Effect, units: Sequence[UnitDraft], containers: Mapping[str, int], span: Span) -> L.UnitAction:
+def _action(effect: Effect, units: Sequence[UnitDraft | ProcessDraft], containers: Mapping[str, int], span: Span) -> L.UnitAction:
     operations = []
     for change in effect.changes:
         source = None if change.source is None else FIXED.get(change.source, containers.get(change.source))

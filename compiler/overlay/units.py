@@ -16,20 +16,21 @@ import sluice_layouts as L
 from compiler.frontend import typed
 from compiler.frontend.source import Span
 from compiler.ir.ir import Node
-from compiler.ir.operators import COMPARISONS
 from compiler.ir.rewrite import order
 from compiler.overlay.assignments import Assignments
-from compiler.overlay.behaviour import CHECKSUM, Behaviour, Packet, Way
+from compiler.overlay.behaviour import CHECKSUM, Behaviour, FlowUse, Packet, Way
 from compiler.overlay.bits import PORT, Bit, Bits, OverlayError, is_source, number_of, refuse, replaced, word_name
 from compiler.overlay.conditions import MOST_CUBES, Cube, Diagrams, TooLargeError, both, covers
+from compiler.overlay.decisions import next_test, verdict_of
+from compiler.overlay.flow_keys import FlowKeys
 from compiler.overlay.graph import HOST
 from compiler.overlay.operations import Change, change_of
+from compiler.overlay.process import ProcessDraft, process_of
 from compiler.overlay.rules import Rule
 
 MOST_ENTRIES = 64  # of one condition
 MOST_UNITS = L.UNIT_END  # that an action can name
-LOGIC = ("and", "or", "xor", "not")
-Rest = tuple[Node, ...]  # for each way: enable, later, nodes of the packet
+Rest = tuple[Node, ...]  # for each way: enable, later, nodes of the packet; then those of the flow, if it may be asked for
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Effect:
     verdict: L.Verdict = L.VERDICT_PASS
     lanes: frozenset[int] = frozenset()
     queue: int = 0
-    following: UnitDraft | None = None
+    following: UnitDraft | ProcessDraft | None = None
 
 
 @dataclass(eq=False)
@@ -55,33 +56,39 @@ class UnitDraft:
     words: list[str] = field(default_factory=list)
     entries: list[tuple[Cube, Effect, Span]] = field(default_factory=list)
 
-    def following(self) -> Iterator[UnitDraft]:
+    def following(self) -> Iterator[UnitDraft | ProcessDraft]:
         """The units that packets go to from here."""
         for _, effect, _ in self.entries:
             if effect.following is not None:
                 yield effect.following
 
 
-def units_of(program: Behaviour, rules: Mapping[str, Sequence[Rule]], most_entries: int) -> list[UnitDraft]:
-    """The units in the order of the row, of so many entries at most. Raises OverlayError."""
-    first = _Follower(program, rules, most_entries).unit(tuple(node for way in program.ways for node in _nodes(way)))
-    found: dict[UnitDraft, None] = {}
+def units_of(
+    program: Behaviour, rules: Mapping[str, Sequence[Rule]], most_entries: int
+) -> tuple[list[UnitDraft], ProcessDraft | None]:
+    """The units in the order of the row, of so many entries at most, and what is behind them. Raises OverlayError."""
+    flow = program.flow.nodes if program.flow is not None else ()
+    first = Follower(program, rules, most_entries).unit((*(node for way in program.ways for node in _nodes(way)), *flow))
+    found: dict[UnitDraft | ProcessDraft, None] = {}
 
-    def visit(unit: UnitDraft) -> None:
+    def visit(unit: UnitDraft | ProcessDraft) -> None:
         if unit not in found:
             for following in unit.following():
                 visit(following)
             found[unit] = None
 
     visit(first)
-    return [*found][::-1]
+    units = [unit for unit in found if isinstance(unit, UnitDraft)]
+    return units[::-1], next((unit for unit in found if isinstance(unit, ProcessDraft)), None)
 
 
 def _nodes(way: Way) -> Rest:
     return (way.enable, way.later, *way.packet.nodes)
 
 
-class _Follower:
+class Follower:
+    """Follows a program; `arrived` is a packet as it came, of which `each` nodes and two more are a way in a rest."""
+
     def __init__(self, program: Behaviour, rules: Mapping[str, Sequence[Rule]], most_entries: int) -> None:
         self.program, self.rules, self.most_entries = program, rules, most_entries
         self.b, self.bits, self.diagrams = program.b, Bits(), Diagrams()
@@ -90,12 +97,17 @@ class _Follower:
         self.each = 2 + len(self.arrived.nodes)
         self.units: dict[Rest, UnitDraft] = {}
         self.span = program.span
+        self.flow, self.keys = program.flow, FlowKeys(self)
+        self.process: ProcessDraft | None = None
 
     # What is left to decide
 
     def unit(self, rest: Rest) -> UnitDraft:
         """The unit that decides it."""
-        rest = self._decided(self._normal(rest))
+        rest = self._decided(self.normal(rest))
+        if self.flow is not None and self.process is None:
+            self.keys.read(self.flow)
+            self.process = process_of(self, self._with_all(rest, self.keys.common))
         if rest not in self.units:
             test = self._next(rest)
             span = test.span or self.span if test else self.span
@@ -114,28 +126,40 @@ class _Follower:
     def _table(self, test: Node | None) -> typed.Table | None:
         return self.program.tables[test.name] if test is not None and test.op == "lookup" else None
 
-    def _ways(self, rest: Rest) -> list[tuple[Way, Node, Node, tuple[Node, ...]]]:
-        parts = [rest[at : at + self.each] for at in range(0, len(rest), self.each)]
+    def ways(self, rest: Rest) -> list[tuple[Way, Node, Node, tuple[Node, ...]]]:
+        parts = [rest[at : at + self.each] for at in range(0, len(self.program.ways) * self.each, self.each)]
         return [(way, part[0], part[1], part[2:]) for way, part in zip(self.program.ways, parts, strict=True)]
 
-    def _normal(self, rest: Rest) -> Rest:
+    def normal(self, rest: Rest) -> Rest:
         """The packets of outputs that get none are as they came."""
         made: list[Node] = []
-        for _, enable, later, nodes in self._ways(rest):
+        for _, enable, later, nodes in self.ways(rest):
             is_off = enable.op == "const" and not enable.value
             made += [enable, later, *(self.arrived.nodes if is_off else nodes)]
-        return tuple(made)
+        flow = self.flow_of(rest)
+        is_asked = flow is not None and not (flow.used.op == "const" and not flow.used.value)
+        return (*made, *(flow.nodes if flow is not None and is_asked else ()))
+
+    def flow_of(self, rest: Rest) -> FlowUse | None:
+        """What becomes of the flow; None if it is not asked for."""
+        nodes = rest[len(self.program.ways) * self.each :]
+        return self.flow.of(nodes) if self.flow is not None and nodes else None
+
+    def _with_all(self, rest: Rest, known: Mapping[Node, int]) -> Rest:
+        return self.normal(replaced(self.b, rest, {node: self.b.const(value, node.width) for node, value in known.items()}))
 
     def _with(self, rest: Rest, test: Node, value: int) -> Rest:
-        return self._normal(replaced(self.b, rest, {test: self.b.const(value, test.width)}))
+        return self.normal(replaced(self.b, rest, {test: self.b.const(value, test.width)}))
 
     def _next(self, rest: Rest) -> Node | None:
         """The first decision: whether packets go to an output, then what becomes of them."""
-        enables = [enable for _, enable, _, _ in self._ways(rest)]
-        if (found := _test(enables, True)) is not None:
+        if (flow := self.flow_of(rest)) is not None:
+            return self.keys.next_test(flow)
+        enables = [enable for _, enable, _, _ in self.ways(rest)]
+        if (found := next_test(enables, True)) is not None:
             return found
-        later = _test([later for _, _, later, _ in self._ways(rest)], True)
-        return later or _test([node for node in rest if node is not self.arrived.rest], False)
+        later = next_test([later for _, _, later, _ in self.ways(rest)], True)
+        return later or next_test([node for node in rest if node is not self.arrived.rest], False)
 
     def _decided(self, rest: Rest) -> Rest:
         """The rest without the lookups that come next and whose key is known."""
@@ -151,7 +175,10 @@ class _Follower:
         rest = self._decided(rest)
         test = self._next(rest)
         if test is None:
-            self._add(unit, cube, self._end(rest), span)
+            flow = self.flow_of(rest)
+            self._add(
+                unit, cube, self._end(rest) if flow is None else Effect(self.keys.changes(flow), following=self.process), span
+            )
             return
         here = test.span or span
         if test.op == "lookup":
@@ -241,15 +268,20 @@ class _Follower:
 
     def _end(self, rest: Rest) -> Effect:
         """Of packets about which everything is decided."""
+        left = self.leaving(rest)
+        return Effect(verdict=L.VERDICT_DROP) if left is None else self._forwarded(*left)
+
+    def leaving(self, rest: Rest) -> tuple[Packet, frozenset[int], Way] | None:
+        """The packet, where it goes, and one of its ways; None if it is dropped. Raises OverlayError where copies of it differ."""
         packets: list[tuple[Way, tuple[Node, ...]]] = []
-        for way, enable, later, nodes in self._ways(rest):
+        for way, enable, later, nodes in self.ways(rest):
             if later is not enable:
                 text = f"'{way.output.port}': later flits of a packet go another way than its first"
                 raise refuse(text, way.span, "decide at x.sop, keep it in a state, and write every flit by that state", self.span)
             if enable.value:
                 packets.append((way, nodes))
         if not packets:
-            return Effect(verdict=L.VERDICT_DROP)
+            return None
         way, nodes = packets[0]
         packet = Packet.of(nodes)
         for other, others in packets[1:]:
@@ -263,17 +295,13 @@ class _Follower:
             raise refuse("copies of a packet go to one lane, or to the host", way.span, "send one of them", self.span)
         if HOST in lanes and len(lanes) > 1:
             raise refuse("a packet goes to a lane and to the host", way.span, "choose one of them", self.span)
-        return self._forwarded(packet, lanes, way)
-
-    def _forwarded(self, packet: Packet, lanes: frozenset[int], way: Way) -> Effect:
         if packet.queue.op != "const" or packet.verdict.op != "const":
             raise refuse("the queue or verdict of a packet is no constant", way.span, "set it to constants", self.span)
+        return packet, lanes, way
+
+    def _forwarded(self, packet: Packet, lanes: frozenset[int], way: Way) -> Effect:
         changes, checksums = self._changes(packet, way.span)
-        verdict = L.VERDICT_FORWARD
-        if HOST in lanes:
-            is_controller = packet.verdict.value == L.VERDICT_TO_CONTROLLER
-            verdict, lanes = L.VERDICT_TO_CONTROLLER if is_controller else L.VERDICT_TO_HOST, frozenset()
-        return Effect(changes, checksums, verdict, lanes, packet.queue.value)
+        return Effect(changes, checksums, *verdict_of(packet, lanes), packet.queue.value)
 
     def _changes(self, packet: Packet, span: Span) -> tuple[tuple[Change, ...], tuple[tuple[str, frozenset[str]], ...]]:
         changes: list[Change] = []
@@ -283,11 +311,11 @@ class _Follower:
         for was, now, name in pairs:
             if now.op == "call" and now.name == CHECKSUM:
                 checksums.append((name, self._followed(now, was, packet)))
-            elif (change := change_of(name, was, now, self.bits, self._place(name, now, span))) is not None:
+            elif (change := change_of(name, was, now, self.bits, self.place(name, now, span))) is not None:
                 changes.append(change)
         return tuple(changes), tuple(checksums)
 
-    def _place(self, name: str, now: Node, fallback: Span) -> Span:
+    def place(self, name: str, now: Node, fallback: Span) -> Span:
         return self.assignments.place(name, now) or fallback
 
     def _followed(self, call: Node, was: Node, packet: Packet) -> frozenset[str]:
@@ -321,7 +349,7 @@ class _Follower:
     def _of_lanes(self, rest: Rest, cube: Cube) -> Rest:
         """The rest of packets in `cube`, without the questions about lanes that it answers: elements side by side have lanes of
         their own."""
-        controls = [node for _, enable, later, _ in self._ways(rest) for node in (enable, later)]
+        controls = [node for _, enable, later, _ in self.ways(rest) for node in (enable, later)]
         asked = [
             node for node in order(controls) if node.op == "eq" and {arg.name or arg.op for arg in node.args} == {PORT, "const"}
         ]
@@ -330,51 +358,31 @@ class _Follower:
             true, false = (any(both(cube, one) is not None for one in cubes) for cubes in self._cubes(node))
             if not (true and false):
                 known[node] = self.b.const(int(true), 1)
-        return self._normal(replaced(self.b, rest, known)) if known else rest
+        return self.normal(replaced(self.b, rest, known)) if known else rest
 
     def _done(self, rest: Rest) -> tuple[Rest, tuple[Change, ...]]:
         """What is left when changes to constants are done, of words that nothing reads any more."""
-        live = [nodes for _, enable, _, nodes in self._ways(rest) if not (enable.op == "const" and not enable.value)]
+        if self.flow_of(rest) is not None:
+            return rest, ()
+        live = [nodes for _, enable, _, nodes in self.ways(rest) if not (enable.op == "const" and not enable.value)]
         if not live or any(nodes != live[0] for nodes in live[1:]):
             return rest, ()
         packet = Packet.of(live[0])
         pairs = list(zip((*self.arrived.words, *self.arrived.mark), (*packet.words, *packet.mark), strict=True))
         known = [at for at, (was, now) in enumerate(pairs) if now is not was and now.op == "const"]
         others = [n for at, n in enumerate(live[0]) if at not in known and not (at < len(pairs) and pairs[at][1] is pairs[at][0])]
-        controls = [node for _, enable, later, _ in self._ways(rest) for node in (enable, later)]
+        controls = [node for _, enable, later, _ in self.ways(rest) for node in (enable, later)]
         read = {node.name for node in order([*others, *controls]) if node.op == "head"}
         names = [*(word_name(number) for number in range(len(packet.words))), "mark 0", "mark 1"]
         done = [at for at in known if names[at] not in read]
         if not done:
             return rest, ()
-        found = [change_of(names[at], *pairs[at], self.bits, self._place(names[at], pairs[at][1], self.span)) for at in done]
+        found = [change_of(names[at], *pairs[at], self.bits, self.place(names[at], pairs[at][1], self.span)) for at in done]
         nodes = tuple(self.arrived.nodes[at] if at in done else node for at, node in enumerate(live[0]))
         made: list[Node] = []
-        for _, enable, later, old in self._ways(rest):
+        for _, enable, later, old in self.ways(rest):
             made += [enable, later, *(nodes if old is live[0] or old == live[0] else old)]
         return tuple(made), tuple(change for change in found if change is not None)
-
-
-def _test(roots: Iterable[Node], is_control: bool) -> Node | None:
-    """The first decision below these nodes, none if they are decided."""
-    for root in roots:
-        for node in order([root]):
-            if node.op == "lookup" or node.op in COMPARISONS:
-                return node
-            if node.op == "mux":
-                return _atom(node.args[0])
-            if node.width == 1 and node.op in LOGIC and (plain := [arg for arg in node.args if arg.op not in (*LOGIC, "const")]):
-                return plain[0]
-        if is_control and root.op != "const":
-            return _atom(root)
-    return None
-
-
-def _atom(node: Node) -> Node:
-    """A part of a condition that is no combination of others."""
-    while node.op in LOGIC:
-        node = next(arg for arg in node.args if arg.op != "const")
-    return node
 
 
 def numbered(units: Sequence[UnitDraft]) -> list[UnitDraft]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The applications in plain Python: they share no code, no layout and no hash with the programs. A judge takes packets one after another, with
-their times, and says by which lanes each leaves, changed or not, and with which mark."""
+"""The applications in plain Python: they share no code, no layout and no hash with the programs. A judge takes packets one after
+another, with their times, and says by which lanes each leaves, changed or not, and with which mark."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ class Headers:
 def headers_of(data: bytes) -> Headers | None:
     """The headers; None if there are others before, between or instead of them."""
     whole = data.ljust(64, b"\0")
-    number = lambda at, size: int.from_bytes(whole[at : at + size], "big")  # noqa: E731
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(whole[at : at + size], "big")
+
     if number(12, 2) != 0x800 or whole[14] != 0x45 or number(20, 2) & 0x3FFF:
         return None
     ports = number(34, 2), number(36, 2)
@@ -113,7 +116,7 @@ def hitters() -> Judge:
         packet = headers_of(data)
         if packet is None or not packet.is_tcp_or_udp:
             return [Left(0, data)]
-        window = (*packet.flow, time >> 17)
+        window = (*packet.flow, time % 2**32 >> 17)
         is_heavy = sent[window] > 20_000
         sent[window] += len(data)
         return [Left(int(is_heavy), data, int(is_heavy))]

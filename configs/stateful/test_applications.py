@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The applications with state: what leaves is the same in the interpreter, as C++ and as RTL in the shell, and in plain Python
-(`judges.py`). A share of the captures' packets, those of all lanes in one row; SLUICE_EVERY=1: all of them."""
+"""The applications with state: what leaves is the same in the interpreter, as C++, as RTL in the shell, in the model of the
+pipeline with what `deploy` makes of them, and in plain Python (`judges.py`). A share of the captures' packets, those of all lanes
+in one row; SLUICE_EVERY=1: all of them."""
 
 from __future__ import annotations
 
@@ -8,21 +9,29 @@ import functools
 import lzma
 import os
 import random
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sluice_layouts as L
 
 from compiler.frontend import typed
 from compiler.frontend.program import load as load_program
 from compiler.frontend.source import Diagnostics
 from compiler.interpreter.packets import Packet
+from compiler.overlay.deploy import Deployment, deployed
+from compiler.stateful.families import Composed, classified
 from configs.stateful import judges
 from configs.stateful.judges import Judge, Left
 from host.program import device_run
 from host.program.captures import read_capture, write_capture
 from host.program.run import EXECUTE, ProgramRun
+from models import stateful
+from models.flow_place import FlowPlace
+from models.pipeline import Pipeline, model_of
+from models.unit_program import sources_of
 from toolchain import ROOT
 
 HERE = Path(__file__).parent
@@ -138,3 +147,63 @@ def test_does_the_same_as_rtl(name: str) -> None:
     ran = device_run.run(name, program_of(name), [packets], [], 0, lambda text: None)
     timed = [replace(packet, time=time) for packet, time in zip(packets, ran.entered[0], strict=True)]
     assert [[packet.data for packet in lane] for lane in ran.left] == by_lane(judged(name, timed))
+
+
+class Deployed:
+    """A deployed program: the model of the pipeline, and behind its units the stateful one."""
+
+    def __init__(self, made: Deployment) -> None:
+        assert made.placed.stateful is not None
+        self.placed = made.placed.stateful
+        self.tick, self.states = 0, dict[tuple[int, int], Sequence[int]]()
+        self.places = FlowPlace(1024, 4, lambda key: zlib.crc32(key.to_bytes(32, "big")) % 1024, self.placed.timeout)
+        memories = {(L.PROCESS_MEMORY_SHARED, n): 0 for n in range(2 * L.PROCESS_SHARED_WORDS)}
+        memories |= {(write.memory, write.address): write.data for write in self.placed.process.writes(version=0)}
+        self.process = stateful.Process(memories)
+        deployed_units = self
+
+        class WithState(Pipeline):
+            def _looked_up(self, parsed: L.Parsed) -> tuple[L.PipelinePhv, list[tuple[int, int | None]]]:
+                phv, lookups = super()._looked_up(parsed)
+                return deployed_units.processed(phv), lookups
+
+        self.pipeline = WithState(**vars(model_of(made.program)))
+
+    def processed(self, phv: L.PipelinePhv) -> L.PipelinePhv:
+        if phv.next != self.placed.unit or phv.parsed.fault:
+            return phv
+        sources, key = sources_of(phv), 0
+        for source, mask in self.placed.key:
+            key = key << 16 | sources[source] & mask
+        place = self.places.find_or_insert(key, self.tick, insert=True)
+        state = self.states[place.set, place.way] if place.found else (0,) * L.PROCESS_WORDS
+        outcome = self.process.run(stateful.Packet(phv, tick=self.tick), state)
+        self.states[place.set, place.way] = outcome.flow
+        return outcome.packet.phv
+
+    def run(self, packet: Packet, lane: int = 0) -> list[Left]:
+        """What becomes of a packet."""
+        self.tick = packet.time & 0xFFFFFFFF
+        left = []
+        for data, meta in self.pipeline.run(packet.data, lane):
+            assert meta.verdict == L.VERDICT_FORWARD
+            left += [Left(n, data, meta.mark) for n in LANES if meta.egress_mask >> n & 1]
+        return left
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_does_the_same_deployed(name: str) -> None:
+    """Packet by packet, with the mark."""
+    model = Deployed(deployed(program_of(name)))
+    packets = packets_of(name)
+    for number, (packet, expected) in enumerate(zip(packets, judged(name, packets), strict=True)):
+        assert model.run(packet) == expected, f"packet {number}"
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+def test_updates_of_flows_compose(name: str) -> None:
+    """So that the stateful unit takes a packet a cycle, whatever their flows are."""
+    stateful_unit = deployed(program_of(name)).placed.stateful
+    assert stateful_unit is not None
+    families = classified(stateful_unit.process)
+    assert families and all(isinstance(family, Composed) for family in families.values()), families

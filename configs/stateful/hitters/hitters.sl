@@ -23,16 +23,17 @@ struct sent_t { uint<16> window; uint<32> bytes; }
             is_heavy = false;
             if (is_plain(*eth, *ip) && (ip->protocol == IP_PROTOCOL_TCP || ip->protocol == IP_PROTOCOL_UDP)) {
                 flow_t key = {ip->source, ip->destination, l4->source_port, l4->destination_port, ip->protocol};
-                uint<16> window = (uint<16>) (x.meta.timestamp >> WINDOW);
+                uint now = (uint) x.meta.timestamp;
+                uint<16> window = (uint<16>) (now >> WINDOW);
                 sent_t sent;
                 flows.find(key, sent);
                 if (sent.window == window) {
                     is_heavy = sent.bytes > LIMIT;
                     sent.bytes += x.meta.length;
                 } else {
-                    sent.window = window;
                     sent.bytes = x.meta.length;
                 }
+                sent.window = window;
                 flows.insert(key, sent);
                 if (is_heavy) {
                     x.meta.mark = 1;
