@@ -12,7 +12,7 @@ import sluice_layouts as L
 
 from compiler.ir.ir import Node
 from compiler.overlay.behaviour import FlowUse
-from compiler.overlay.bits import is_source, refuse, replaced
+from compiler.overlay.bits import PORT, is_source, refuse, replaced
 from compiler.overlay.decisions import next_test
 from compiler.overlay.operations import Change
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from compiler.overlay.units import Follower
 
 MOST_PATHS = 256  # on which packets come to the stateful unit
-KEY_WORDS = 16  # of the stateful unit
 
 
 @dataclass(frozen=True)
@@ -71,8 +70,10 @@ class FlowKeys:
         for name, piece in zip(self._columns, first, strict=True):
             known_mask = dict(self.words).get(name, 0)
             self.words = [(other, mask) for other, mask in self.words if other != name] + [(name, known_mask | piece.mask)]
-        if len(self.words) > KEY_WORDS:
-            text = f"this key has bits of {len(self.words)} words of 16 bits; a stateful unit takes {KEY_WORDS}"
+        if any(mask not in (0xFF, 0xFF00, 0xFFFF) for name, mask in self.words if name != PORT):
+            raise refuse("this key has parts of bytes", flow.table.span, "fields of whole bytes", flow.table.span)
+        if len(self.words) > L.FLOW_KEY_WORDS:
+            text = f"this key has bits of {len(self.words)} words of 16 bits; a stateful unit takes {L.FLOW_KEY_WORDS}"
             raise refuse(text, flow.table.span, "a shorter key", flow.table.span)
 
     def changes(self, flow: FlowUse) -> tuple[Change, ...]:

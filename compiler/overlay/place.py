@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sluice_layouts as L
 
@@ -64,14 +65,10 @@ class Placed:
 
 @dataclass(frozen=True)
 class PlacedProcess:
-    """A program of the stateful unit: its number in the row; its key, as sources with masks, the first in the high words; the text
-    and the words of its process block."""
+    """A program of the stateful unit, the last of the row, and its text."""
 
-    unit: int
-    key: tuple[tuple[int, int], ...]
-    timeout: int
     text: str
-    process: ProcessProgram
+    program: ProcessProgram
 
 
 def placed(units: Sequence[UnitDraft], process: ProcessDraft | None, sizes: Sizes, fallback: Span) -> Placed:
@@ -85,12 +82,14 @@ def placed(units: Sequence[UnitDraft], process: ProcessDraft | None, sizes: Size
     written = tuple(sorted((name for name in changed if number_of(name) is not None), key=lambda name: number_of(name) or 0))
     headers = _headers(containers, written, checksums, sizes, fallback)
     row: list[UnitDraft | ProcessDraft] = [*units, *([process] if process is not None else [])]
-    programs = tuple(_unit(unit, row, containers) for unit in units)
-    stateful = _process(process, len(units), containers) if process is not None else None
-    return Placed(PipelineProgram(headers, programs), containers, written, checksums, stateful)
+    programs: list[Any] = [_unit(unit, row, containers) for unit in units]
+    stateful = _process(process, containers) if process is not None else None
+    if stateful is not None:
+        programs.append(stateful.program)
+    return Placed(PipelineProgram(headers, tuple(programs)), containers, written, checksums, stateful)
 
 
-def _process(process: ProcessDraft, number: int, containers: Mapping[str, int]) -> PlacedProcess:
+def _process(process: ProcessDraft, containers: Mapping[str, int]) -> PlacedProcess:
     text = process.text(containers)
     try:
         made = assembled(text, "the stateful unit")
@@ -99,8 +98,7 @@ def _process(process: ProcessDraft, number: int, containers: Mapping[str, int]) 
         raise OverlayError(
             "E0809", f"the stateful unit: {reason}", process.span, hint or "less state, or fewer conditions"
         ) from error
-    key = tuple((containers.get(name, FIXED.get(name, 0)), mask) for name, mask in process.key)
-    return PlacedProcess(number, key, process.timeout, text, made)
+    return PlacedProcess(text, made)
 
 
 def _check_sizes(units: Sequence[UnitDraft], sizes: Sizes) -> None:

@@ -18,7 +18,7 @@ from compiler.frontend.source import Span
 from compiler.ir.ir import Node
 from compiler.ir.rewrite import order
 from compiler.overlay.behaviour import FlowUse, Packet, Way
-from compiler.overlay.bits import AnyBit, Bit, OverlayError, refuse, replaced, word_name
+from compiler.overlay.bits import PORT, AnyBit, Bit, OverlayError, refuse, replaced, word_name
 from compiler.overlay.decisions import next_test, verdict_of
 from compiler.overlay.entries import Case, Entry, listed
 from compiler.overlay.operands import Operands, Test, free_name
@@ -35,6 +35,7 @@ VERDICTS = {
     L.VERDICT_TO_HOST: "host",
     L.VERDICT_TO_CONTROLLER: "controller",
 }
+BYTES = {0xFF: (0, 1), 0xFF00: (1, 1), 0xFFFF: (0, 2)}  # first byte of a word, and how many, by their mask
 Label = tuple[int, ...]  # whether the flow is there, then the values of fields
 Cube = dict[int, bool]  # results of conditions, by number
 
@@ -100,7 +101,14 @@ class ProcessDraft:
     def text(self, containers: Mapping[str, int]) -> str:
         """The program for the assembler (compiler/stateful), with its words in these containers."""
         lines = [f"labels = [{', '.join(map(_quoted, self.labels))}]"] if self.labels else []
+        lines += ["", "[key]", f"fields = [{', '.join(_quoted(self._key_name(name)) for name, _ in self.key)}]"]
+        lines += [f"timeout = {self.timeout}"] if self.timeout else []
         lines += ["", "[containers]"]
+        for name, mask in self.key:
+            if (container := containers.get(name)) is not None:
+                lines.append(
+                    f"{self._key_name(name)} = {{ first = {container}, byte = {BYTES[mask][0]}, bytes = {BYTES[mask][1]} }}"
+                )
         for name, (first, size) in self._read().items():
             low, high = first // 2, (first + size - 1) // 2
             byte = 2 * high + 1 - (first + size - 1)
@@ -114,6 +122,11 @@ class ProcessDraft:
         for entry in self.entries:
             lines += ["", "[[entries]]", *self._entry(entry)]
         return "\n".join(lines) + "\n"
+
+    @staticmethod
+    def _key_name(name: str) -> str:
+        """Of a word of the key: it may be another field of the program, too."""
+        return name if name == PORT else f"key_{name.removeprefix('key ').replace(' ', '')}"
 
     def _entry(self, entry: Entry[Action]) -> Iterator[str]:
         does = entry.does

@@ -28,10 +28,9 @@ from configs.stateful.judges import Judge, Left
 from host.program import device_run
 from host.program.captures import read_capture, write_capture
 from host.program.run import EXECUTE, ProgramRun
-from models import stateful
 from models.flow_place import FlowPlace
-from models.pipeline import Pipeline, model_of
-from models.unit_program import sources_of
+from models.pipeline import model_of
+from models.stateful_unit import Flows, StatefulUnit
 from toolchain import ROOT
 
 HERE = Path(__file__).parent
@@ -149,55 +148,32 @@ def test_does_the_same_as_rtl(name: str) -> None:
     assert [[packet.data for packet in lane] for lane in ran.left] == by_lane(judged(name, timed))
 
 
-class Deployed:
-    """A deployed program: the model of the pipeline, and behind its units the stateful one."""
+def by_model(made: Deployment) -> Callable[[Packet], list[Left]]:
+    """What becomes of each packet in the model of the pipeline with this program."""
+    number = len(made.units)
+    table = FlowPlace(1024, 4, lambda key: zlib.crc32(key.to_bytes(40, "big")) % 1024)
+    made_of = model_of(made.program, {number: Flows(table)})
+    *units, last = made_of.units
+    assert isinstance(last, StatefulUnit) and len(units) == number
+    pipeline = replace(made_of, units=[*units, replace(last, shared=(0,) * 2 * L.PROCESS_SHARED_WORDS)])
 
-    def __init__(self, made: Deployment) -> None:
-        assert made.placed.stateful is not None
-        self.placed = made.placed.stateful
-        self.tick, self.states = 0, dict[tuple[int, int], Sequence[int]]()
-        self.places = FlowPlace(1024, 4, lambda key: zlib.crc32(key.to_bytes(32, "big")) % 1024, self.placed.timeout)
-        memories = {(L.PROCESS_MEMORY_SHARED, n): 0 for n in range(2 * L.PROCESS_SHARED_WORDS)}
-        memories |= {(write.memory, write.address): write.data for write in self.placed.process.writes(version=0)}
-        self.process = stateful.Process(memories)
-        deployed_units = self
-
-        class WithState(Pipeline):
-            def _looked_up(self, parsed: L.Parsed) -> tuple[L.PipelinePhv, list[tuple[int, int | None]]]:
-                phv, lookups = super()._looked_up(parsed)
-                return deployed_units.processed(phv), lookups
-
-        self.pipeline = WithState(**vars(model_of(made.program)))
-
-    def processed(self, phv: L.PipelinePhv) -> L.PipelinePhv:
-        if phv.next != self.placed.unit or phv.parsed.fault:
-            return phv
-        sources, key = sources_of(phv), 0
-        for source, mask in self.placed.key:
-            key = key << 16 | sources[source] & mask
-        place = self.places.find_or_insert(key, self.tick, insert=True)
-        state = self.states[place.set, place.way] if place.found else (0,) * L.PROCESS_WORDS
-        outcome = self.process.run(stateful.Packet(phv, tick=self.tick), state)
-        self.states[place.set, place.way] = outcome.flow
-        return outcome.packet.phv
-
-    def run(self, packet: Packet, lane: int = 0) -> list[Left]:
-        """What becomes of a packet."""
-        self.tick = packet.time & 0xFFFFFFFF
+    def run(packet: Packet) -> list[Left]:
         left = []
-        for data, meta in self.pipeline.run(packet.data, lane):
+        for data, meta in pipeline.run(packet.data, 0, packet.time & 0xFFFFFFFF):
             assert meta.verdict == L.VERDICT_FORWARD
             left += [Left(n, data, meta.mark) for n in LANES if meta.egress_mask >> n & 1]
         return left
+
+    return run
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_does_the_same_deployed(name: str) -> None:
     """Packet by packet, with the mark."""
-    model = Deployed(deployed(program_of(name)))
+    model = by_model(deployed(program_of(name)))
     packets = packets_of(name)
     for number, (packet, expected) in enumerate(zip(packets, judged(name, packets), strict=True)):
-        assert model.run(packet) == expected, f"packet {number}"
+        assert model(packet) == expected, f"packet {number}"
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)
@@ -205,5 +181,5 @@ def test_updates_of_flows_compose(name: str) -> None:
     """So that the stateful unit takes a packet a cycle, whatever their flows are."""
     stateful_unit = deployed(program_of(name)).placed.stateful
     assert stateful_unit is not None
-    families = classified(stateful_unit.process)
+    families = classified(stateful_unit.program)
     assert families and all(isinstance(family, Composed) for family in families.values()), families
