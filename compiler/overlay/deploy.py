@@ -43,6 +43,16 @@ class Deployment:
                 }
                 for number, unit in enumerate(self.units)
             ],
+            "stateful": [
+                {
+                    "number": number,
+                    "source": str(self.behaviour.span),
+                    "entries": len(program.entries),
+                    "conditions": list(program.conditions),
+                    "labels": list(program.labels),
+                }
+                for number, program in self.program.stateful.items()
+            ],
             "containers": dict(sorted(self.placed.containers.items(), key=lambda item: item[1])),
             "written": list(self.placed.written),
             "checksums": {name: sorted(words) for name, words in self.placed.checksums.items()},

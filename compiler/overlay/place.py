@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sluice_layouts as L
 
@@ -30,7 +29,7 @@ from compiler.pipeline.parser_program import (
     ProgramError,
 )
 from compiler.pipeline.pipeline_image import PipelineProgram
-from compiler.pipeline.unit_image import UnitEntry, UnitProgram
+from compiler.pipeline.unit_image import NOTHING, UnitEntry, UnitProgram
 from compiler.stateful.program import ProcessProgram, assembled
 
 FIXED = {PORT: L.SOURCE_PORT, LENGTH: L.SOURCE_LENGTH, "mark 0": L.PIPELINE_MARK, "mark 1": L.PIPELINE_MARK + 1}
@@ -45,6 +44,17 @@ class Sizes:
     writers: int = L.DEPARSER_WRITERS
     exact: int = 256
     ternary: int = 64
+    stateful: int | None = None  # a mask of the units that are stateful ones; None: those that a program needs
+
+    def place_of_stateful(self, stateless: int, span: Span) -> int:
+        """The unit for a program with state behind so many stateless units. Raises OverlayError."""
+        mask = -1 if self.stateful is None else self.stateful
+        found = [number for number in range(stateless, self.units) if mask >> number & 1]
+        if not found:
+            known = "any" if self.stateful is None else f"0x{self.stateful:x}"
+            text = f"no stateful unit behind {stateless} others; this pipeline has {self.units} units, stateful ones: {known}"
+            raise OverlayError("E0809", text, span, f"a device with pipeline_units={stateless + 1},stateful_units={1 << stateless}")
+        return found[0]
 
     @property
     def most_entries(self) -> int:
@@ -81,12 +91,16 @@ def placed(units: Sequence[UnitDraft], process: ProcessDraft | None, sizes: Size
     changed |= process.written if process is not None else set()
     written = tuple(sorted((name for name in changed if number_of(name) is not None), key=lambda name: number_of(name) or 0))
     headers = _headers(containers, written, checksums, sizes, fallback)
-    row: list[UnitDraft | ProcessDraft] = [*units, *([process] if process is not None else [])]
-    programs: list[Any] = [_unit(unit, row, containers) for unit in units]
-    stateful = _process(process, containers) if process is not None else None
-    if stateful is not None:
-        programs.append(stateful.program)
-    return Placed(PipelineProgram(headers, tuple(programs)), containers, written, checksums, stateful)
+    number = None if process is None else sizes.place_of_stateful(len(units), process.span)
+    programs = [_unit(unit, units, number, containers) for unit in units]
+    if process is None or number is None:
+        return Placed(PipelineProgram(headers, tuple(programs)), containers, written, checksums)
+    if number and not units:
+        programs.append(UnitProgram(L.UnitSelector(), (), action(following=number)))
+    programs += [NOTHING] * (number + 1 - len(programs))
+    stateful = _process(process, containers)
+    program = PipelineProgram(headers, tuple(programs), stateful={number: stateful.program})
+    return Placed(program, containers, written, checksums, stateful)
 
 
 def _process(process: ProcessDraft, containers: Mapping[str, int]) -> PlacedProcess:
@@ -198,17 +212,17 @@ def _headers(
     return HeaderProgram(parser, DeparserProgram(tuple(writers), sums), {})
 
 
-def _unit(unit: UnitDraft, units: Sequence[UnitDraft | ProcessDraft], containers: Mapping[str, int]) -> UnitProgram:
+def _unit(unit: UnitDraft, units: Sequence[UnitDraft], stateful: int | None, containers: Mapping[str, int]) -> UnitProgram:
     sources = [containers[name] if name in containers else FIXED[name] for name in unit.words]
     cares = 0
     entries = []
     for cube, effect, span in unit.entries[:-1]:
         value, mask = _key(cube, unit.words)
         cares |= mask
-        entries.append(UnitEntry(value, mask, _action(effect, units, containers, span)))
+        entries.append(UnitEntry(value, mask, _action(effect, units, stateful, containers, span)))
     words = [*sources, *[0] * (L.UNIT_KEY_WORDS - len(sources))]
     selector = L.UnitSelector(words, cares, int(unit.exact))
-    return UnitProgram(selector, tuple(entries), _action(unit.entries[-1][1], units, containers, unit.entries[-1][2]))
+    return UnitProgram(selector, tuple(entries), _action(unit.entries[-1][1], units, stateful, containers, unit.entries[-1][2]))
 
 
 def _key(cube: Cube, words: Sequence[str]) -> tuple[int, int]:
@@ -220,12 +234,21 @@ def _key(cube: Cube, words: Sequence[str]) -> tuple[int, int]:
     return value, mask
 
 
-def _action(effect: Effect, units: Sequence[UnitDraft | ProcessDraft], containers: Mapping[str, int], span: Span) -> L.UnitAction:
+def _number(following: UnitDraft | ProcessDraft | None, units: Sequence[UnitDraft], stateful: int | None) -> int:
+    if isinstance(following, ProcessDraft):
+        assert stateful is not None
+        return stateful
+    return L.UNIT_END if following is None else units.index(following)
+
+
+def _action(
+    effect: Effect, units: Sequence[UnitDraft], stateful: int | None, containers: Mapping[str, int], span: Span
+) -> L.UnitAction:
     operations = []
     for change in effect.changes:
         source = None if change.source is None else FIXED.get(change.source, containers.get(change.source))
         operations.append(Operation(containers[change.target], change.kind, change.value, source, change.mask))
-    following = L.UNIT_END if effect.following is None else units.index(effect.following)
+    following = _number(effect.following, units, stateful)
     try:
         return action(operations, following, effect.verdict, effect.lanes, effect.queue)
     except ProgramError as error:

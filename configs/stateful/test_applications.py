@@ -21,16 +21,21 @@ from compiler.frontend import typed
 from compiler.frontend.program import load as load_program
 from compiler.frontend.source import Diagnostics
 from compiler.interpreter.packets import Packet
+from compiler.overlay.bits import OverlayError
 from compiler.overlay.deploy import Deployment, deployed
+from compiler.overlay.place import Sizes
 from compiler.stateful.families import Composed, classified
 from configs.stateful import judges
 from configs.stateful.judges import Judge, Left
 from host.program import device_run
 from host.program.captures import read_capture, write_capture
+from host.program.overlay_run import exchange, load, options_for, sizes_of
 from host.program.run import EXECUTE, ProgramRun
+from host.python.device import Device
+from host.python.pipeline import Overlay
 from models.flow_place import FlowPlace
 from models.pipeline import model_of
-from models.stateful_unit import Flows, StatefulUnit
+from models.stateful_unit import Flows
 from toolchain import ROOT
 
 HERE = Path(__file__).parent
@@ -101,6 +106,9 @@ APPLICATIONS: dict[str, tuple[Callable[[], Judge], Callable[[], list[Packet]]]] 
 }
 
 
+TIMELESS = ["knocking", "retransmissions"]  # whose packets may come at any time
+
+
 def program_of(name: str) -> typed.Program:
     diagnostics = Diagnostics()
     program = load_program(HERE / name / f"{name}.sl", diagnostics)
@@ -150,12 +158,8 @@ def test_does_the_same_as_rtl(name: str) -> None:
 
 def by_model(made: Deployment) -> Callable[[Packet], list[Left]]:
     """What becomes of each packet in the model of the pipeline with this program."""
-    number = len(made.units)
     table = FlowPlace(1024, 4, lambda key: zlib.crc32(key.to_bytes(40, "big")) % 1024)
-    made_of = model_of(made.program, {number: Flows(table)})
-    *units, last = made_of.units
-    assert isinstance(last, StatefulUnit) and len(units) == number
-    pipeline = replace(made_of, units=[*units, replace(last, shared=(0,) * 2 * L.PROCESS_SHARED_WORDS)])
+    pipeline = model_of(made.program, dict.fromkeys(made.program.stateful, Flows(table)))
 
     def run(packet: Packet) -> list[Left]:
         left = []
@@ -174,6 +178,36 @@ def test_does_the_same_deployed(name: str) -> None:
     packets = packets_of(name)
     for number, (packet, expected) in enumerate(zip(packets, judged(name, packets), strict=True)):
         assert model(packet) == expected, f"packet {number}"
+
+
+@pytest.mark.parametrize("name", TIMELESS)
+def test_does_the_same_in_a_device(name: str) -> None:
+    """In the functional device, loaded as `deploy` does."""
+    packets = packets_of(name)
+    made = deployed(program_of(name))
+    with Device(options_for(made), transport="functional") as device:
+        device.call("sluice_device_set_lossless", 1)
+        overlay = Overlay(device)
+        load(device, overlay, deployed(program_of(name), sizes=sizes_of(overlay), lanes=device.lanes))
+        left, uploaded = exchange(device, [[packet.data for packet in packets]])
+        assert not uploaded and overlay.flows(next(iter(made.program.stateful))).made
+    assert [[packet.data for packet in lane] for lane in left] == by_lane(judged(name, packets))
+
+
+@pytest.mark.parametrize("name", APPLICATIONS)
+@pytest.mark.parametrize("units, mask", [(2, 0b10), (3, 0b100), (1, 0b1)])
+def test_takes_the_stateful_unit_that_there_is(name: str, units: int, mask: int) -> None:
+    """Behind the stateless units that the program needs, with none between them; or the program is refused."""
+    stateless = len(deployed(program_of(name)).units)
+    sizes = Sizes(units=units, stateful=mask)
+    if mask >> stateless == 0:
+        with pytest.raises(OverlayError, match="stateful"):
+            deployed(program_of(name), sizes=sizes)
+        return
+    made = deployed(program_of(name), sizes=sizes)
+    assert [*made.program.stateful] == [mask.bit_length() - 1] and len(made.program.units) == mask.bit_length()
+    model, packets = by_model(made), packets_of(name)[:300]
+    assert [model(packet) for packet in packets] == judged(name, packets)
 
 
 @pytest.mark.parametrize("name", APPLICATIONS)

@@ -50,7 +50,14 @@ def sizes_of(overlay: Overlay) -> Sizes:
     """What a program for this device must fit into."""
     image = overlay.image
     unit = image.units[0]
-    return Sizes(image.parser.stages, len(image.units), image.deparser.writers, unit.exact_entries, unit.ternary_entries)
+    mask = sum(1 << number for number in image.stateful)
+    return Sizes(image.parser.stages, len(image.units), image.deparser.writers, unit.exact_entries, unit.ternary_entries, mask)
+
+
+def options_for(made: Deployment) -> dict[str, int]:
+    """Of a simulated device that has the stateful units of a program."""
+    mask = sum(1 << number for number in made.program.stateful)
+    return OVERLAY | ({"stateful_units": mask} if mask else {})
 
 
 def load(device: Device, overlay: Overlay, made: Deployment) -> Loaded:
@@ -61,16 +68,17 @@ def load(device: Device, overlay: Overlay, made: Deployment) -> Loaded:
     except ProgramError as error:
         number = int(words[1]) if (words := str(error).replace(":", " ").split())[0] == "unit" else 0
         hint = "fewer rules; the program that runs has places too until this one is loaded"
-        raise OverlayError("E0809", str(error).partition("; hint")[0], made.units[number].span, hint) from error
+        span = made.units[number].span if number < len(made.units) else made.behaviour.span
+        raise OverlayError("E0809", str(error).partition("; hint")[0], span, hint) from error
     return Loaded(writes, device.cycles - before)
 
 
 def run(program: typed.Program, rules: Path | None, captures: Sequence[Sequence[Packet]], progress: Callable[[str], None]) -> Ran:
     """The captures, by lane, through a simulated device. Raises OverlayError, SluiceError."""
     text = rules_source(rules)
-    deployed(program, text)  # what is wrong is said before a device is built
+    options = options_for(deployed(program, text))  # what is wrong is said before a device is built
     progress("opening the device; the first time it is built, which takes minutes")
-    with Device(OVERLAY) as device:
+    with Device(options) as device:
         device.call("sluice_device_set_lossless", 1)
         overlay = Overlay(device)
         loaded = load(device, overlay, deployed(program, text, sizes_of(overlay), device.lanes))

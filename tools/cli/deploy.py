@@ -16,7 +16,7 @@ from compiler.frontend.typed import Program
 from compiler.overlay.deploy import deployed
 from compiler.overlay.place import Sizes
 from host.program import InputError
-from host.program.overlay_run import load, rules_source, sizes_of
+from host.program.overlay_run import load, options_for, rules_source, sizes_of
 from tools.cli.programs import fail, program_of
 
 DEVICES = ("sim", "sim-process")
@@ -44,9 +44,8 @@ def deploy(
     program = program_of(file, json_output)
     try:
         text = rules_source(rules)
-        found = deployed(program, text, Sizes(units=units)).report()
-        if not dry_run:
-            found = _loaded(program, text, device)
+        made = deployed(program, text, Sizes(units=units))
+        found = made.report() if dry_run else _loaded(program, text, device, options_for(made))
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
     except HardwareError as error:
@@ -59,14 +58,13 @@ def deploy(
         _show(found)
 
 
-def _loaded(program: Program, text: Source | None, transport: str) -> dict[str, Any]:
+def _loaded(program: Program, text: Source | None, transport: str, options: dict[str, int]) -> dict[str, Any]:
     """The program in a device: what was placed where, writes, cycles."""
     from host.python.device import Device, SluiceError
     from host.python.pipeline import Overlay
-    from shell.sim.build import OVERLAY
 
     try:
-        with Device(OVERLAY, transport=transport) as opened:
+        with Device(options, transport=transport) as opened:
             overlay = Overlay(opened)
             made = deployed(program, text, sizes_of(overlay), opened.lanes)
             took = load(opened, overlay, made)
