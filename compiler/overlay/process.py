@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import sluice_layouts as L
@@ -20,7 +21,7 @@ from compiler.ir.rewrite import order
 from compiler.overlay.behaviour import FlowUse, Packet, Way
 from compiler.overlay.bits import PORT, AnyBit, Bit, OverlayError, refuse, replaced, word_name
 from compiler.overlay.decisions import next_test, verdict_of
-from compiler.overlay.entries import Case, Entry, listed
+from compiler.overlay.entries import Case, Entry, Space, listed
 from compiler.overlay.operands import Operands, Test, free_name
 
 if TYPE_CHECKING:
@@ -187,24 +188,37 @@ class _Process:
     def draft(self) -> ProcessDraft:
         labels: list[Label] = [(0,) * (1 + len(self.small))]
         cases: list[Case[Action]] = []
+        steps: list[tuple[int, Cube, int]] = []  # from label to label
         for label in labels:  # grows
             for cube, action, after in self._cases(label):
                 if after not in labels:
                     labels.append(after)
                 number = labels.index(after)
                 there = replace(action, goto=number)
+                steps.append((labels.index(label), cube, number))
                 cases.append(Case(labels.index(label), cube, (action, there) if after == label else (there,)))
             if len(labels) > MOST_LABELS:
                 raise refuse(f"more than {MOST_LABELS} states", self.span, "fewer values of enums in the state", self.span)
         names = [*self.conditions]
         exclusive = [(a, b) for a in range(len(names)) for b in range(a) if _exclude(names[a], names[b])]
-        entries = _without_idle(listed(cases, len(labels), len(names), exclusive), names, L.PROCESS_CONDITIONS, self)
+        possible = _possible(steps, [number for number, name in enumerate(names) if self._is_of_key(name)])
+        made = listed(cases, Space(len(labels), len(names), exclusive, possible), L.PROCESS_ENTRIES)
+        entries = _without_idle(made, names, L.PROCESS_CONDITIONS, self)
         shown = [self._shown(label) for label in labels] if len(labels) > 1 else []
         flow = self.flow
         return ProcessDraft(
             self.span, self.follower.keys.words, flow.table.timeout, shown, self._fields(), self.operands,
             self.conditions, entries, frozenset(self.written),
         )  # fmt: skip
+
+    def _is_of_key(self, condition: str) -> bool:
+        """Whether all packets of a flow have the same result: it compares a part of the key with a number."""
+        places = [self.operands.containers.get(name) for name in _names([condition])]
+        if len(places) != 1 or places[0] is None:
+            return False
+        key, (first, size) = dict(self.follower.keys.words), places[0]
+        masks = [(word_name(byte // 2), 0xFF if byte % 2 else 0xFF00) for byte in range(first, first + size)]
+        return all(mask & ~key.get(name, 0) == 0 for name, mask in masks)
 
     def _shown(self, label: Label) -> str:
         """The name of a label."""
@@ -404,6 +418,18 @@ def _names(texts: Iterable[str]) -> set[str]:
 
 def _quoted(text: str) -> str:
     return f'"{text}"'
+
+
+def _possible(steps: Sequence[tuple[int, Cube, int]], of_key: Sequence[int]) -> list[tuple[int, Cube]]:
+    """The labels that flows can have, with results of the conditions `of_key`, which stay as they are."""
+    results = [dict(zip(of_key, values, strict=True)) for values in product([True, False], repeat=len(of_key))]
+    found = [(0, one) for one in results]
+    for label, known in found:  # grows
+        for begin, cube, end in steps:
+            fits = begin == label and all(cube.get(number, value) == value for number, value in known.items())
+            if fits and (end, known) not in found:
+                found.append((end, known))
+    return found
 
 
 def _exclude(a: str, b: str) -> bool:

@@ -122,3 +122,56 @@ def hitters() -> Judge:
         return [Left(int(is_heavy), data, int(is_heavy))]
 
     return judge
+
+
+SECOND = 1_000_000
+FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
+
+
+def firewall() -> Judge:
+    states: dict[object, tuple[str, int]] = {}  # state, and when it ends
+
+    def of_udp(key: object, is_inside: bool, state: str | None, time: int) -> bool:
+        if is_inside and state != "answered":
+            states[key] = "sent", time + 30 * SECOND
+        elif state is not None:
+            states[key] = "answered", time + 180 * SECOND
+        else:
+            return False
+        return True
+
+    def of_tcp(key: object, is_inside: bool, state: str | None, flags: int, time: int) -> bool:
+        if is_inside and flags & (SYN | ACK) == SYN:
+            states[key] = "requested", time + 30 * SECOND
+            return True
+        if state is None:
+            return False
+        if flags & RST:
+            del states[key]
+        elif state == "requested":
+            if not is_inside:
+                if flags & (SYN | ACK) != SYN | ACK:
+                    return False
+                states[key] = "established", time + 600 * SECOND
+        elif state == "established":
+            states[key] = ("closing", time + 10 * SECOND) if flags & FIN else (state, time + 600 * SECOND)
+        return True
+
+    def judge(data: bytes, time: int) -> list[Left]:
+        packet = headers_of(data)
+        if packet is None or not packet.is_tcp_or_udp:
+            return [Left(0, data)]
+        is_inside = packet.source[:2] == bytes([10, 0])
+        ends = [(packet.source, packet.source_port), (packet.destination, packet.destination_port)]
+        key = packet.protocol, *(ends if is_inside else ends[::-1])
+        state, until = states.get(key, (None, 0))
+        if state is not None and until < time:
+            state = None
+            del states[key]
+        if packet.protocol == UDP:
+            passes = of_udp(key, is_inside, state, time)
+        else:
+            passes = of_tcp(key, is_inside, state, packet.flags, time)
+        return [Left(0, data)] if passes else []
+
+    return judge
