@@ -50,8 +50,8 @@ class Space:
 
 def listed(cases: Sequence[Case[Does]], space: Space, most: int) -> list[Entry[Does]]:
     """Entries for all cases; the last takes what is left. They are `most`, or as few as a search finds: each entry takes as many
-    packets as it can without one that must do something else, or, in another try, about as many. Then entries are left out whose packets
-    others can take."""
+    packets as it can without one that must do something else, or, in another try, about as many. Then entries are left out that
+    others can take over."""
     task = _Task(cases, space)
     draw, found = random.Random(1), task.listed(None)
     for _ in range(TRIES):

@@ -443,7 +443,7 @@ def _without_idle(entries: list[Entry[Action]], names: list[str], most: int, pro
     asked = sorted({number for entry in entries for number in entry.results})
     if len(asked) > most:
         hint = f"a stateful unit has {most} conditions"
-        raise refuse(f"this program takes {len(asked)}", process.conditions[names[asked[most]]], hint, process.span)
+        raise refuse(f"this program takes {len(asked)} conditions", process.conditions[names[asked[most]]], hint, process.span)
     process.conditions = {names[number]: process.conditions[names[number]] for number in asked}
     numbers = {number: at for at, number in enumerate(asked)}
     return [Entry(e.label, {numbers[n]: value for n, value in e.results.items()}, e.does) for e in entries]

@@ -213,8 +213,8 @@ def test_takes_the_stateful_unit_that_there_is(name: str, units: int, mask: int)
 
 @pytest.mark.parametrize("name", APPLICATIONS)
 def test_updates_of_flows_compose(name: str) -> None:
-    """Then the stateful unit takes a packet a cycle, whatever their flows are. Whether a connection of the firewall lives on depends on
-    the time that its last packet left."""
+    """Then the stateful unit takes a packet a cycle, whatever their flows are. Whether a connection of the firewall lives on
+    depends on the time that its last packet left."""
     stateful_unit = deployed(program_of(name)).placed.stateful
     assert stateful_unit is not None
     families = classified(stateful_unit.program)

@@ -80,6 +80,10 @@ def _show(found: dict[str, Any]) -> None:
         print(
             f"unit {unit['number']}      {unit['decides']} at {unit['source']}: {unit['entries']} {unit['kind']} entries, key {key}"
         )
+    for unit in found["stateful"]:
+        labels = f", labels {', '.join(unit['labels'])}" if unit["labels"] else ""
+        takes = f"{unit['entries']} entries, {len(unit['conditions'])} conditions{labels}"
+        print(f"unit {unit['number']}      state of flows at {unit['source']}: {takes}")
     print(f"containers  {len(found['containers'])}: " + ", ".join(f"{name} in {at}" for name, at in found["containers"].items()))
     print(f"written     {', '.join(found['written']) or 'nothing'}")
     for name, words in found["checksums"].items():
