@@ -122,7 +122,7 @@ MISTAKES = {
     "subtractions add": (operations, "_summed", added),
     "the shortest prefix wins": (rules, "_ordered", shortest_first),
     "less is more": (conditions.Diagrams, "_less", more_than),
-    "rules have no masks": (units._Follower, "_matching", unmasked),
+    "rules have no masks": (units.Follower, "_matching", unmasked),
     "no checksum is repaired": (place, "_checksums", none_followed),
     "low bits never change": (units, "change_of", half_a_change),
     "entries are missing": (units, "covers", always),
