@@ -62,7 +62,6 @@ module sl_parser_stage
   parser_reach_t                               reach;  // in cycle 9
   parser_step_t [13:9]                         step_q;
   logic [13:7]                                 hit_q;
-  logic [PARSER_SLOTS-1:0][PARSER_REACH-1:0]   chosen_q;
   logic [PARSER_REACH-1:0]                     field_chosen_q;
   logic [PARSER_SLOTS-1:0][15:0]               slot_q;
   logic [15:0]                                 field_q;
@@ -76,13 +75,11 @@ module sl_parser_stage
     for (int n = 8; n <= 13; n++) if (valid[n-1]) hit_q[n] <= hit_q[n-1];
     if (valid[8]) step_q[9] <= step;
     for (int n = 10; n <= 13; n++) if (valid[n-1]) step_q[n] <= step_q[n-1];
-    if (valid[8]) begin
-      field_chosen_q <= parser_one_hot(step.length_word);
-      for (int n = 0; n < PARSER_SLOTS; n++) chosen_q[n] <= parser_one_hot(step.extracts[n].word);
-    end
+    if (valid[8]) field_chosen_q <= parser_one_hot(step.length_word);
     if (valid[9]) begin
       field_q <= parser_chosen(reach, field_chosen_q) & step_q[9].length_mask;
-      for (int n = 0; n < PARSER_SLOTS; n++) slot_q[n] <= parser_chosen(reach, chosen_q[n]);
+      // By its number, not one-hot: PFU multiplexers take fewer wires, and else the stage cannot be routed.
+      for (int n = 0; n < PARSER_SLOTS; n++) slot_q[n] <= reach[step_q[9].extracts[n].word];
     end
   end
 
