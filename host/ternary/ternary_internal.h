@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The structures of a table of ternary rules, which its sources share.
+#ifndef SLUICE_TERNARY_INTERNAL_H
+#define SLUICE_TERNARY_INTERNAL_H
+
+#include "ternary.h"
+
+// Keys are padded to vectors of 8 words. The word behind the last one holds what a rule needs beside value and mask.
+enum { LANES = 8, VECTORS = 3, PADDED = LANES * VECTORS };
+enum { GROUPS = 1024, FILTERED = 31, CHUNK_RANKS = 7 };
+enum { FILTERS = 8, FILTER_LEVELS = 4, MOST_FILTER = 1 << 16 }; // 4 for each index word: of 1 to 4 bytes of it
+#define OTHERS (1U << FILTERED)
+
+// Priority and id as one number: the larger one wins. 0: no rule.
+static inline uint64_t rank_of(uint32_t priority, uint32_t id) {
+    return (uint64_t)priority << 32 | (uint32_t)~id;
+}
+static inline uint32_t id_of(uint64_t rank) {
+    return ~(uint32_t)rank;
+}
+
+// Rules of a bucket behind its best, in descending order.
+struct chunk {
+    uint32_t next;       // chunk, or 0
+    uint32_t count : 3;  // of ranks
+    uint32_t total : 29; // of ranks in this bucket's chunks; in its first chunk only
+    uint64_t ranks[CHUNK_RANKS];
+};
+
+// A bucket. Buckets are told apart by their tags alone, since their rules are compared anyway. Its tag is in an array
+// of its own; the tag's upper bits are the slot at which a search begins. Tag 0: the slot is free.
+struct slot {
+    uint64_t rank; // of its best rule
+    uint32_t chunk;
+};
+
+struct group {
+    _Alignas(32) uint32_t mask[PADDED];
+    uint64_t salt;
+    uint32_t rules;
+    uint32_t longest;  // bucket, at most, since the group was empty
+    int8_t filters[2]; // which filter narrows it down, for each index word; -1: none
+};
+
+// How many rules of a group set its bit in an entry of a filter.
+struct tally {
+    uint32_t key; // entry and group, and 1 << 31; 0: free
+    uint32_t count;
+};
+
+// Words of a rule, a vector of values and a vector of masks in turn. Of a range: its begin, and its length less one.
+struct body {
+    _Alignas(64) struct { uint32_t value[LANES], mask[LANES]; } vectors[1];
+};
+
+struct sluice_ternary {
+    _Alignas(64) uint32_t range_lanes[PADDED]; // all ones, or 0
+    uint32_t dead_lanes[PADDED];
+    uint32_t secret[PADDED]; // of the hash
+    // Of each filtered group, a priority that none of its rules exceeds.
+    uint32_t best[FILTERED + 1];
+    uint32_t filter_factors[FILTERS];
+    struct sluice_ternary_layout layout;
+    uint32_t capacity, rules, vectors;
+    uint32_t slot_mask, slot_shift, tally_mask;
+    uint32_t filter_shift;
+    uint32_t always[2]; // groups that an index word does not narrow down
+    uint32_t large;     // groups that are searched first
+    uint64_t most_compares;
+    struct body *bodies;
+    uint32_t *tags; // the first LANES of them again at the end
+    struct slot *slots;
+    struct chunk *chunks;
+    uint32_t free_chunk, made_chunks;
+    struct group *groups;
+    uint32_t group_end; // groups from here on are free
+    uint32_t group_count;
+    uint32_t changes;  // since `large` was chosen
+    uint32_t *filters; // of bytes 1 to 4 of each index word, by hash: bitmap of groups
+    struct tally *tallies;
+    uint64_t size;
+    void *memory;
+    bool is_vectorised, can_vectorise;
+    uint64_t random_state;
+};
+
+static inline struct body *body_of(const struct sluice_ternary *table, uint32_t id) {
+    return &table->bodies[(size_t)id * table->vectors];
+}
+
+// Where a rule keeps its priority (in `value`) and its group plus 1 (in `mask`), which is 0 while it is not in use.
+static inline uint32_t *priority_word(const struct sluice_ternary *table, uint32_t id) {
+    return &body_of(table, id)[table->layout.words / LANES].vectors->value[table->layout.words % LANES];
+}
+static inline uint32_t *group_word(const struct sluice_ternary *table, uint32_t id) {
+    return &body_of(table, id)[table->layout.words / LANES].vectors->mask[table->layout.words % LANES];
+}
+
+static inline uint32_t tag_of(uint64_t sum) {
+    sum ^= sum >> 32;
+    sum = sum * 0x9e3779b97f4a7c15U >> 32;
+    return (uint32_t)sum + (sum == 0);
+}
+
+static inline uint32_t home_of(const struct sluice_ternary *table, uint32_t tag) {
+    return tag >> table->slot_shift;
+}
+
+// The entry of a filter for an index word. Filter 0 has the first byte of the first index word, filter 7 all of the
+// second.
+static inline uint32_t filter_entry(const struct sluice_ternary *table, unsigned filter, uint32_t word) {
+    uint32_t prefix = word & UINT32_MAX << (24 - filter % FILTER_LEVELS * 8);
+    return (filter << (32 - table->filter_shift)) + (prefix * table->filter_factors[filter] >> table->filter_shift);
+}
+
+// The tag of a padded key in a group: products of pairs of words (NH of UMAC), whose collisions do not depend on the
+// keys but on the secret.
+uint32_t ternary_tag(const struct sluice_ternary *table, const struct group *group, const uint32_t *key);
+// Whether a rule has a padded key.
+bool ternary_matches(const struct sluice_ternary *table, uint32_t id, const uint32_t *key);
+
+uint32_t ternary_bucket_rules(const struct sluice_ternary *table, uint32_t tag);
+void ternary_bucket_add(struct sluice_ternary *table, uint32_t tag, uint64_t rank);
+void ternary_bucket_remove(struct sluice_ternary *table, uint32_t tag, uint64_t rank);
+
+// The group for a new rule, whose covered bits are `mask`; it is made where needed.
+uint32_t ternary_group_for(struct sluice_ternary *table, const uint32_t *value, const uint32_t *mask);
+void ternary_group_add(struct sluice_ternary *table, uint32_t group, const uint32_t *value, uint32_t priority);
+void ternary_group_remove(struct sluice_ternary *table, uint32_t group, const uint32_t *value);
+
+void ternary_lookup_scalar(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids);
+void ternary_lookup_avx2(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids);
+bool ternary_has_avx2(void);
+
+#endif
