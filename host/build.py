@@ -18,7 +18,7 @@ BUILD = ROOT / "build" / "host"
 HOST = SOURCES / "host"
 LIBSLUICE = ("packet", "lib", "flow_table", "functional")  # a device from C
 FOLDERS = (*LIBSLUICE, "switch", "lanes", "run")
-INCLUDES = (HOST / "include", *(HOST / folder for folder in FOLDERS), SOURCES / "shell" / "sim", GENERATED)
+INCLUDES = (HOST / "include", *(HOST / folder for folder in (*FOLDERS, "ternary")), SOURCES / "shell" / "sim", GENERATED)
 # Structs of up to 512 bytes are cleared and copied by vector instructions: `rep stos` and `rep movs`, which gcc takes by default on
 # x86, take some 30 cycles before they begin. `./sluice bench flows`: 8 % more rules a second go in.
 BLOCKS = "unrolled_loop:512:noalign,libcall:-1:noalign"
