@@ -12,7 +12,7 @@ enum { ADDRESSES, OTHER_WORDS, BYTES, EXACT, LEVELS };
 enum { SELECTIVE = 16 }; // bits of the index words below which they are not used
 enum { RECHOOSE = 256, LARGE_SHARE = 8 };
 
-static const uint32_t crowded[LEVELS] = {8, 8, 16, UINT32_MAX};
+static const uint32_t crowded[LEVELS] = {24, 64, 128, UINT32_MAX};
 
 static uint32_t whole_bytes(uint32_t mask) {
     unsigned prefix = mask == UINT32_MAX ? 32 : (unsigned)__builtin_clz(~mask);
