@@ -9,6 +9,7 @@ statistics of ClassBench's seeds (`generate.py`). No result is kept between look
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 from collections.abc import Callable, Sequence
@@ -46,7 +47,7 @@ def built(sources: Sequence[Path] = ()) -> Path:
 
 def rules_file(seed: str, count: int) -> Path:
     """A file with that many rules and a quarter more as the pool of changes."""
-    path = BUILD / f"ternary-{seed}-{count}.rules"
+    path = BUILD / f"ternary-{seed}-{count}-{os.getpid()}.rules"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{generate.text(rule)}\n" for rule in generate.rules(seed, count * 5 // 4)))
     return path
@@ -56,7 +57,7 @@ def run(
     program: Path, rules: Path, count: int, traffic: str, changes: int, headers: int = HEADERS, seconds: float = SECONDS
 ) -> dict[str, Any]:
     """One run of the harness. Raises RuntimeError with its words."""
-    options = [*eal("ternary", 2048), "--force-max-simd-bitwidth=512"]
+    options = [*eal(f"ternary-{os.getpid()}", 2048), "--force-max-simd-bitwidth=512"]
     figures = [count, traffic, changes, headers, seconds, int(count <= LARGEST_STATIC)]
     command = [str(program), str(rules), *map(str, figures), *options]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
