@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The applications with state: what leaves is the same in the interpreter, as C++, as RTL in the shell, in the model of the
 pipeline with what `deploy` makes of them, and in plain Python (`judges.py`). A share of the captures' packets, those of all lanes
-in one row; SLUICE_EVERY=1: all of them."""
+in one row, or of their connections; SLUICE_EVERY=1: all of them."""
 
 from __future__ import annotations
 
@@ -40,12 +40,13 @@ from toolchain import ROOT
 
 HERE = Path(__file__).parent
 LANES = range(4)
-EVERY = int(os.environ.get("SLUICE_EVERY", "5"))  # of the captures' packets
+FLAGS = 47  # the byte of TCP's flags
+EVERY = int(os.environ.get("SLUICE_EVERY", "5"))  # of the captures' packets, or connections
 Out = list[list[bytes]]  # what leaves, by lane
 
 
 @functools.cache
-def captured() -> list[Packet]:
+def whole_captures() -> list[Packet]:
     """Packets of real programs, from all lanes, in the order of their times."""
     found: list[Packet] = []
     for lane in LANES:
@@ -54,7 +55,12 @@ def captured() -> list[Packet]:
         path.write_bytes(lzma.decompress((ROOT / "testing" / "captures" / f"lane{lane}.pcap.xz").read_bytes()))
         found += read_capture(path)
         path.unlink()
-    return sorted(found, key=lambda packet: packet.time)[::EVERY]
+    return sorted(found, key=lambda packet: packet.time)
+
+
+def captured() -> list[Packet]:
+    """A share of them."""
+    return whole_captures()[::EVERY]
 
 
 def to_port(number: int, port: int, protocol: int, time: int) -> Packet:
@@ -72,6 +78,28 @@ def mixed(packets: Sequence[Packet], others: Callable[[random.Random, int], Iter
         if draw.random() < 0.2:
             found += others(draw, packet.time)
     return found
+
+
+def disturbed_connections() -> list[Packet]:
+    """A share of the connections, all packets of each, and between them some once more, with any flags; then all of it again, when
+    their states have timed out."""
+
+    def is_taken(data: bytes) -> bool:
+        if (packet := judges.headers_of(data)) is None:
+            return False
+        ends = sorted([(packet.source, packet.source_port), (packet.destination, packet.destination_port)])
+        return zlib.crc32(repr(ends).encode()) % EVERY == 0
+
+    taken = [packet for packet in whole_captures() if is_taken(packet.data)]
+
+    def another(draw: random.Random, time: int) -> list[Packet]:
+        data = bytearray(draw.choice(taken).data.ljust(60, b"\0"))
+        data[FLAGS] = draw.choice([data[FLAGS], 0x02, 0x04, 0x10, 0x11, 0x12, 0x14])
+        return [Packet(bytes(data), time)]
+
+    disturbed = mixed(taken, another)
+    later = taken[-1].time - taken[0].time + 700 * judges.SECOND
+    return [*disturbed, *(replace(packet, time=packet.time + later) for packet in disturbed)]
 
 
 def knocks() -> list[Packet]:
@@ -103,7 +131,7 @@ APPLICATIONS: dict[str, tuple[Callable[[], Judge], Callable[[], list[Packet]]]] 
     "retransmissions": (judges.retransmissions, repeated),
     "flowlet": (judges.flowlet, captured),
     "hitters": (judges.hitters, captured),
-    "firewall": (judges.firewall, captured),
+    "firewall": (judges.firewall, disturbed_connections),
 }
 
 
@@ -146,6 +174,18 @@ def test_does_what_plain_python_does(target: str, name: str, tmp_path: Path) -> 
     expected = judged(name, packets_of(name))
     assert any(one.lane for left in expected for one in left) or not all(expected), "the application does something"
     assert [[packet.data for packet in read_capture(path)] for path in outputs] == by_lane(expected)
+
+
+def test_the_firewall_sees_every_change_of_a_state() -> None:
+    seen: set[tuple[str | None, str | None]] = set()
+    judge = judges.firewall(seen)
+    for packet in packets_of("firewall"):
+        judge(packet.data, packet.time)
+    assert seen >= {
+        (None, "sent"), ("sent", "sent"), ("sent", "answered"), ("answered", "answered"), (None, "requested"),
+        ("requested", "established"), ("established", "established"), ("established", "closing"), ("established", None),
+        ("closing", "closing"), (None, None),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", APPLICATIONS if EVERY == 1 else ["knocking", "firewall"])
