@@ -25,7 +25,8 @@ from compiler.pipeline.pipeline_image import PipelineProgram
 from compiler.pipeline.unit_image import UnitEntry, UnitProgram
 from host.python.device import Device
 from host.python.messages import Session, payload
-from host.python.pipeline import Overlay, window_of
+from host.python.pipeline import Overlay
+from host.python.windows import window_of
 from models.pipeline import model_of
 from testing.device import udp
 from testing.messages import LaneLink

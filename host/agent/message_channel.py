@@ -12,7 +12,7 @@ import sluice_layouts as L
 
 from host.agent.channel import Access, ChannelError, PacketIn
 from host.python.messages import KEY_BYTES, MessageError, Refused, Session
-from host.python.pipeline import own_core
+from host.python.windows import own_core
 
 ROUND_TRIP = 0.25  # seconds that an answer may take; doubled with each attempt
 TRIES = 6

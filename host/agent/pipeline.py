@@ -7,9 +7,8 @@ from __future__ import annotations
 import pickle
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, acc
 from host.agent.channel import Access, Channel, ChannelError
 from host.agent.counters import Cell, Counters, cells_of
 from host.agent.translate import Translation
-from host.python.pipeline import EMPTY, LOCKED, PAUSE, TAKEN_MEANWHILE, window_of, windows_of
+from host.python.windows import GraphLock, window_of
 
 PATIENCE = 5.0  # seconds, for packets of an older program to leave
 MARK = L.PIPELINE_REGISTERS_DATA + 4 * (L.PIPELINE_REGISTERS_DATA_COUNT - 1)  # holds a number of ours between two loads
@@ -50,8 +49,8 @@ class Pipeline:
         if window is None:
             raise ChannelError("this device has no programmable pipeline; hint: --device sim:pipeline_units=2")
         self.window = window
-        self.is_shared = len(windows_of(self._register, L.ELEMENT_CONTROLLER)) > 1
-        self.core = max(self._register(L.SHELL_REGISTERS_MASTER) - 1, 0) if self.is_shared else 0  # it takes our packets
+        self.lock = GraphLock(self._register, self._write, self._wait, self.forget)
+        self.core = max(self._register(L.SHELL_REGISTERS_MASTER) - 1, 0) if self.lock.is_shared else 0  # it takes our packets
         parts, entries, version = self._registers(
             L.PIPELINE_REGISTERS_PARTS, L.PIPELINE_REGISTERS_ENTRIES, L.PIPELINE_REGISTERS_VERSION
         )
@@ -74,29 +73,8 @@ class Pipeline:
     def _register(self, address: int) -> int:
         return self.read([address])[0]
 
-    @contextmanager
-    def _locked(self) -> Iterator[bool]:
-        """With the lock of the graph's windows, where there is one; whether nobody else had it since the last time. What another
-        master of the device's registers has loaded is not known."""
-        if not self.is_shared:
-            yield True
-            return
-        self.channel.access([Access(L.SHELL_REGISTERS_LOCK, LOCKED)])
-        try:
-            yield not self._register(L.SHELL_REGISTERS_LOCK) & TAKEN_MEANWHILE
-        finally:
-            self.channel.access([Access(L.SHELL_REGISTERS_LOCK, 0)])
-
-    @contextmanager
-    def _paused(self) -> Iterator[None]:
-        """With no packet in the graph; it goes on in any case, also where an agent was killed that had it pause."""
-        control = self._register(L.SHELL_REGISTERS_CONTROL)
-        self.channel.access([Access(L.SHELL_REGISTERS_CONTROL, control | PAUSE)])
-        try:
-            self._wait(lambda: bool(self._register(L.SHELL_REGISTERS_STATUS) & EMPTY), "packets are in the graph")
-            yield
-        finally:
-            self.channel.access([Access(L.SHELL_REGISTERS_CONTROL, control & ~PAUSE)])
+    def _write(self, address: int, word: int) -> None:
+        self.channel.access([Access(address, word)])
 
     def _registers(self, *registers: int) -> list[int]:
         return self.read([self.window + register for register in registers])
@@ -152,13 +130,8 @@ class Pipeline:
     def load(self, wanted: Translation, keep: Any = None) -> None:
         """Packets that enter from now on use the program. Raises ProgramError: no place, nothing has changed. ChannelError: it is
         not known how far the load came; the next one finds it out."""
-        with self._locked() as is_known:
-            if is_known:
-                self._load(wanted, keep)
-                return
-            self.forget()
-            with self._paused():
-                self._load(wanted, keep)
+        with self.lock.held(), self.lock.loading(self.known):
+            self._load(wanted, keep)
 
     def _load(self, wanted: Translation, keep: Any) -> None:
         version = 1 - self._running()
@@ -186,8 +159,8 @@ class Pipeline:
 
     def sample(self, cells: Sequence[Cell]) -> None:
         """Read counters of entries. Raises ChannelError."""
-        with self._locked() as is_known:
-            if is_known:
+        with self.lock.held():
+            if self.known:
                 self._sample(cells)
 
     def _sample(self, cells: Sequence[Cell]) -> None:
@@ -228,7 +201,7 @@ class Pipeline:
         return self.known and self._registers(MARK)[0] != self.mark
 
     def forget(self) -> None:
-        """The device was reset: all memories are to be written again."""
+        """The device was reset, or another master has loaded: all memories are to be written again."""
         self.image, self.known, self.begun = PipelineImage.of(*self.sizes), False, None
         self.counters.forget()
 

@@ -15,7 +15,8 @@ from host.agent.switch import Switch
 from host.agent.text import read_flow
 from host.python.device import Device
 from host.python.messages import Session
-from host.python.pipeline import Overlay, own_core
+from host.python.pipeline import Overlay
+from host.python.windows import own_core
 from shell.sim.build import OVERLAY
 from shell.sim.test_overlay import router
 from testing.device import lane_packets, udp
@@ -57,7 +58,11 @@ def test_the_second_core_has_an_agent() -> None:
             assert [(packet.port, packet.data) for packet in received] == [(0, PACKET)]
             assert lane_packets(device, 2) == [PACKET]
             assert other.packet_in() is None
+            with pytest.raises(KeyError):
+                overlay.counters(0)
             overlay.load(router({}))  # the other one's turn
+            switch.pipeline.sample_flows()  # reads nothing, and the next load knows that it does not know the memories
+            assert not switch.pipeline.known
             other.write_all([(L.SHELL_REGISTERS_LOCK, 1)])
             with pytest.raises(ChannelError, match="refused"):
                 switch.pipeline.load(switch.translation)

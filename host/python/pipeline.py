@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,10 +13,9 @@ import sluice_layouts as L
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
 from compiler.pipeline.unit_image import UnitEntry
 from compiler.stateful.image import UnitSizes, shared_write
+from host.python.windows import GraphLock, window_of
 
 PATIENCE = 100_000  # cycles
-LOCKED, TAKEN_MEANWHILE = 1, 4  # what the lock says: the reader has it; another had it since the reader gave it back
-PAUSE, EMPTY = 2, 4  # bits of control and status
 
 
 class Bus(Protocol):
@@ -28,26 +26,6 @@ class Bus(Protocol):
     def write_all(self, pairs: Iterable[tuple[int, int]]) -> None: ...
 
     def advance(self, cycles: int) -> None: ...
-
-
-def windows_of(read: Callable[[int], int], kind: int) -> list[int]:
-    """The addresses of the register windows of a kind (`element_kind_t`); `read` reads a register."""
-    return [
-        window * L.WINDOW_SIZE
-        for window in range(read(L.SHELL_REGISTERS_WINDOWS))
-        if read(L.SHELL_REGISTERS_CAPABILITY + 4 * window) & 0xFFFF == kind
-    ]
-
-
-def window_of(read: Callable[[int], int], kind: int) -> int | None:
-    """The first of `windows_of`, or None."""
-    return next(iter(windows_of(read, kind)), None)
-
-
-def own_core(read: Callable[[int], int]) -> int | None:
-    """The window of the controller core that these reads come through, or None where they are the host's."""
-    master = read(L.SHELL_REGISTERS_MASTER)
-    return windows_of(read, L.ELEMENT_CONTROLLER)[master - 1] if master else None
 
 
 @dataclass(frozen=True)
@@ -73,12 +51,15 @@ class Overlay:
         if (window := window_of(device.read, L.ELEMENT_PIPELINE)) is None:
             raise ValueError("this device has no programmable pipeline; hint: SLUICE_SIM_OPTIONS=pipeline_units=2")
         self.window = window
-        self.is_shared = len(windows_of(device.read, L.ELEMENT_CONTROLLER)) > 1
+        self.lock = GraphLock(device.read, lambda address, word: device.write_all([(address, word)]), self._wait, self.forget)
         parts, entries = self.read(L.PIPELINE_REGISTERS_PARTS), self.read(L.PIPELINE_REGISTERS_ENTRIES)
         sizes = parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF, entries & 0xFFFF, entries >> 16
         self.empty = PipelineImage.of(*sizes, stateful=self._stateful(), secret=secrets.randbits(128) if secret is None else secret)
-        self.image = self.empty
-        self.loaded = False  # memories hold anything after power-up
+        self.forget()
+
+    def forget(self) -> None:
+        """What the memories hold is not known, as after power-up: the next load writes all of them."""
+        self.image, self.loaded = self.empty, False
         # Of a unit's action: what was counted in places that its entry had before.
         self.carried: dict[tuple[int, int], L.RuleCounters] = {}
 
@@ -91,7 +72,7 @@ class Overlay:
         """Sets 64 bits of the global state of a stateful unit, or with PROCESS_SHARED_WORDS more of its table state. For packets
         that enter from now on."""
         writes = accesses(iter([shared_write(unit, number, value)]))
-        with self._locked():
+        with self.lock.held():
             self.device.write_all((self.window + address, word) for address, word in writes)
 
     def flows(self, unit: int) -> FlowCounters:
@@ -115,12 +96,8 @@ class Overlay:
         """Has packets that enter from now on use the program; returns the number of register writes. Raises ProgramError where it
         has no place beside the one that runs: nothing has changed then. TimeoutError: packets of the program before the one that
         runs are still in flight. OSError: another master has the lock."""
-        with self._locked() as is_known:
-            if is_known:
-                return self._load(program)
-            self.image, self.loaded, self.carried = self.empty, False, {}
-            with self._paused():
-                return self._load(program)
+        with self.lock.held(), self.lock.loading(self.loaded):
+            return self._load(program)
 
     def _load(self, program: PipelineProgram) -> int:
         version = 1 - self.read(L.PIPELINE_REGISTERS_VERSION)
@@ -143,36 +120,13 @@ class Overlay:
             self.device.advance(16)
         raise TimeoutError(f"{trouble} after {PATIENCE} cycles")
 
-    @contextmanager
-    def _locked(self) -> Iterator[bool]:
-        """With the lock of the graph's windows, where there is one; whether nobody else had it since the last time."""
-        if not self.is_shared:
-            yield True
-            return
-        self.device.write_all([(L.SHELL_REGISTERS_LOCK, LOCKED)])
-        try:
-            yield not self.device.read(L.SHELL_REGISTERS_LOCK) & TAKEN_MEANWHILE
-        finally:
-            self.device.write_all([(L.SHELL_REGISTERS_LOCK, 0)])
-
-    @contextmanager
-    def _paused(self) -> Iterator[None]:
-        """With no packet in the graph."""
-        control = self.device.read(L.SHELL_REGISTERS_CONTROL)
-        self.device.write_all([(L.SHELL_REGISTERS_CONTROL, control | PAUSE)])
-        try:
-            self._wait(lambda: bool(self.device.read(L.SHELL_REGISTERS_STATUS) & EMPTY), "packets are in the graph")
-            yield
-        finally:
-            self.device.write_all([(L.SHELL_REGISTERS_CONTROL, control & ~PAUSE)])
-
     def counters(self, unit: int, entry: UnitEntry | None = None) -> L.RuleCounters:
         """Packets, bytes and last hit (`tick`, microseconds) of an entry of the program that packets get, or of its packets without
         a match, since a program first had it: an entry that the next program has too goes on counting. Raises KeyError where the
         program has no such entry."""
-        with self._locked() as is_known:
-            if not is_known:
-                raise KeyError("the program is another master's")
+        with self.lock.held():
+            if not self.loaded:
+                raise KeyError("no program was loaded, or another master has loaded one")
             version, image = self.read(L.PIPELINE_REGISTERS_VERSION), self.image.units[unit]
             number = image.action_of(entry, version)
             numbers = [number, *(there for there, here in image.copies(version).items() if here == number)]

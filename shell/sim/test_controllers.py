@@ -17,7 +17,8 @@ from compiler.pipeline.pipeline_image import PipelineProgram
 from compiler.pipeline.unit_image import UnitEntry
 from host.python.device import Device
 from host.python.messages import Refused, Session, payload
-from host.python.pipeline import Overlay, own_core
+from host.python.pipeline import Overlay
+from host.python.windows import own_core
 from shell.sim.build import OVERLAY
 from shell.sim.test_overlay import PLACES, PROGRAM, packets, router
 from testing.device import SELF, host_packets, lane_packets, routed

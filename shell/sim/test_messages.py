@@ -13,7 +13,8 @@ from compiler.pipeline.actions import action
 from compiler.pipeline.pipeline_image import PipelineProgram
 from host.python.device import Device
 from host.python.messages import Refused, Session, payload
-from host.python.pipeline import Overlay, window_of
+from host.python.pipeline import Overlay
+from host.python.windows import window_of
 from shell.sim.build import OVERLAY
 from shell.sim.test_overlay import PROGRAM, packets, router
 from testing.device import lane_packets, routed, run
