@@ -50,7 +50,8 @@ def build_program() -> Path:
 def compile_c(name: str, flags: Sequence[str], sources: Sequence[Path]) -> Path:
     """These sources compiled and linked; `{}` in the name becomes a digest of all that goes in. Raises BuildError with the
     compiler's words."""
-    headers = sorted(p for folder in INCLUDES for p in folder.rglob("*.h"))
+    folders = {*INCLUDES, *(source.parent for source in sources)}
+    headers = sorted({path for folder in folders for path in folder.rglob("*.h")})
     state = hashlib.sha256(repr((FLAGS, tuple(flags))).encode())
     for path in [*sources, *headers]:
         state.update(path.name.encode() + path.read_bytes())

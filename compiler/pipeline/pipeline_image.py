@@ -35,9 +35,7 @@ class PipelineImage:
     parser: ParserImage
     deparser: DeparserImage
     units: tuple[UnitImage, ...]
-    stateful: Mapping[int, StatefulImage] = field(
-        default_factory=dict
-    )  # units that are stateful ones, in place of those in `units`
+    stateful: Mapping[int, StatefulImage] = field(default_factory=dict)  # of these units, in place of those in `units`
 
     @staticmethod
     def of(
