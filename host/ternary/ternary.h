@@ -7,9 +7,9 @@
 // How it works. Rules are sorted into groups. A group has a mask that every rule of it covers, so the bits of a key
 // under that mask name one bucket of the group. One hash table holds the buckets of all groups. A bucket keeps its
 // best rule in its slot and the others in chunks, in descending order. Two index words of a key narrow down the groups:
-// for the upper 16 bits of each word there is a bitmap of the groups that have such a rule. A lookup hashes the key
-// under the mask of each group that is left, and compares the rules of the buckets that exist. Lookups go in batches,
-// whose memory accesses overlap.
+// for the first one to four bytes of each there are bitmaps of the groups that have a rule with that prefix. A lookup
+// hashes the key under the mask of each group that is left, and compares the rules of the buckets that exist. Lookups
+// go in batches, whose memory accesses overlap.
 //
 // Bounds. All memory is allocated when the table is made; `sluice_ternary_stats` gives its size. A change moves no rule
 // but its own: its time is that of a few cache misses, plus one per 7 rules of its bucket. A lookup reads a slot for
@@ -32,7 +32,7 @@ struct sluice_ternary;
 struct sluice_ternary_layout {
     uint32_t words;    // of a key, 1 to SLUICE_TERNARY_WORDS
     uint32_t ranges;   // bit i: word i is matched by a range
-    uint32_t index[2]; // the two words whose upper halves distinguish most rules, such as addresses
+    uint32_t index[2]; // the two words whose prefixes distinguish most rules, such as addresses
     uint32_t limit;    // of `most_compares`; 0: none
 };
 
@@ -43,7 +43,7 @@ struct sluice_ternary_stats {
     bool is_vectorised;     // AVX2
 };
 
-// For up to `capacity` rules, at most 2^28, with ids below that. 0, -EINVAL or -ENOMEM.
+// For up to `capacity` rules, at most 2^28, with ids below that. 0, -EINVAL, -ENOMEM, or -EIO: no random numbers.
 int sluice_ternary_new(struct sluice_ternary **table, const struct sluice_ternary_layout *layout, uint32_t capacity);
 // Of one that was made, or NULL.
 void sluice_ternary_free(struct sluice_ternary *table);
