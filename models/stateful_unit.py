@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference model of a stateful unit: one packet after another, each with the state of its flow. docs/design/stateful.md
+"""Reference model of a stateful unit: one packet after another, each with the state of its flow. docs/design/stateful_unit.md
 
 Flows outlive a program: those of a unit are shared by the models of the programs that it runs, one after another or, while packets
 of the older one are in flight, side by side.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The flows of a stateful unit: how a packet's key is made, and how long a flow is kept. docs/design/stateful.md
+/// The flows of a stateful unit: how a packet's key is made, and how long a flow is kept. docs/design/stateful_unit.md
 import "../pipeline/unit.sl";
 
 constexpr uint FLOW_KEY_WORDS = 16;         /// of 16 bits, first word in the high bits of the key
