@@ -29,7 +29,7 @@ struct connection_t {
 }
 
 .element Firewall (packet in -> packet out) {
-    flow<flow_t, connection_t> connections[1024];
+    flow<flow_t, connection_t> connections[4096];
     .state { bool passes; }             // the packet
     .handler {
         flit x = read(in);
