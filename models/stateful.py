@@ -143,7 +143,7 @@ class Process:
         bits = 0
         for n in range(self.sizes.conditions):
             one = L.ProcessCondition.from_int(self._word(L.PROCESS_MEMORY_CONDITION, n, version))
-            a, b = (self._operand(operand, one.immediate, inputs, flow, flow, None) for operand in (one.a, one.b))
+            a, b = (self.operand(operand, one.immediate, inputs, flow) for operand in (one.a, one.b))
             bits |= compared(one.kind, a, b) << n
         return bits
 
@@ -200,6 +200,10 @@ class Process:
         a, b = (self._operand(operand, one.immediate, inputs, before, after, own) for operand in (one.a, one.b))
         mask = lane_mask(one.lanes)
         return old & ~mask | computed(one.kind, one.lanes, one.bits, a, b) & mask
+
+    def operand(self, operand: L.ProcessOperand, immediate: int, inputs: Sequence[int], flow: Sequence[int]) -> int:
+        """Of a condition or an update."""
+        return self._operand(operand, immediate, inputs, flow, flow, None)
 
     def _operand(
         self,

@@ -14,6 +14,7 @@ from compiler.overlay.place import Placed, Sizes, placed
 from compiler.overlay.rules import Rule, read_rules, tables_of
 from compiler.overlay.units import UnitDraft, numbered, units_of
 from compiler.pipeline.pipeline_image import PipelineProgram
+from compiler.stateful.families import pace
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Deployment:
     rules: Mapping[str, list[Rule]]
     units: list[UnitDraft]
     placed: Placed
+    has_composed: bool = True  # its stateful units
 
     @property
     def program(self) -> PipelineProgram:
@@ -50,6 +52,7 @@ class Deployment:
                     "entries": len(program.entries),
                     "conditions": list(program.conditions),
                     "labels": list(program.labels),
+                    **pace(program, self.has_composed),
                 }
                 for number, program in self.program.stateful.items()
             ],
@@ -68,4 +71,4 @@ def deployed(program: typed.Program, rules: Source | None = None, sizes: Sizes |
     sizes = sizes or Sizes()
     drafts, process = units_of(found, some, sizes.most_entries)
     units = numbered(drafts)
-    return Deployment(found, some, units, placed(units, process, sizes, found.span))
+    return Deployment(found, some, units, placed(units, process, sizes, found.span), sizes.composed)

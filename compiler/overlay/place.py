@@ -45,6 +45,7 @@ class Sizes:
     exact: int = 256
     ternary: int = 64
     stateful: int | None = None  # a mask of the units that are stateful ones; None: those that a program needs
+    composed: bool = True  # these have composed updates
 
     def place_of_stateful(self, stateless: int, span: Span) -> int:
         """The unit for a program with state behind so many stateless units. Raises OverlayError."""

@@ -2,7 +2,8 @@
 """Which parts of the flow state a unit may update without waiting for the update before: those whose updates compose.
 
 The updates of a part must be of one family, in which two in a row are a third whose parameters do not depend on the state. Which of
-them an entry takes may depend on the packet, and on parts of an earlier stage: those are known, old and new, when it is chosen.
+them an entry takes may depend on the packet, and on parts of an earlier stage: those are known, as the packet finds them, when it
+is chosen. Parts that no update changes are of the first stage: a program before may have left something there.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import sluice_layouts as L
 
-from compiler.stateful.program import EntryText, ProcessProgram
+if TYPE_CHECKING:
+    from compiler.stateful.program import EntryText, ProcessProgram
 
 MOST_STAGES = 2
+LOOP_CYCLES = 3  # PROCESS_LOOP of sl_process_pkg
 MOST_LABELS = 16
 LABEL = "label"
 Part = int | str  # a word of the flow state, or LABEL
+Taken = dict[tuple[int, int], "EntryText"]
 
 SET, XOR, ADD, CLAMPED, MINIMUM, MAXIMUM = "set", "masked xor", "add modulo 2^n", "clamped add", "minimum", "maximum"
 SIGNED, FUNCTION = "clamp of signed words", "function of labels"
@@ -41,13 +46,51 @@ class Composed:
     stage: int
 
 
+@dataclass(frozen=True)
+class Composition:
+    """For each part of the flow state that a program changes: how its updates compose, or why they do not."""
+
+    parts: Mapping[Part, Composed | str]
+    settings: L.ProcessComposed  # for the unit that runs it
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why packets of a flow wait for each other; none: they need not."""
+        return [part for part in self.parts.values() if isinstance(part, str)]
+
+
+def composition(program: ProcessProgram) -> Composition:
+    """How a unit with composed updates runs a program."""
+    parts = classified(program)
+    if any(isinstance(part, str) for part in parts.values()):
+        return Composition(parts, L.ProcessComposed())
+    lanes = [next((e.updates[word].lanes for e in program.entries if word in e.updates), 0) for word in range(L.PROCESS_WORDS)]
+    second = [part for part, how in parts.items() if isinstance(how, Composed) and how.stage == MOST_STAGES]
+    words = sum(1 << part for part in second if isinstance(part, int))
+    return Composition(parts, L.ProcessComposed(lanes, words, int(LABEL in second), 1))
+
+
+def pace(program: ProcessProgram, has_composed: bool) -> dict[str, Any]:
+    """For a report: cycles that a packet of one flow takes; the families of what composes; why packets wait, if they do."""
+    made = composition(program)
+    composed = {part: how for part, how in made.parts.items() if isinstance(how, Composed)}
+    families = {_name(part): {"family": how.family, "stage": how.stage} for part, how in composed.items()}
+    waits = made.reasons if has_composed else ["this unit is built without composed updates"]
+    return {"cycles": LOOP_CYCLES if waits else 1, "composed": families, "waits": waits}
+
+
 def classified(program: ProcessProgram) -> dict[Part, Composed | str]:
     """For each part of the flow state that the program changes: how its updates compose, or why they do not."""
     parts: list[Part] = sorted({word for entry in program.entries for word in entry.updates})
     if any(entry.goto is not None for entry in program.entries):
         parts.append(LABEL)
-    needs = {part: _needs(program, part) for part in parts}
-    families = {part: _family_of_label(program) if part == LABEL else _family(program, int(part)) for part in parts}
+    if not parts:
+        return {}
+    if max(_labels(program)) >= MOST_LABELS:
+        return dict.fromkeys(parts, f"label {max(_labels(program))}; hint: a function of labels has those below {MOST_LABELS}")
+    taken = _taken(program)
+    needs = {part: _needs(program, part, taken) for part in parts}
+    families = {part: _family_of_label(program, taken) if part == LABEL else _family(program, int(part)) for part in parts}
     results: dict[Part, Composed | str] = {}
     for part in parts:
         reason = families[part][1] or _unsettled(part, needs, families)
@@ -55,10 +98,10 @@ def classified(program: ProcessProgram) -> dict[Part, Composed | str]:
     return results
 
 
-def _needs(program: ProcessProgram, part: Part) -> dict[Part, str]:
+def _needs(program: ProcessProgram, part: Part, taken: Taken) -> dict[Part, str]:
     """Parts on which the update of this one depends, each with what reads it."""
     needs: dict[Part, str] = {}
-    for condition in _deciding(program, part):
+    for condition in _deciding(program, part, taken):
         if condition == LABEL:
             needs[LABEL] = "an entry's label"
         else:
@@ -73,19 +116,25 @@ def _needs(program: ProcessProgram, part: Part) -> dict[Part, str]:
     return needs
 
 
-def _deciding(program: ProcessProgram, part: Part) -> Iterator[str]:
+def _taken(program: ProcessProgram) -> Taken:
+    """The entry that is taken with conditions, a bit each, and label; MOST_LABELS: any that the program does not name."""
+    labels = [*_labels(program), MOST_LABELS]
+    return {
+        (conditions, label): next(entry for entry in program.entries if _takes(entry, conditions, label))
+        for conditions, label in product(range(1 << len(program.conditions)), labels)
+    }
+
+
+def _deciding(program: ProcessProgram, part: Part, taken: Taken) -> Iterator[str]:
     """Conditions, and LABEL, of which a change alone can change the update of a part."""
-    names = [*program.conditions]
-    labels = [*_labels(program), max(_labels(program)) + 1]  # the last stands for all others
     choice: dict[tuple[int, int], object] = {}
-    for conditions, label in product(range(1 << len(names)), labels):
-        entry = next(entry for entry in program.entries if _takes(entry, conditions, label))
+    for (conditions, label), entry in taken.items():
         after = label if entry.goto is None else entry.goto
         choice[conditions, label] = after if part == LABEL else entry.updates.get(int(part))
-    for number, name in enumerate(names):
+    for number, name in enumerate(program.conditions):
         if any(choice[conditions, label] != choice[conditions ^ 1 << number, label] for conditions, label in choice):
             yield name
-    if any(choice[conditions, label] != choice[conditions, labels[0]] for conditions, label in choice):
+    if any(choice[conditions, label] != choice[conditions, MOST_LABELS] for conditions, label in choice):
         yield LABEL
 
 
@@ -140,13 +189,8 @@ def _joined(word: int, families: set[str]) -> tuple[str, str]:
     return "", f"word {word}: updates of {' and '.join(sorted(families))} do not compose with each other"
 
 
-def _family_of_label(program: ProcessProgram) -> tuple[str, str]:
-    if LABEL not in _deciding(program, LABEL):
-        return SET, ""
-    labels = _labels(program)
-    if max(labels) >= MOST_LABELS:
-        return "", f"label {max(labels)}; hint: a function of labels has those below {MOST_LABELS}"
-    return FUNCTION, ""
+def _family_of_label(program: ProcessProgram, taken: Taken) -> tuple[str, str]:
+    return (FUNCTION if LABEL in _deciding(program, LABEL, taken) else SET), ""
 
 
 def _unsettled(part: Part, needs: Mapping[Part, Mapping[Part, str]], families: Mapping[Part, tuple[str, str]]) -> str:
@@ -167,7 +211,7 @@ def _stage(part: Part, needs: Mapping[Part, Mapping[Part, str]]) -> int:
     def depth(at: Part, above: Sequence[Part]) -> int:
         if at in above or len(above) == MOST_STAGES:
             return MOST_STAGES
-        return 1 + max((depth(other, [*above, at]) for other in needs.get(at, {}) if other in needs), default=0)
+        return 1 + max((depth(other, [*above, at]) for other in needs.get(at, {})), default=0)
 
     stage = depth(part, [])
     return stage if stage <= MOST_STAGES else 0

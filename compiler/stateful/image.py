@@ -19,19 +19,21 @@ NO_PROGRAM = '[key]\ninsert = false\nstate = "keep"\n[[entries]]\n'
 
 @dataclass(frozen=True)
 class UnitSizes:
-    """What a stateful unit has: its process block, words of a key, flow table."""
+    """What a stateful unit has: its process block, words of a key, flow table, composed updates."""
 
     block: BlockSizes = field(default_factory=BlockSizes)
     key_words: int = L.FLOW_KEY_WORDS
     sets: int = 1024
     ways: int = 4
+    composed: bool = True
 
     @staticmethod
     def read(process_parts: int, flow_parts: int) -> UnitSizes:
         """By the registers `process_parts` and `flow_parts`."""
         inputs, conditions, words, updates = (process_parts >> 4 * at & 15 for at in range(4))
         block = BlockSizes(inputs, conditions, words, updates, process_parts >> 16 & 0xFF, process_parts >> 24)
-        return UnitSizes(block, flow_parts >> 16 & 0xFF, 1 << (flow_parts & 0xFF), flow_parts >> 8 & 0xFF)
+        key_words, ways, sets = flow_parts >> 16 & 0xFF, flow_parts >> 8 & 0xFF, 1 << (flow_parts & 0xFF)
+        return UnitSizes(block, key_words, sets, ways, bool(flow_parts >> 24 & 1))
 
 
 @dataclass(frozen=True)

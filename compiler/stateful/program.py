@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import sluice_layouts as L
 from compiler.pipeline.parser_program import ProgramError
 from compiler.stateful.encode import Encoder, Target
 from compiler.stateful.expressions import Expression, assignment, comparison, expression
+from compiler.stateful.families import composition
 from compiler.stateful.flow_key import FlowKey, flow_key
 from compiler.stateful.places import Field, Holder, container, flow_field, number, shared
 
@@ -86,9 +87,11 @@ def read(path: Path, sizes: BlockSizes | None = None) -> ProcessProgram:
 def assembled(text: str, name: str, sizes: BlockSizes | None = None) -> ProcessProgram:
     """The program of a text. Raises ProgramError."""
     try:
-        return _Reader(name, tomllib.loads(text), sizes or BlockSizes()).program()
+        program = _Reader(name, tomllib.loads(text), sizes or BlockSizes()).program()
     except tomllib.TOMLDecodeError as error:
         raise ProgramError(f"{name}: {error}") from error
+    settings: dict[Address, int] = {(L.PROCESS_MEMORY_COMPOSED, 0): composition(program).settings.to_int()}
+    return replace(program, words={**program.words, **settings})
 
 
 class _Reader:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from compiler.stateful.families import ADD, CLAMPED, FUNCTION, LABEL, MINIMUM, SET, XOR, Composed, Part, classified
+from compiler.stateful.families import ADD, CLAMPED, FUNCTION, LABEL, MINIMUM, SET, XOR, Composed, Part, classified, pace
 from compiler.stateful.program import assembled, read
 
 PROGRAMS = {
@@ -50,6 +50,18 @@ def test_families_of_updates() -> None:
     assert both == {1: Composed(ADD, 1), 2: Composed(MINIMUM, 1), 3: Composed(XOR, 1)}
     mixed = families('if = ["five"]\nupdate = ["x = add_clamped(x, p)", "y += 1"]', 'update = ["x = max(x, 3)", "y = 7"]')
     assert mixed == {1: Composed(CLAMPED, 1), 2: Composed(ADD, 1)}
+
+
+def test_words_that_nothing_changes_are_of_the_first_stage() -> None:
+    """Programs before may have left something there."""
+    assert families('if = ["y_low"]\nupdate = ["x = p"]', 'update = ["z = y"]') == {1: Composed(SET, 2), 3: Composed(SET, 2)}
+
+
+def test_says_how_many_cycles_a_packet_of_a_flow_takes() -> None:
+    counts, shifts = (assembled(f'{HEAD}[[entries]]\nupdate = ["{text}"]', "test.toml") for text in ("x += 1", "x = x >> 1"))
+    assert pace(counts, True) == {"cycles": 1, "composed": {"word 1": {"family": ADD, "stage": 1}}, "waits": []}
+    assert pace(counts, False)["cycles"] == 3 and pace(counts, False)["waits"] == ["this unit is built without composed updates"]
+    assert pace(shifts, True)["cycles"] == 3 and "word 1 is computed from itself" in pace(shifts, True)["waits"][0]
 
 
 def test_three_stages_are_one_too_many() -> None:

@@ -70,9 +70,9 @@ bool functional_stateful_write(struct functional_stateful *unit, unsigned memory
         return write->address == 0;
     case SLUICE_UNIT_MEMORY_PROCESS:
         memcpy(word.data, write->data, sizeof word.data);
-        if (word.memory <= SLUICE_PROCESS_MEMORY_DECISION)
+        if (word.memory <= SLUICE_PROCESS_MEMORY_DECISION) // no packet waits for another here: nothing to compose
             functional_process_write(&unit->process, &word);
-        return word.memory <= SLUICE_PROCESS_MEMORY_DECISION;
+        return word.memory <= SLUICE_PROCESS_MEMORY_COMPOSED;
     default:
         return false;
     }

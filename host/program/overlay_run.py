@@ -51,7 +51,9 @@ def sizes_of(overlay: Overlay) -> Sizes:
     image = overlay.image
     unit = image.units[0]
     mask = sum(1 << number for number in image.stateful)
-    return Sizes(image.parser.stages, len(image.units), image.deparser.writers, unit.exact_entries, unit.ternary_entries, mask)
+    composed = all(stateful.sizes.composed for stateful in image.stateful.values())
+    most = image.parser.stages, len(image.units), image.deparser.writers, unit.exact_entries, unit.ternary_entries
+    return Sizes(*most, mask, composed)
 
 
 def options_for(made: Deployment) -> dict[str, int]:

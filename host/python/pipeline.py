@@ -12,6 +12,7 @@ import sluice_layouts as L
 
 from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, accesses
 from compiler.pipeline.unit_image import UnitEntry
+from compiler.stateful.families import pace
 from compiler.stateful.image import UnitSizes, shared_write
 from host.python.windows import GraphLock, window_of
 
@@ -74,6 +75,12 @@ class Overlay:
         writes = accesses(iter([shared_write(unit, number, value)]))
         with self.lock.held():
             self.device.write_all((self.window + address, word) for address, word in writes)
+
+    def waits(self, unit: int) -> list[str]:
+        """Why packets of one flow wait for each other in a stateful unit, with the program that packets get; none: they do not."""
+        with self.lock.held():
+            image, version = self.image.stateful[unit], self.read(L.PIPELINE_REGISTERS_VERSION)
+            return list(pace(image.programs[version], image.sizes.composed)["waits"])
 
     def flows(self, unit: int) -> FlowCounters:
         """What became of the packets of a stateful unit; 32 bits that wrap."""

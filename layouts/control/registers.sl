@@ -179,7 +179,7 @@ registers pipeline_registers {
     ro uint<32> matched[16]    @ 0x0c0; /// of those, packets that an entry matched, or whose flow a stateful unit found; they wrap
     ro uint<32> stateful       @ 0x100; /// bit n: unit n is a stateful one
     ro uint<32> process_parts  @ 0x104; /// of its process block: bits 3:0 inputs; 7:4 conditions; 11:8 words of the flow state; 15:12 updates of a word; 23:16 entries; 31:24 actions
-    ro uint<32> flow_parts     @ 0x108; /// bits 7:0 log2 of the sets of its flow table; 15:8 ways; 23:16 words of a key
+    ro uint<32> flow_parts     @ 0x108; /// bits 7:0 log2 of the sets of its flow table; 15:8 ways; 23:16 words of a key; 24: it has composed updates
     ro uint<32> flows_new[16]  @ 0x140; /// packets of a stateful unit that made a flow; they wrap
     ro uint<32> flows_evicted[16] @ 0x180; /// of those, packets whose flow replaced one that was not expired; they wrap
     ro uint<32> flows_expired[16] @ 0x1c0; /// of those, packets whose flow replaced an expired one; they wrap

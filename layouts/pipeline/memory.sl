@@ -18,7 +18,7 @@ enum pipeline_memory_t : uint<4> {
     UNIT_MEMORY_TERNARY           = 9,  /// of a unit: value of a key's nibble (3:0), group of four entries (15:4)
     UNIT_MEMORY_ACTION            = 10, /// of a unit: `action` of an exact entry; their number + ternary entry; all entries + version: no match. Its counters begin at 0
     DEPARSER_MEMORY_SPLICE        = 11, /// number of the splice (3:0), version (4)
-    UNIT_MEMORY_PROCESS           = 12, /// of a stateful unit: address in a memory of its process block (10:0), process_memory_t (13:11)
+    UNIT_MEMORY_PROCESS           = 12, /// of a stateful unit: address in a memory of its process block (10:0), process_memory_t (14:11)
     UNIT_MEMORY_FLOWS             = 13  /// of a stateful unit: 0, a `flow_settings_t`
 }
 

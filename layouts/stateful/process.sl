@@ -119,8 +119,18 @@ struct process_decision_t {
     uint<4>  again;             /// 0: as it was
 }
 
+/// How a block with composed updates runs packets of a version. Without them, or where `composed` is 0, packets of a flow wait for each
+/// other. Where it is 1, the update of each word is chosen before its state is there, in one of two stages; what is written must be as
+/// if packets waited, which `compiler.stateful.families` decides. The words of the first stage are read by the choices of the second.
+struct process_composed_t {
+    uint<4>  lanes[PROCESS_WORDS]; /// bytes of a word that its updates write; the label apart
+    uint<PROCESS_WORDS> second; /// bit n: the update of word n is chosen in the second stage
+    uint<1>  label_second;
+    uint<1>  composed;
+}
+
 /// Memories, and what an address in each consists of.
-enum process_memory_t : uint<3> {
+enum process_memory_t : uint<4> {
     PROCESS_MEMORY_SHARED    = 0,  /// global state (2:0), or table state (3)
     PROCESS_MEMORY_INPUT     = 1,  /// input (9:0), version (10); likewise in all that follow
     PROCESS_MEMORY_CONDITION = 2,  /// condition
@@ -128,7 +138,8 @@ enum process_memory_t : uint<3> {
     PROCESS_MEMORY_MATCH     = 4,  /// value of a key's nibble (3:0), group of 16 entries (7:4). Bit 16n + m: entry m of the group takes it as nibble n; nibbles 0 and 1 are the conditions, 2 and 3 the label. The last entry is taken if no other matches
     PROCESS_MEMORY_ENTRY     = 5,  /// entry
     PROCESS_MEMORY_ACTION    = 6,  /// ALU (3:0), entry (9:4)
-    PROCESS_MEMORY_DECISION  = 7   /// entry
+    PROCESS_MEMORY_DECISION  = 7,  /// entry
+    PROCESS_MEMORY_COMPOSED  = 8   /// version (10) only
 }
 
 /// A write to a memory. Addresses that a block does not have are ignored.

@@ -37,10 +37,10 @@ package sl_pipeline_pkg;
   localparam int unsigned UNIT_OPERATIONS_LATENCY = 5;
   localparam int unsigned UNIT_LATENCY            = UNIT_ACTION_LATENCY + UNIT_OPERATIONS_LATENCY;
 
-  // A packet in a stateful unit, if none waits for its flow: key, place of the flow, queue, process block.
+  // A packet in a stateful unit, if none waits for its flow: key, place of the flow, queue, composed updates, process block.
   localparam int unsigned STATEFUL_KEY_LATENCY   = 3;
   localparam int unsigned STATEFUL_PLACE_LATENCY = STATEFUL_KEY_LATENCY + 12;
-  localparam int unsigned STATEFUL_LATENCY       = STATEFUL_PLACE_LATENCY + 21;
+  localparam int unsigned STATEFUL_LATENCY       = STATEFUL_PLACE_LATENCY + 35;
 
   // Of all units; a bit of `stateful` for each.
   function automatic int unsigned units_latency(int unsigned Units, int unsigned stateful);

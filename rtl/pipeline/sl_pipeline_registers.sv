@@ -77,7 +77,7 @@ module sl_pipeline_registers
       UNIT_MEMORY_EXACT:             return stateless && 32'(place[13:0]) < ExactEntries / UNIT_WAYS;
       UNIT_MEMORY_TERNARY:           return stateless && 32'(place) < 4 * TernaryEntries;
       UNIT_MEMORY_ACTION:            return stateless && 32'(place) < Actions;
-      UNIT_MEMORY_PROCESS:           return stateful && place[15:14] == '0;
+      UNIT_MEMORY_PROCESS:           return stateful && place[15:11] <= 5'(PROCESS_MEMORY_COMPOSED);
       UNIT_MEMORY_FLOWS:             return stateful && place == '0;
       default:                       return 1'b0;
     endcase
@@ -115,7 +115,7 @@ module sl_pipeline_registers
     if (Stateful != 0) begin
       live.process_parts = {8'(Sizes.actions), 8'(Sizes.entries), 4'(Sizes.updates), 4'(Sizes.words), 4'(Sizes.conditions),
                             4'(Sizes.inputs)};
-      live.flow_parts    = {8'd0, 8'(Sizes.key_words), 8'(Sizes.ways), 8'($clog2(Sizes.sets))};
+      live.flow_parts    = {7'd0, Sizes.composed, 8'(Sizes.key_words), 8'(Sizes.ways), 8'($clog2(Sizes.sets))};
     end
     live.counter_data = counter_words[2'((address - PIPELINE_REGISTERS_COUNTER_DATA) >> 2)];
     return pipeline_registers_read(pipeline_registers_values(live, registers_q, address), address);

@@ -38,7 +38,8 @@ module sl_units
     if (Stateful[u]) begin : gen_stateful
       sl_stateful_unit #(
         .Number(u), .Inside(Inside), .KeyWords(Sizes.key_words), .Sets(Sizes.sets), .Ways(Sizes.ways), .Inputs(Sizes.inputs),
-        .Conditions(Sizes.conditions), .Words(Sizes.words), .Updates(Sizes.updates), .Entries(Sizes.entries), .Actions(Sizes.actions)
+        .Conditions(Sizes.conditions), .Words(Sizes.words), .Updates(Sizes.updates), .Entries(Sizes.entries), .Actions(Sizes.actions),
+        .Composed(Sizes.composed)
       ) u_unit (
         .clk_i, .rst_i, .tick_i, .write_valid_i, .write_i, .pause_i, .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]),
         .phv_o(phv[u+1]), .event_o(flows_o[u])

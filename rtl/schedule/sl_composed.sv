@@ -126,8 +126,9 @@ module sl_composed #(
   );
 
   logic [IdBits-1:0] unused_id;
+  logic              unused_empty;
   sl_schedule_results #(.Width(ResultWidth), .Window(Window), .Reorder(1'b0)) u_results (
-    .clk_i, .rst_i, .take_i(enter), .room_o(room), .id_o(unused_id),
+    .clk_i, .rst_i, .take_i(enter), .room_o(room), .id_o(unused_id), .empty_o(unused_empty),
     .done_valid_i(done_valid), .done_id_i('0), .done_data_i(done_result_i), .out_data_o, .out_valid_o, .out_ready_i
   );
 endmodule

@@ -15,6 +15,7 @@ module sl_schedule_queue #(
   input  logic               rst_i,           // synchronous, active high
   input  logic [Width-1:0]   in_data_i,
   input  logic [TagBits-1:0] in_tag_i,
+  input  logic               in_free_i,       // waits for none, and none waits for it: no wake-up follows
   input  logic               in_valid_i,
   output logic               in_ready_o,      // depends on select_ready_i
   output logic [Width-1:0]   select_data_o,
@@ -78,7 +79,7 @@ module sl_schedule_queue #(
       end
     end
     arriving.valid = 1'b1;
-    arriving.ready = !busy_q[in_tag_i] || (wake_valid_i && wake_tag_i == in_tag_i && !wake_hit);
+    arriving.ready = in_free_i || !busy_q[in_tag_i] || (wake_valid_i && wake_tag_i == in_tag_i && !wake_hit);
     arriving.tag   = in_tag_i;
     arriving.place = place;
   end
@@ -99,7 +100,7 @@ module sl_schedule_queue #(
     if (select_valid_o) taken_q[select_place] <= 1'b0;
     if (enter) taken_q[place] <= 1'b1;
     if (wake_valid_i && !wake_hit) busy_q[wake_tag_i] <= 1'b0;
-    if (enter) busy_q[in_tag_i] <= 1'b1;
+    if (enter && !in_free_i) busy_q[in_tag_i] <= 1'b1;
     if (rst_i) begin
       for (int unsigned i = 0; i < Depth; i++) entries_q[i].valid <= 1'b0;
       taken_q <= '0;

@@ -11,6 +11,7 @@ module sl_schedule_results #(
   input  logic              rst_i,         // synchronous, active high
   input  logic              take_i,        // takes a place; only with room_o
   output logic              room_o,        // registered
+  output logic              empty_o,       // no place is taken
   output logic [IdBits-1:0] id_o,          // of the place that take_i takes
   input  logic              done_valid_i,
   input  logic [IdBits-1:0] done_id_i,     // unused without Reorder
@@ -22,8 +23,9 @@ module sl_schedule_results #(
   logic [IdBits:0] count_q;  // places taken
   logic            leave;
 
-  assign room_o = !count_q[IdBits];
-  assign leave  = out_valid_o && out_ready_i;
+  assign room_o  = !count_q[IdBits];
+  assign empty_o = count_q == '0;
+  assign leave   = out_valid_o && out_ready_i;
 
   always_ff @(posedge clk_i) begin
     if (take_i != leave) count_q <= take_i ? count_q + 1'b1 : count_q - 1'b1;

@@ -3,13 +3,7 @@
 // records of its flow left, as if one record were finished before the next began. State is in block RAM, cleared after reset; until
 // then nothing enters.
 //
-// The process block is outside: a pipeline of Latency cycles that never stalls. A record of a flow is issued `Distance` cycles after the
-// record of that flow before it, or later: the loop from issue to visible state. Which records wait is the scheduler's choice:
-//
-//   Turns 0: issue queue (sl_schedule_queue), the oldest record whose flow is free goes first; with Depth 1 the stalling scheduler
-//   Turns 1: queues by flow hash, served in turn (sl_schedule_turns)
-//
-// Records are told apart by tags, a fold of the address: flows that share a tag wait for each other and remain correct.
+// The process block is outside: a pipeline of Latency cycles that never stalls. Which records wait is the choice of sl_schedule_core.
 module sl_scheduler #(
   parameter int unsigned AddressBits  = 12,  // of the state of a flow
   parameter int unsigned PayloadWidth = 64,  // opaque bits of a record
@@ -43,89 +37,23 @@ module sl_scheduler #(
   output logic                   out_valid_o,
   input  logic                   out_ready_i
 );
-  localparam int unsigned Distance = Latency + (Forward ? 0 : 1);
-  localparam int unsigned Issue    = 3;  // cycles from selection: a register, the RAM's latency
-  localparam int unsigned Done     = Issue + Latency;
-  localparam int unsigned IdBits   = $clog2(Window);
+  logic                   ram_ready, read_valid, forward, write_valid;
+  logic [AddressBits-1:0] read_address, write_address, unused_ahead_address, unused_reset_address;
+  logic [StateWidth-1:0]  state;
 
-  function automatic logic [TagBits-1:0] tag_of(logic [AddressBits-1:0] address);
-    logic [TagBits-1:0] tag;
-    tag = '0;
-    for (int unsigned i = 0; i < AddressBits; i++) tag[i%TagBits] ^= address[i];
-    return tag;
-  endfunction
-
-  // A record by the cycles since its selection. Places in the window are given at entry (Reorder) or at selection.
-  logic [Done:0]                  valid;
-  logic [Done:0][AddressBits-1:0] address;
-  logic [Done:0][IdBits-1:0]      id;
-  logic [Issue:0][PayloadWidth-1:0] payload;
-  logic [Done:0]                  keeps;  // its new state is written
-  logic                           ram_ready, queue_ready, room, enter;
-  logic [IdBits-1:0]              place, queued_id;
-  logic [StateWidth-1:0]          state;
-
-  assign in_ready_o = queue_ready && ram_ready && (room || !Reorder);
-  assign enter      = in_valid_i && in_ready_o;
-  assign id[0]      = Reorder ? queued_id : place;
-
-  localparam int unsigned QueuedWidth = IdBits + RecordWidth;
-  localparam int unsigned Awake       = Distance - 1;  // the next record of the flow may be selected in the cycle after
-
-  logic wake_valid, queue_valid;
-  logic [TagBits-1:0] in_tag, wake_tag;
-  assign in_tag     = tag_of(in_data_i[PayloadWidth+:AddressBits]);
-  assign wake_valid = valid[Awake];
-  assign wake_tag   = tag_of(address[Awake]);
-  assign queue_valid = in_valid_i && ram_ready && (room || !Reorder);
-
-  if (Turns) begin : gen_turns
-    sl_schedule_turns #(.Width(QueuedWidth), .QueueBits(TagBits), .Depth(Depth)) u_queue (
-      .clk_i, .rst_i, .in_data_i({place, in_data_i}), .in_tag_i(in_tag), .in_valid_i(queue_valid), .in_ready_o(queue_ready),
-      .select_data_o({queued_id, address[0], payload[0]}), .select_valid_o(valid[0]), .select_ready_i(room || Reorder),
-      .wake_valid_i(wake_valid), .wake_tag_i(wake_tag)
-    );
-  end else begin : gen_queue
-    sl_schedule_queue #(.Width(QueuedWidth), .TagBits(TagBits), .Depth(Depth)) u_queue (
-      .clk_i, .rst_i, .in_data_i({place, in_data_i}), .in_tag_i(in_tag), .in_valid_i(queue_valid), .in_ready_o(queue_ready),
-      .select_data_o({queued_id, address[0], payload[0]}), .select_valid_o(valid[0]), .select_ready_i(room || Reorder),
-      .wake_valid_i(wake_valid), .wake_tag_i(wake_tag)
-    );
-  end
-
-  always_ff @(posedge clk_i) begin
-    valid[Done:1]    <= rst_i ? '0 : valid[Done-1:0];
-    address[Done:1]  <= address[Done-1:0];
-    id[Done:1]       <= id[Done-1:0];
-    payload[Issue:1] <= payload[Issue-1:0];
-  end
-
-  assign keeps[0] = !Keeps || payload[0][PayloadWidth-1];
-  always_ff @(posedge clk_i) keeps[Done:1] <= Keeps ? keeps[Done-1:0] : '1;
-
-  assign ahead_valid_o = valid[Issue-Ahead];
-  assign ahead_data_o  = payload[Issue-Ahead];
-  assign issue_valid_o = valid[Issue];
-  assign issue_data_o  = {address[Issue], payload[Issue]};
-
-  logic [AddressBits-1:0] unused_reset_address;
+  sl_schedule_core #(
+    .AddressBits(AddressBits), .PayloadWidth(PayloadWidth), .ResultWidth(ResultWidth), .Latency(Latency), .Forward(Forward),
+    .Turns(Turns), .Depth(Depth), .TagBits(TagBits), .Window(Window), .Reorder(Reorder), .Keeps(Keeps), .Ahead(Ahead)
+  ) u_core (
+    .clk_i, .rst_i, .in_data_i, .in_mode_i('0), .in_valid_i, .in_ready_o, .ram_ready_i(ram_ready), .read_valid_o(read_valid),
+    .read_address_o(read_address), .ahead_valid_o, .ahead_data_o({unused_ahead_address, ahead_data_o}), .issue_valid_o, .issue_data_o,
+    .forward_o(forward), .write_valid_o(write_valid), .write_address_o(write_address), .done_result_i, .out_data_o, .out_valid_o,
+    .out_ready_i
+  );
   sl_forward_ram #(.Width(StateWidth), .Entries(2 ** AddressBits)) u_states (
     .clk_i, .rst_i, .ready_o(ram_ready), .reset_address_o(unused_reset_address), .reset_data_i('0), .advance_i(1'b1),
-    .read_valid_i(valid[Issue-2]), .read_index_i(address[Issue-2]), .read_data_o(state),
-    .write_valid_i(valid[Done] && keeps[Done]), .write_index_i(address[Done]), .write_data_i(done_state_i)
+    .read_valid_i(read_valid), .read_index_i(read_address), .read_data_o(state),
+    .write_valid_i(write_valid), .write_index_i(write_address), .write_data_i(done_state_i)
   );
-
-  if (Forward) begin : gen_forward
-    logic forward_q;  // what is issued continues what is done in this cycle
-
-    always_ff @(posedge clk_i) forward_q <= valid[Done-1] && keeps[Done-1] && address[Done-1] == address[Issue-1];
-    assign issue_state_o = forward_q ? done_state_i : state;
-  end else begin : gen_through_ram
-    assign issue_state_o = state;
-  end
-
-  sl_schedule_results #(.Width(ResultWidth), .Window(Window), .Reorder(Reorder)) u_results (
-    .clk_i, .rst_i, .take_i(Reorder ? enter : valid[0]), .room_o(room), .id_o(place),
-    .done_valid_i(valid[Done]), .done_id_i(id[Done]), .done_data_i(done_result_i), .out_data_o, .out_valid_o, .out_ready_i
-  );
+  assign issue_state_o = forward ? done_state_i : state;
 endmodule

@@ -42,10 +42,11 @@ module sl_process_loop
   logic [Last:0]                               valid;
   logic [Last-1:0]                             version_q;
   logic [Inputs-1:0][31:0]                     inputs_q;
-  logic [Conditions-1:0]                       holds, holds_q;
+  logic [Conditions-1:0]                       holds_q;
   logic [Words-1:0][Updates:0][31:0]           choices;  // 0: as it was
   logic [Words-1:0][31:0]                      old_q, old_2_q, state_d;
   logic [EntryBits-1:0]                        entry;
+  logic [Entries-1:0]                          unused_held;
   process_entry_t                              written;
   row_t                                        write_row, row;
 
@@ -62,34 +63,9 @@ module sl_process_loop
     if (valid[3]) old_2_q <= old_q;
   end
 
-  for (genvar n = 0; n < Conditions; n++) begin : gen_condition
-    process_condition_t  read, one_q;
-    process_comparison_t two_q, three_q;
-    logic                is_signed;
-    logic [31:0]         x, y;
-
-    sl_ram_lut #(.Width($bits(process_condition_t)), .Depth(2)) u_conditions (
-      .clk_i, .write_valid_i(write_valid_i && write_i.memory == PROCESS_MEMORY_CONDITION && write_i.address[9:0] == n),
-      .write_address_i(write_i.address[10]), .write_data_i(write_i.data[$bits(process_condition_t)-1:0]),
-      .read_address_i(version_i), .read_data_o(read)
-    );
-    assign is_signed = one_q.kind inside {COMPARISON_LESS_SIGNED, COMPARISON_LESS_EQUAL_SIGNED};
-    always_ff @(posedge clk_i) begin
-      if (valid[0]) one_q <= read;
-      if (valid[1]) two_q <= one_q.kind;
-      if (valid[2]) three_q <= two_q;
-      if (valid[3]) holds_q[n] <= holds[n];
-    end
-    sl_process_fetch #(.Inputs(Inputs), .Words(Words)) u_a (
-      .clk_i, .valid_i(valid[2:1]), .operand_i(one_q.a), .immediate_i(one_q.immediate), .inputs_i(inputs_q), .set_i('0),
-      .invert_i({is_signed, 31'd0}), .state_i, .word_o(x)
-    );
-    sl_process_fetch #(.Inputs(Inputs), .Words(Words)) u_b (
-      .clk_i, .valid_i(valid[2:1]), .operand_i(one_q.b), .immediate_i(one_q.immediate), .inputs_i(inputs_q), .set_i('0),
-      .invert_i({!is_signed, {31{1'b1}}}), .state_i, .word_o(y)
-    );
-    sl_process_condition u_compare (.kind_i(three_q), .x_i(x), .y_i(y), .holds_o(holds[n]));
-  end
+  sl_process_conditions #(.Inputs(Inputs), .Conditions(Conditions), .Words(Words)) u_conditions (
+    .clk_i, .write_valid_i, .write_i, .valid_i(valid[3:0]), .version_i, .inputs_i(inputs_q), .state_i, .holds_o(holds_q)
+  );
 
   for (genvar w = 0; w < Words; w++) begin : gen_word
     for (genvar u = 0; u < Updates; u++) begin : gen_update
@@ -131,7 +107,7 @@ module sl_process_loop
 
   sl_process_match #(.Conditions(Conditions), .Entries(Entries)) u_match (
     .clk_i, .write_valid_i, .write_i, .valid_i(valid[3]), .version_i(version_q[3]), .label_i(old_q[0][31:PROCESS_LABEL_LOW]),
-    .conditions_i(holds_q), .entry_o(entry)
+    .conditions_i(holds_q), .entry_o(entry), .held_o(unused_held)
   );
 
   assign written = write_i.data[$bits(process_entry_t)-1:0];
@@ -159,5 +135,5 @@ module sl_process_loop
   end
 
   logic unused;
-  assign unused = &{1'b0, write_i, written};
+  assign unused = &{1'b0, write_i, written, unused_held};
 endmodule

@@ -15,7 +15,8 @@ module sl_process_match
   input  logic                  version_i,
   input  logic [7:0]            label_i,
   input  logic [Conditions-1:0] conditions_i,  // a cycle after valid_i
-  output logic [EntryBits-1:0]  entry_o        // combinational from conditions_i
+  output logic [EntryBits-1:0]  entry_o,       // combinational from conditions_i
+  output logic [Entries-1:0]    held_o         // likewise: entries whose conditions hold, whatever the label
 );
   localparam int unsigned Nibbles   = Conditions / 4;
   localparam int unsigned GroupSize = Entries < 16 ? Entries : 16;
@@ -23,6 +24,7 @@ module sl_process_match
   logic [1:0][Entries-1:0]              labelled_q;  // of each version: whether the entry takes the label of this packet
   logic [1:0][Nibbles-1:0][Entries-1:0] takes;       // of each version: whether it takes the nibble of the conditions
   logic [Entries-1:0]                   label_takes [2], hits;
+  logic                                 version_q;
 
   for (genvar g = 0; g < Entries / GroupSize; g++) begin : gen_group
     logic write;
@@ -48,16 +50,19 @@ module sl_process_match
   end
 
   always_ff @(posedge clk_i) begin
+    if (valid_i) version_q <= version_i;
     if (valid_i) for (int v = 0; v < 2; v++) labelled_q[v] <= {Entries{1'(v) == version_i}} & label_takes[0] & label_takes[1];
   end
 
   always_comb begin
-    hits = '0;
+    hits   = '0;
+    held_o = '0;
     for (int v = 0; v < 2; v++) begin
       logic [Entries-1:0] version_takes;
-      version_takes = labelled_q[v];
+      version_takes = '1;
       for (int n = 0; n < Nibbles; n++) version_takes &= takes[v][n];
-      hits |= version_takes;
+      hits   |= version_takes & labelled_q[v];
+      held_o |= version_takes & {Entries{1'(v) == version_q}};
     end
     entry_o = '1;
     for (int e = Entries - 2; e >= 0; e--) if (hits[e]) entry_o = EntryBits'(e);

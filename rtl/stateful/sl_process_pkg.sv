@@ -11,6 +11,13 @@ package sl_process_pkg;
   localparam int unsigned PROCESS_LOOP           = 3;
   localparam int unsigned PROCESS_ACTION_LATENCY = 4;
 
+  // With composed updates, from the packet to what happens to its state: an update is chosen, in the first stage and in the second;
+  // from there until the word that it finds is known; until the process block has inputs whose state is there PROCESS_AHEAD later.
+  localparam int unsigned COMPOSED_CHOICE = 5;
+  localparam int unsigned COMPOSED_UPDATE = 4;
+  localparam int unsigned COMPOSED_SECOND = COMPOSED_CHOICE + COMPOSED_UPDATE - PROCESS_AHEAD + COMPOSED_CHOICE;
+  localparam int unsigned COMPOSED_LATENCY = COMPOSED_SECOND + COMPOSED_UPDATE - PROCESS_AHEAD;
+
   // A unit with its flow table: sizes for a small FPGA, and those of the stateful paper.
   typedef struct packed {
     int unsigned key_words;
@@ -22,13 +29,15 @@ package sl_process_pkg;
     int unsigned updates;
     int unsigned entries;
     int unsigned actions;
+    bit          composed;
   } stateful_sizes_t;
   localparam stateful_sizes_t STATEFUL_SMALL = '{
-    key_words: 7, sets: 256, ways: 4, inputs: 4, conditions: 4, words: 2, updates: 3, entries: 4, actions: 2
+    key_words: 7, sets: 256, ways: 4, inputs: 4, conditions: 4, words: 2, updates: 3, entries: 4, actions: 2,
+    composed: 1'b1
   };
   localparam stateful_sizes_t STATEFUL_PAPER = '{
     key_words: FLOW_KEY_WORDS, sets: 1024, ways: 4, inputs: PROCESS_INPUTS, conditions: PROCESS_CONDITIONS, words: PROCESS_WORDS,
-    updates: PROCESS_UPDATES, entries: PROCESS_ENTRIES, actions: PROCESS_ACTIONS
+    updates: PROCESS_UPDATES, entries: PROCESS_ENTRIES, actions: PROCESS_ACTIONS, composed: 1'b1
   };
 
   localparam int unsigned PROCESS_PACKET_WORDS = PIPELINE_CONTAINERS / 2;

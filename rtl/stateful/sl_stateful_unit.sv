@@ -4,7 +4,8 @@
 // of its flow before it left; a packet without a flow sees 0 and leaves none (`models/stateful_unit.py`). Packets leave in the order in
 // which they came, those for other units unchanged.
 //
-// A packet a cycle, except that packets of one flow are PROCESS_LOOP cycles apart. Packets wait inside for as long as that takes: whoever
+// A packet a cycle, except that packets of one flow are PROCESS_LOOP cycles apart, if the updates of their program do not compose
+// (sl_stateful_core). Packets wait inside for as long as that takes: whoever
 // sends them must not have more than `Inside` of them inside. All memories must be written once before the first packet; afterwards
 // those of a version that no packet has, and at any time global and table state and the settings of flows.
 module sl_stateful_unit
@@ -22,7 +23,8 @@ module sl_stateful_unit
   parameter int unsigned Words      = PROCESS_WORDS,
   parameter int unsigned Updates    = PROCESS_UPDATES,
   parameter int unsigned Entries    = PROCESS_ENTRIES,
-  parameter int unsigned Actions    = PROCESS_ACTIONS
+  parameter int unsigned Actions    = PROCESS_ACTIONS,
+  parameter bit          Composed   = 1'b1                 // packets of programs whose updates compose do not wait for each other
 ) (
   input  logic            clk_i,
   input  logic            rst_i,          // synchronous, active high; afterwards no packet has a flow until the table is clear
@@ -52,7 +54,7 @@ module sl_stateful_unit
   end
   assign process_write_valid = write_valid_q && write_q.memory == UNIT_MEMORY_PROCESS;
   assign process_write       = '{data: write_q.data[71:0], address: write_q.address[10:0],
-                                 memory: process_memory_t'(write_q.address[13:11])};
+                                 memory: process_memory_t'(write_q.address[14:11])};
   assign mine                = 32'(phv_i.next) == Number && phv_i.parsed.fault == FAULT_NONE;
 
   // All packets wait, in order, for what the process block makes of those of this unit.
@@ -89,58 +91,44 @@ module sl_stateful_unit
 
   // Without a flow any address will do; different ones do not wait for each other.
   typedef struct packed {
+    logic [AddressBits-1:0]  address;
     logic                    keeps;  // has a flow
     logic                    fresh;  // the state is 0
     logic                    version;
     logic [Inputs-1:0][31:0] inputs;
   } record_t;
-  record_t                     record, queued, ahead, issued;
-  logic [AddressBits-1:0]      address, queued_address, nowhere_q, unused_address;
+  record_t                     record, queued;
+  logic [AddressBits-1:0]      nowhere_q;
   logic                        record_room, queued_valid, queued_ready;
   logic [$clog2(Inside+1)-1:0] unused_records;
 
-  assign record  = '{keeps: found || made, fresh: !found, version: version, inputs: inputs_late};
-  assign address = found || made ? {set, way} : nowhere_q;
+  assign record = '{address: found || made ? {set, way} : nowhere_q, keeps: found || made, fresh: !found, version: version,
+                    inputs: inputs_late};
   always_ff @(posedge clk_i) begin
     if (placed) nowhere_q <= nowhere_q + 1'b1;
     if (rst_i) nowhere_q <= '0;
     event_o <= '{looked_up: placed && !rst_i, found: found, made: made, evicted: evicted, expired: expired};
   end
 
-  sl_fifo #(.Width(AddressBits + $bits(record_t)), .Depth(Inside), .Style(1)) u_records (
-    .clk_i, .rst_i, .in_data_i({address, record}), .in_valid_i(placed), .in_ready_o(record_room),
-    .out_data_o({queued_address, queued}), .out_valid_o(queued_valid), .out_ready_i(queued_ready), .count_o(unused_records)
+  sl_fifo #(.Width($bits(record_t)), .Depth(Inside), .Style(1)) u_records (
+    .clk_i, .rst_i, .in_data_i(record), .in_valid_i(placed), .in_ready_o(record_room),
+    .out_data_o(queued), .out_valid_o(queued_valid), .out_ready_i(queued_ready), .count_o(unused_records)
   );
 
   // State of the flow, new state.
-  typedef struct packed {
-    logic [EntryBits-1:0]    entry;
-    logic [Inputs-1:0][31:0] inputs;
-    logic [Words-1:0][31:0]  old_state;
-    logic [Words-1:0][31:0]  new_state;
-  } result_t;
-  result_t                done, result;
-  logic                   ahead_valid, issue_valid, take, done_valid, result_valid, result_ready, done_inputs_valid;
-  logic [Words-1:0][31:0] state;
+  logic                    result_valid, result_ready;
+  logic [EntryBits-1:0]    entry;
+  logic [Inputs-1:0][31:0] inputs_done;
+  logic [Words-1:0][31:0]  old_state, new_state;
 
-  sl_scheduler #(
-    .AddressBits(AddressBits), .PayloadWidth($bits(record_t)), .StateWidth(32 * Words), .ResultWidth($bits(result_t)),
-    .Latency(PROCESS_LOOP), .TagBits(AddressBits < 8 ? AddressBits : 8), .Keeps(1'b1), .Ahead(PROCESS_AHEAD)
-  ) u_scheduler (
-    .clk_i, .rst_i, .in_data_i({queued_address, queued}), .in_valid_i(queued_valid), .in_ready_o(queued_ready),
-    .ahead_valid_o(ahead_valid), .ahead_data_o(ahead), .issue_valid_o(issue_valid), .issue_data_o({unused_address, issued}),
-    .issue_state_o(state), .done_state_i(done.new_state), .done_result_i(done),
-    .out_data_o(result), .out_valid_o(result_valid), .out_ready_i(result_ready)
-  );
-  sl_process_loop #(
-    .Inputs(Inputs), .Conditions(Conditions), .Words(Words), .Updates(Updates), .Entries(Entries)
-  ) u_loop (
-    .clk_i, .rst_i, .write_valid_i(process_write_valid), .write_i(process_write), .valid_i(ahead_valid), .version_i(ahead.version),
-    .inputs_i(ahead.inputs), .take_o(take), .state_i(issued.fresh ? '0 : state), .valid_o(done_valid), .state_o(done.new_state),
-    .before_o(done.old_state), .entry_o(done.entry)
-  );
-  sl_delay #(.Width(32 * Inputs), .Cycles(PROCESS_AHEAD + PROCESS_LOOP)) u_done_inputs (
-    .clk_i, .rst_i, .valid_i(ahead_valid), .data_i(ahead.inputs), .valid_o(done_inputs_valid), .data_o(done.inputs)
+  sl_stateful_core #(
+    .Composed(Composed), .AddressBits(AddressBits), .Inputs(Inputs), .Conditions(Conditions), .Words(Words), .Updates(Updates),
+    .Entries(Entries)
+  ) u_core (
+    .clk_i, .rst_i, .write_valid_i(process_write_valid), .write_i(process_write), .in_valid_i(queued_valid), .in_ready_o(queued_ready),
+    .in_address_i(queued.address), .in_keeps_i(queued.keeps), .in_fresh_i(queued.fresh), .in_version_i(queued.version),
+    .in_inputs_i(queued.inputs), .out_valid_o(result_valid), .out_ready_i(result_ready), .out_entry_o(entry),
+    .out_inputs_o(inputs_done), .out_before_o(old_state), .out_after_o(new_state)
   );
 
   // The packet, with its actions.
@@ -151,7 +139,7 @@ module sl_stateful_unit
   assign result_ready  = !pause_i && waiting_valid && waiting_mine;
   sl_process_actions #(.Inputs(Inputs), .Words(Words), .Entries(Entries), .Actions(Actions)) u_actions (
     .clk_i, .rst_i, .write_valid_i(process_write_valid), .write_i(process_write), .valid_i(acts), .acts_i(waiting_mine), .phv_i(phv),
-    .entry_i(result.entry), .inputs_i(result.inputs), .before_i(result.old_state), .after_i(result.new_state), .valid_o, .phv_o
+    .entry_i(entry), .inputs_i(inputs_done), .before_i(old_state), .after_i(new_state), .valid_o, .phv_o
   );
 
 `ifndef SYNTHESIS
@@ -159,11 +147,10 @@ module sl_stateful_unit
     if (!rst_i) begin
       if (valid_i) a_room_for_every_packet : assert (phv_room);
       if (placed) a_room_for_every_record : assert (record_room);
-      a_beside : assert (placed == inputs_late_valid && placed == beside && take == issue_valid && done_valid == done_inputs_valid);
+      a_beside : assert (placed == inputs_late_valid && placed == beside);
     end
   end
 `endif
   logic unused;
-  assign unused = &{1'b0, phv_room, record_room, inputs_late_valid, beside, take, issue_valid, done_valid, done_inputs_valid, issued, ahead,
-                    unused_phvs, unused_records, unused_address, write_q};
+  assign unused = &{1'b0, phv_room, record_room, inputs_late_valid, beside, unused_phvs, unused_records, write_q};
 endmodule

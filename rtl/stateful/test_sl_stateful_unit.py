@@ -25,7 +25,7 @@ from toolchain.simulate import SimulationError, simulate
 
 NUMBER, INSIDE, LOOP, ACTIONS = 3, 64, 3, 4
 KEY_WORDS, SETS, WAYS = 2, 8, 2
-BLOCK = {"inputs": 4, "conditions": 4, "words": 2, "updates": 3, "entries": 4, "actions": 2}
+BLOCK = {"inputs": 4, "conditions": 4, "words": 3, "updates": 3, "entries": 8, "actions": 2}
 PARAMETERS = {"Number": NUMBER, "Inside": INSIDE, "KeyWords": KEY_WORDS, "Sets": SETS, "Ways": WAYS}
 PARAMETERS |= {part.capitalize(): size for part, size in BLOCK.items()}
 COUNTER = """
@@ -48,8 +48,8 @@ def test_stateful_unit() -> None:
 
 
 BROKEN = [
-    ("sl_stateful_unit", "issued.fresh ? '0 : state", "state"),
-    ("sl_scheduler", "valid[Done-1] && keeps[Done-1]", "valid[Done-1]"),
+    ("sl_stateful_core", "issued.fresh ? '0 : forward", "forward"),
+    ("sl_schedule_core", "valid[Done-1] && keeps[Done-1]", "valid[Done-1]"),
     ("sl_stateful_flow", "{choice_2_q.epoch,", "{8'd0,"),
 ]
 
@@ -78,6 +78,7 @@ class Bench:
         self.events: Counter[str] = Counter()
         self.told: Counter[str] = Counter()
         self.left: list[tuple[int, L.PipelinePhv]] = []  # with the cycle
+        self.compares, self.differs = True, 0
         self.pauses, self.paused = 0.0, deque([0] * ACTIONS, ACTIONS)
         self.gaps, self.tick, self.step, self.cycle = 0.1, random.getrandbits(32), 0.0, 0
         for name in ("valid_i", "phv_i", "tick_i", "pause_i", "write_valid_i", "write_i"):
@@ -179,7 +180,9 @@ class Bench:
         if self.dut.valid_o.value == 1:
             found = L.PipelinePhv.from_int(int(self.dut.phv_o.value))
             assert self.expected, "a packet that nobody sent"
-            assert found == self.expected.popleft()
+            matches = found == self.expected.popleft()
+            self.differs += not matches
+            assert matches or not self.compares
             self.left.append((self.cycle, found))
 
     async def reset(self) -> None:
@@ -228,6 +231,8 @@ async def does_what_its_memories_say(dut):
         version = turn % 2
         for memory, address in addresses(bench.sizes):
             await bench.write_process(memory, version << VERSION_SHIFT | address, some_content(memory))
+        waits = random.getrandbits(L.ProcessComposed.BITS) & ~L.ProcessComposed(composed=1).to_int()
+        await bench.write_process(L.PROCESS_MEMORY_COMPOSED, version << VERSION_SHIFT, waits)
         await bench.select(version, some_selector())
         await bench.cycles(4)
         if turn % 3 == 2:
@@ -250,7 +255,7 @@ async def takes_new_flows_and_others_a_cycle_and_one_flow_every_three(dut):
     bench.gaps = 0
     for flows, cycles in (
         (list(range(400)), 1),  # all new; the table is full, so each evicts another
-        ([7] * 100, LOOP),
+        ([7] * 100, 1),
         ([n % 8 for n in range(400)], 1),
     ):
         left = await bench.send(packet(flow) for flow in flows)

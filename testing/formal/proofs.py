@@ -419,7 +419,7 @@ PROOFS = (
         "fv_scheduler", "bmc", 18, 21,
         (
             Broken("sl_scheduler", "? done_state_i : state", "? state : state", "a_leaves_unchanged_and_in_order"),
-            Broken("sl_scheduler", "&& address[Done-1] == address[Issue-1]", "", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_core", "&& address[Done-1] == address[Issue-1]", "", "a_leaves_unchanged_and_in_order"),
             Broken("sl_schedule_queue", "entries_q[i].tag == wake_tag_i)", "1'b1)", "a_leaves_unchanged_and_in_order"),
         ),
         synthesis=True,
@@ -429,8 +429,8 @@ PROOFS = (
     Proof(
         "fv_scheduler", "bmc", 16, 24,
         (
-            Broken("sl_scheduler", "Awake       = Distance - 1", "Awake       = Distance - 2", "a_leaves_unchanged_and_in_order"),
-            Broken("sl_schedule_queue", "if (enter) busy_q[in_tag_i] <= 1'b1;", "", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_core", "Awake       = Distance - 1", "Awake       = Distance - 2", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_queue", "if (enter && !in_free_i) busy_q[in_tag_i] <= 1'b1;", "", "a_leaves_unchanged_and_in_order"),
             Broken("sl_schedule_queue", "|| (wake_valid_i && wake_tag_i == in_tag_i && !wake_hit)", "", "a_is_offered_in_time"),
             Broken("sl_schedule_results", "done_q[oldest_q] && (", "(", "a_nothing_comes_that_is_not_inside"),
         ),
@@ -441,7 +441,7 @@ PROOFS = (
     # One entry: what waits holds up all.
     Proof(
         "fv_scheduler", "bmc", 16, 24,
-        (Broken("sl_scheduler", "id[0]      = Reorder ? queued_id : place", "id[0] = '0", "a_is_offered_in_time"),),
+        (Broken("sl_schedule_core", "id[0]      = Reorder ? queued_id : place", "id[0] = '0", "a_is_offered_in_time"),),
         {"AddressBits": 1, "Forward": 0, "Depth": 1},
         synthesis=True,
         flat=True,

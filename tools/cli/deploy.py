@@ -74,6 +74,14 @@ def _loaded(program: Program, text: Source | None, transport: str, options: dict
     return {**made.report(), "register_writes": took.writes, "load_cycles": took.cycles}
 
 
+def _pace(unit: dict[str, Any]) -> str:
+    """How many cycles packets of one flow take."""
+    if unit["waits"]:
+        return f"waits: C = {unit['cycles']}, because " + "; ".join(unit["waits"])
+    updates = "; ".join(f"{part}: {how['family']}, stage {how['stage']}" for part, how in unit["composed"].items())
+    return f"composed: a packet a cycle for any flows ({updates or 'no state changes'})"
+
+
 def _show(found: dict[str, Any]) -> None:
     for unit in found["units"]:
         key = ", ".join(unit["key"]) or "nothing"
@@ -84,6 +92,7 @@ def _show(found: dict[str, Any]) -> None:
         labels = f", labels {', '.join(unit['labels'])}" if unit["labels"] else ""
         takes = f"{unit['entries']} entries, {len(unit['conditions'])} conditions{labels}"
         print(f"unit {unit['number']}      state of flows at {unit['source']}: {takes}")
+        print(f"            {_pace(unit)}")
     print(f"containers  {len(found['containers'])}: " + ", ".join(f"{name} in {at}" for name, at in found["containers"].items()))
     print(f"written     {', '.join(found['written']) or 'nothing'}")
     for name, words in found["checksums"].items():
