@@ -198,13 +198,15 @@ def took_over(element: Stateful, programs: Sequence[PipelineProgram], sent: Sequ
 
 
 @cocotb.test()
-async def takes_a_packet_a_cycle_of_many_flows_and_one_in_three_of_one(dut):
+async def takes_a_packet_a_cycle_of_many_flows_or_of_one_where_updates_compose_and_else_one_in_three(dut):
     element = Stateful(dut, 0, 0)
     dut.tick_i.value = 0
     await start(dut)
-    loaded = program(assembled(COUNTING, "counting"))
-    await element.begin(loaded)
-    for flows, cycles in ((600, 1), (1, 3)):
+    waiting = COUNTING.replace("[[entries]]", '[conditions]\nmany = "seen > 1000"\n[[entries]]\nif = ["many"]\n[[entries]]')
+    await element.begin(program(assembled(COUNTING, "counting")))
+    for flows, cycles, text in ((600, 1, COUNTING), (1, 1, COUNTING), (1, 3, waiting)):
+        if text == waiting:
+            await element.load(program(assembled(waiting, "waiting")))
         packets = []
         for number in range(600):
             source = f"10.{flows % 256}.{number % flows // 256}.{number % flows % 256}"
@@ -230,8 +232,8 @@ async def refuses_places_that_a_stateful_unit_has_not(dut):
     await start(dut)
     places = {
         (L.UNIT_MEMORY_SELECTOR, UNIT, 1): True,
-        (L.UNIT_MEMORY_PROCESS, UNIT, (1 << 14) - 1): True,
-        (L.UNIT_MEMORY_PROCESS, UNIT, 1 << 14): False,
+        (L.UNIT_MEMORY_PROCESS, UNIT, (L.PROCESS_MEMORY_COMPOSED + 1 << 11) - 1): True,
+        (L.UNIT_MEMORY_PROCESS, UNIT, L.PROCESS_MEMORY_COMPOSED + 1 << 11): False,
         (L.UNIT_MEMORY_PROCESS, 0, 0): False,
         (L.UNIT_MEMORY_FLOWS, UNIT, 0): True,
         (L.UNIT_MEMORY_FLOWS, UNIT, 1): False,

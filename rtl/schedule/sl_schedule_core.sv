@@ -85,7 +85,7 @@ module sl_schedule_core #(
   logic wake_valid, queue_valid;
   logic [TagBits-1:0] in_tag, wake_tag;
   assign in_tag     = tag_of(in_data_i[PayloadWidth+:AddressBits]);
-  assign wake_valid = valid[Awake] && !free;
+  assign wake_valid = valid[Awake];
   assign wake_tag   = tag_of(address[Awake]);
   assign queue_valid = in_valid_i && open;
 

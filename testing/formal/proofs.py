@@ -468,6 +468,28 @@ PROOFS = (
         synthesis=True,
         flat=True,
     ),
+    Proof(
+        "fv_composed_state", "bmc", 13, 16,
+        (
+            Broken("sl_composed_state", "valid[3] && keeps[3] && address", "valid[3] && address", "a_finds_what_the_one_before_left"),
+            Broken("sl_composed_state", "&& !fresh[2];", ";", "a_finds_what_the_one_before_left"),
+            Broken("sl_composed_state", "valid[4] && keeps[4] && address[4] == address[2]", "1'b0", "a_finds_what_the_one_before_left"),
+            Broken("sl_composed_state", "follows_q ? new_rest_q : rest_q", "rest_q", "a_finds_what_the_one_before_left"),
+            Broken("sl_composed_state", "(valid[4] && keeps[4]) || write_valid_i", "valid[4] && keeps[4]", "a_waiting_reads_what_was_left"),
+        ),
+        synthesis=True,
+        flat=True,
+    ),
+    # The results of one mode, and of the next.
+    Proof(
+        "fv_schedule_free", "bmc", 12, 20,
+        (
+            Broken("sl_schedule_core", "empty || in_mode_i == mode_q", "1'b1", "a_one_mode_is_inside"),
+            Broken("sl_schedule_core", "keeps[Done] && !free", "keeps[Done]", "a_keeps_no_state"),
+        ),
+        synthesis=True,
+        flat=True,
+    ),
     # Three results. The covers and the broken parts reach further, to a key that sees a removal.
     Proof(
         "fv_flow_place", "bmc", 18, 30,
