@@ -330,7 +330,7 @@ def test_a_unit_does_what_its_model_does() -> None:
 def test_a_unit_refuses_memories_and_addresses_that_it_does_not_have() -> None:
     unit = Unit(2)
     memories = (L.UNIT_MEMORY_SELECTOR, L.UNIT_MEMORY_FLOWS, L.UNIT_MEMORY_PROCESS)
-    wrong = [(L.UNIT_MEMORY_SELECTOR, 2), (L.UNIT_MEMORY_FLOWS, 1), (L.UNIT_MEMORY_PROCESS, 1 << 14)]
+    wrong = [(L.UNIT_MEMORY_SELECTOR, 2), (L.UNIT_MEMORY_FLOWS, 1), (L.UNIT_MEMORY_PROCESS, L.PROCESS_MEMORY_COMPOSED + 1 << 11)]
     wrong += [(memory, 0) for memory in L.PipelineMemory if memory not in memories]
     assert unit.write_process(L.PROCESS_MEMORY_ENTRY, L.PROCESS_ENTRIES, 0), "ignored"
     assert not any(unit.write(memory, address, 0) for memory, address in wrong)

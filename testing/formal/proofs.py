@@ -482,7 +482,7 @@ PROOFS = (
     ),
     # The results of one mode, and of the next.
     Proof(
-        "fv_schedule_free", "bmc", 12, 20,
+        "fv_schedule_free", "bmc", 10, 20,
         (
             Broken("sl_schedule_core", "empty || in_mode_i == mode_q", "1'b1", "a_one_mode_is_inside"),
             Broken("sl_schedule_core", "keeps[Done] && !free", "keeps[Done]", "a_keeps_no_state"),
