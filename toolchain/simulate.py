@@ -159,6 +159,10 @@ def simulate(
             log_file=build_dir / "build.log",
         )
     test_path = Path(test_file).resolve()
+    # cocotb loads pytest in each simulator, to show the values in a failed assertion. It does so in a fifth of a second where
+    # pytest is set up for that alone: not for this project (its conftest.py, its paths), nor with plugins.
+    (build_dir / "pytest.ini").touch()
+    assertions = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "COCOTB_REWRITE_ASSERTION_FILES": "test_*.py testing/cocotb/*.py"}
     # The simulator's Python is given the path of this one; it needs the test's own folder too.
     added = [str(p) for p in (test_path.parent, ROOT, generated) if str(p) not in sys.path]
     sys.path[:0] = added
@@ -177,8 +181,7 @@ def simulate(
                 build_dir=build_dir,
                 test_dir=build_dir,
                 results_xml=str(results),
-                # Else pytest's rewriting of assertions would put the usual generated files before these.
-                extra_env={**(env or {}), **({} if generated == GENERATED else {"COCOTB_REWRITE_ASSERTION_FILES": ""})},
+                extra_env={**assertions, **(env or {})},
                 log_file=build_dir / f"{test_path.stem}-{with_seed}.log",
             )
         return _check(results, build_dir, with_seed)
