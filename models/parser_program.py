@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reference model of the programmable parser: what a program does to a packet, entry by entry, byte by byte.
 
-A stage is a list of (value, mask, step), the first of which that matches is taken; values and masks are of `ParserKey`.
+A stage is a list of (value, mask, step), the first of which that matches is taken; values and masks are the bits of a `ParserKey`.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 import sluice_layouts as L
 
-Stage = Sequence[tuple[L.ParserKey, L.ParserKey, L.ParserStep]]
+Stage = Sequence[tuple[int, int, L.ParserStep]]
 
 
 def stages_of(program: Any) -> list[Stage]:
     """The stages of a `compiler.pipeline.parser_program.ParserProgram`."""
-    return [[(entry.value, entry.mask, entry.step) for entry in stage] for stage in program.stages]
+    return [[(entry.value.to_int(), entry.mask.to_int(), entry.step) for entry in stage] for stage in program.stages]
 
 
 def parse(
@@ -38,11 +38,10 @@ def parse(
         if out.fault or out.state == L.PARSER_DONE:
             return out
         key = L.ParserKey([word(number) for number in lookups], out.state, version).to_int()
-        steps = [step for value, mask, step in stage if not (key ^ value.to_int()) & mask.to_int()]
-        if not steps:
+        step = next((step for value, mask, step in stage if not (key ^ value) & mask), None)
+        if step is None:
             out.fault = L.FAULT_PROGRAM
             return out
-        step = steps[0]
         if step.fault:
             out.fault = L.Fault(step.fault)
             return out

@@ -7,12 +7,12 @@ It defines the result for every content of the memories, also one that no assemb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 
 import sluice_layouts as L
 
-from models.unit_program import sources_of
+from models.unit_program import copied, sources_of
 
 WORD = 0xFFFFFFFF
 VERSION_SHIFT = 10
@@ -48,6 +48,7 @@ class Outcome:
     entry: int
 
 
+@cache
 def lane_mask(lanes: int) -> int:
     """The bits of the bytes in `lanes`."""
     return sum(0xFF << 8 * lane for lane in range(4) if lanes >> lane & 1)
@@ -179,7 +180,7 @@ class Process:
             word = alu + self.sizes.actions * action.row
             if word < len(words):
                 written[word] = self._executed(action.instruction, inputs, before, after, words[word], words[word])
-        phv = deepcopy(packet.phv)
+        phv = copied(packet.phv)
         phv.parsed.containers = [half for word in written for half in (word >> 16, word & 0xFFFF)]
         decision = L.ProcessDecision.from_int(self._word(L.PROCESS_MEMORY_DECISION, entry, version))
         phv.next = decision.next

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 
 import sluice_layouts as L
 
@@ -16,6 +15,11 @@ def sources_of(phv: L.PipelinePhv) -> list[int]:
     """What keys and operands are selected from."""
     headers = sum(base.valid << number for number, base in enumerate(phv.parsed.bases))
     return [*phv.parsed.containers, phv.parsed.ingress_port, phv.parsed.length, headers, 0]
+
+
+def copied(phv: L.PipelinePhv) -> L.PipelinePhv:
+    """A packet whose fields and containers can change."""
+    return phv.replace(parsed=phv.parsed.replace(containers=[*phv.parsed.containers]))
 
 
 def key_of(selector: L.UnitSelector, phv: L.PipelinePhv) -> int:
@@ -35,7 +39,7 @@ def find(selector: L.UnitSelector, entries: Sequence[Entry], phv: L.PipelinePhv)
 
 def execute(action: L.UnitAction, phv: L.PipelinePhv) -> L.PipelinePhv:
     """The packet after an action."""
-    out = deepcopy(phv)
+    out = copied(phv)
     sources = sources_of(phv)
     expired = False
     for column, operation in enumerate(action.operations):
