@@ -7,6 +7,8 @@ CAPTURES := testing/captures
 # Every simulator compiles the same run-time of Verilator: once is enough.
 export OBJCACHE := ccache
 export CCACHE_DIR := $(CURDIR)/build/ccache
+# Tests start some thousand times Python: each module is compiled once, also where the environment says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup dpdk run test lock lint format layouts cost fuzz certify certify-env faucet-env clean
 
