@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import sluice_layouts as L
+
 from compiler.frontend import typed
 from compiler.frontend.source import Source
 from compiler.overlay.behaviour import Behaviour, behaviour
@@ -30,6 +32,12 @@ class Deployment:
     @property
     def program(self) -> PipelineProgram:
         return self.placed.program
+
+    @property
+    def reads_time(self) -> bool:
+        """Whether what becomes of a packet depends on when it comes."""
+        programs = self.program.stateful.values()
+        return any(one.key.timeout or L.PROCESS_SOURCE_TICK in [read.source for read in one.inputs] for one in programs)
 
     def report(self) -> dict[str, Any]:
         """What was placed where."""

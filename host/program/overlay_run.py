@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import ctypes as c
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from compiler.frontend import typed
@@ -83,10 +84,32 @@ def run(program: typed.Program, rules: Path | None, captures: Sequence[Sequence[
     with Device(options) as device:
         device.call("sluice_device_set_lossless", 1)
         overlay = Overlay(device)
-        loaded = load(device, overlay, deployed(program, text, sizes_of(overlay), device.lanes))
+        made = deployed(program, text, sizes_of(overlay), device.lanes)
+        loaded = load(device, overlay, made)
         start = device.cycles
-        left, uploaded = exchange(device, [[packet.data for packet in packets] for packets in captures])
+        if made.reads_time:
+            left, uploaded = exchange_in_time(device, captures)
+        else:
+            left, uploaded = exchange(device, [[packet.data for packet in packets] for packets in captures])
         return Ran(left, uploaded, device.cycles - start, loaded)
+
+
+def exchange_in_time(device: Device, captures: Sequence[Sequence[Packet]]) -> tuple[list[list[Packet]], list[Packet]]:
+    """Send the packets of each lane one after another, those of all lanes in turn, while the clock of the device stands at the time
+    of the packet: what becomes of them is what the interpreter makes of the captures. Returns as `exchange`."""
+    left: list[list[Packet]] = [[] for _ in range(device.lanes)]
+    uploaded: list[Packet] = []
+    for number in range(max(map(len, captures), default=0)):
+        for lane, packets in enumerate(captures):
+            if number < len(packets):
+                time = packets[number].time
+                device.call("sluice_device_set_tick", c.c_uint32(time & 0xFFFFFFFF))
+                behind, host = exchange(device, [*[()] * lane, (packets[number].data,)])
+                uploaded += [replace(packet, time=time) for packet in host]
+                for out, some in zip(left, behind, strict=True):
+                    out += [replace(packet, time=time) for packet in some]
+    device.call("sluice_device_run_tick")
+    return left, uploaded
 
 
 def exchange(device: Device, sent: Sequence[Sequence[bytes]]) -> tuple[list[list[Packet]], list[Packet]]:
