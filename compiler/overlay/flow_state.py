@@ -38,7 +38,7 @@ def of_one_flow(element: typed.Element) -> tuple[typed.Element, FlowState | None
     if not element.flows:
         return element, None
     if len(element.flows) > 1:
-        hint = "a stateful unit has one flow table; keep what belongs to a flow under one key"
+        hint = "a stateful unit has one flow table: keep what belongs to a flow under one key, or use --target cpu or sim"
         raise OverlayError("E0807", f"a second flow table: {element.flows[1].name}", element.flows[1].span, hint)
     (table,) = element.flows
     if not table.evicts:

@@ -178,3 +178,69 @@ def firewall(seen: set[tuple[str | None, str | None]] | None = None) -> Judge:
         return [Left(0, data)] if passes else []
 
     return judge
+
+
+PUBLIC = bytes([203, 0, 113, 1])
+End = tuple[bytes, int, int]  # address, port, protocol
+
+
+def addressed(data: bytes, source: End, destination: End) -> bytes:
+    """An IPv4 packet of TCP or UDP with other ends, and checksums that are computed from nothing."""
+    packet = bytearray(data)
+    size, is_udp = int.from_bytes(data[16:18], "big"), source[2] == UDP
+    packet[26:34] = source[0] + destination[0]
+    packet[34:38] = source[1].to_bytes(2, "big") + destination[1].to_bytes(2, "big")
+    packet[24:26] = bytes(2)
+    packet[24:26] = checksum(packet[14:34])
+    at = 40 if is_udp else 50
+    if not (is_udp and packet[at : at + 2] == bytes(2)):
+        packet[at : at + 2] = bytes(2)
+        segment = packet[34 : 14 + size]
+        made = checksum(packet[26:34] + bytes([0, source[2]]) + len(segment).to_bytes(2, "big") + segment)
+        packet[at : at + 2] = b"\xff\xff" if is_udp and made == bytes(2) else made
+    return bytes(packet)
+
+
+def checksum(data: bytes) -> bytes:
+    """Of the Internet, with 0 not as 0xffff."""
+    words = data + bytes(len(data) % 2)
+    rest = sum(int.from_bytes(words[at : at + 2], "big") for at in range(0, len(words), 2)) % 0xFFFF
+    return (0xFFFF - (rest or 0xFFFF * any(words))).to_bytes(2, "big")
+
+
+class Nat:
+    """The ports of ends, and when each was used last."""
+
+    def __init__(self) -> None:
+        self.ports: dict[End, int] = {}
+        self.used: dict[End, int] = {}
+        self.given = 0
+
+    def owner(self, port: int, protocol: int, time: int) -> End | None:
+        """The end that has a port."""
+        found = [end for end, taken in self.ports.items() if taken == port and end[2] == protocol and self.is_live(end, time)]
+        return found[0] if found else None
+
+    def is_live(self, end: End, time: int) -> bool:
+        return end in self.used and time - self.used[end] < 5 * MINUTE
+
+    def judge(self, data: bytes, time: int) -> list[Left]:
+        packet = headers_of(data)
+        if packet is None or not packet.is_tcp_or_udp:
+            return [Left(0, data)]
+        source = packet.source, packet.source_port, packet.protocol
+        destination = packet.destination, packet.destination_port, packet.protocol
+        if packet.source[:2] == bytes([10, 0]):
+            if not self.is_live(source, time):
+                self.given = (self.given + 1) % 512
+                if self.owner(40_000 + self.given, packet.protocol, time) is not None:
+                    return []
+                self.ports[source] = 40_000 + self.given
+            self.used[source] = time
+            return [Left(0, addressed(data, (PUBLIC, self.ports[source], packet.protocol), destination))]
+        if packet.destination != PUBLIC:
+            return [Left(0, data)]
+        if (end := self.owner(packet.destination_port, packet.protocol, time)) is None:
+            return []
+        self.used[end] = time
+        return [Left(0, addressed(data, source, end))]

@@ -42,6 +42,7 @@ from toolchain import ROOT
 HERE = Path(__file__).parent
 LANES = range(4)
 FLAGS = 47  # the byte of TCP's flags
+UDP_PACKET = b"\2\0\0\0\0\1\2\0\0\0\0\2\x08\0E\0\0\x2e" + bytes(4) + b"\x40\x11" + bytes(14) + b"\0\x1a\1\1" + bytes(range(18))
 EVERY = int(os.environ.get("SLUICE_EVERY", "5"))  # of the captures' packets, or connections
 Out = list[list[bytes]]  # what leaves, by lane
 
@@ -127,13 +128,45 @@ def repeated() -> list[Packet]:
     return mixed(packets, earlier)
 
 
+def to_public() -> list[Packet]:
+    """The captures as they come to a NAT: from outside to the ports that it gave, or to others. Then a host that needs more ports
+    than there are, and all of it again, when some ports are free again."""
+    nat, draw, found = judges.Nat(), random.Random(1), []
+
+    def send(packet: Packet) -> None:
+        found.append(packet)
+        nat.judge(packet.data, packet.time)
+
+    def outside(packet: Packet) -> Packet:
+        """With the public address as destination, if it came from outside."""
+        headers = judges.headers_of(packet.data)
+        if headers is None or not headers.is_tcp_or_udp or headers.source[:2] == bytes([10, 0]):
+            return packet
+        end = headers.destination, headers.destination_port, headers.protocol
+        port = nat.ports.get(end, 40_000) if draw.random() < 0.9 else draw.randrange(40_000, 40_600)
+        source = headers.source, headers.source_port, headers.protocol
+        return replace(packet, data=judges.addressed(packet.data, source, (judges.PUBLIC, port, headers.protocol)))
+
+    packets = captured()
+    for packet in packets:
+        send(outside(packet))
+    for port in range(1000, 1600):
+        flow = (bytes([10, 0, 3, 3]), port, 17), (bytes([10, 9, 0, 1]), 80, 17)
+        send(Packet(judges.addressed(UDP_PACKET, *flow), packets[-1].time + port))
+    for packet in packets:
+        send(outside(replace(packet, time=packet.time + 297 * judges.SECOND)))
+    return found
+
+
 APPLICATIONS: dict[str, tuple[Callable[[], Judge], Callable[[], list[Packet]]]] = {
     "knocking": (judges.knocking, knocks),
     "retransmissions": (judges.retransmissions, repeated),
     "flowlet": (judges.flowlet, captured),
     "hitters": (judges.hitters, captured),
     "firewall": (judges.firewall, disturbed_connections),
+    "nat": (lambda: judges.Nat().judge, to_public),
 }
+DEPLOYED = [name for name in APPLICATIONS if name != "nat"]
 
 
 SECRET = 2  # of flow tables: with it no set of them has more flows than places
@@ -215,7 +248,7 @@ def by_model(made: Deployment) -> Callable[[Packet], list[Left]]:
     return run
 
 
-@pytest.mark.parametrize("name", APPLICATIONS)
+@pytest.mark.parametrize("name", DEPLOYED)
 def test_does_the_same_deployed(name: str) -> None:
     """Packet by packet, with the mark."""
     model = by_model(deployed(program_of(name)))
@@ -237,7 +270,7 @@ def in_device(device: Device, name: str, packets: Sequence[Packet]) -> Out:
     return [[packet.data for packet in packets] for packets in left]
 
 
-@pytest.mark.parametrize("name", APPLICATIONS)
+@pytest.mark.parametrize("name", DEPLOYED)
 def test_does_the_same_in_a_functional_device(name: str) -> None:
     """Whose clock stands at the time of the packet, when it comes."""
     packets = packets_of(name)
@@ -245,7 +278,7 @@ def test_does_the_same_in_a_functional_device(name: str) -> None:
         assert in_device(device, name, packets) == by_lane(judged(name, packets))
 
 
-@pytest.mark.parametrize("name", APPLICATIONS)
+@pytest.mark.parametrize("name", DEPLOYED)
 def test_does_the_same_in_a_simulated_device(name: str) -> None:
     packets = packets_of(name)[:SIMULATED]
     with Device({**OVERLAY, "stateful_units": 0b10}) as device:
@@ -264,7 +297,7 @@ def test_a_run_on_the_overlay_has_the_times_of_the_captures(tmp_path: Path) -> N
     assert all(packet.time for path in outputs for packet in read_capture(path))
 
 
-@pytest.mark.parametrize("name", APPLICATIONS)
+@pytest.mark.parametrize("name", DEPLOYED)
 @pytest.mark.parametrize("units, mask", [(2, 0b10), (3, 0b100), (1, 0b1)])
 def test_takes_the_stateful_unit_that_there_is(name: str, units: int, mask: int) -> None:
     """Behind the stateless units that the program needs, with none between them; or the program is refused."""
@@ -280,7 +313,7 @@ def test_takes_the_stateful_unit_that_there_is(name: str, units: int, mask: int)
     assert [model(packet) for packet in packets] == judged(name, packets)
 
 
-@pytest.mark.parametrize("name", APPLICATIONS)
+@pytest.mark.parametrize("name", DEPLOYED)
 def test_updates_of_flows_compose(name: str) -> None:
     """Then the stateful unit takes a packet a cycle, whatever their flows are. Whether a connection of the firewall lives on
     depends on the time that its last packet left."""
@@ -288,3 +321,11 @@ def test_updates_of_flows_compose(name: str) -> None:
     assert stateful_unit is not None
     families = classified(stateful_unit.program)
     assert families and all(isinstance(family, Composed) for family in families.values()) == (name != "firewall"), families
+
+
+def test_deploy_refuses_a_nat_at_its_second_table() -> None:
+    """Which end has a port is state under another key than which port an end has."""
+    nat = program_of("nat")
+    with pytest.raises(OverlayError, match="a second flow table: ends") as error:
+        deployed(nat)
+    assert error.value.span == next(i.element.flows[1].span for i in nat.instances if i.name == "nat")
