@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Port knocking takes over in a device that runs, under traffic: each packet obeys the program before or this one, whole, and none
-is lost. The stateful unit is the second of the row."""
+is lost. After a reset the device gets it back. The stateful unit is the second of the row."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from collections.abc import Iterator
 import pytest
 import sluice_layouts as L
 
+from compiler.interpreter.packets import Packet
 from compiler.overlay.deploy import deployed
 from compiler.pipeline.actions import action
 from compiler.pipeline.pipeline_image import PipelineProgram
 from compiler.pipeline.unit_image import UnitProgram
 from configs.stateful import judges
 from configs.stateful.test_applications import program_of, to_port
-from host.program.overlay_run import load, sizes_of
+from host.program.overlay_run import exchange_in_time, load, sizes_of
 from host.python.device import Device
 from host.python.pipeline import Overlay
 from shell.sim.build import OVERLAY
@@ -23,6 +24,7 @@ from testing.device import host_packets, lane_packets
 
 PORTS = [1111, 2222, 3333, 22, 80, 22]
 CYCLES = 20_000_000  # 100 ms at 200 MHz
+FORGETTING = 2048  # cycles in which the flow table forgets all flows, at most
 
 
 @pytest.fixture(params=["sim", "functional"])
@@ -67,3 +69,22 @@ def test_port_knocking_takes_over_under_traffic(device: Device) -> None:
     assert not lane_packets(device, 2) and not host_packets(device)
     counts = overlay.flows(1)
     assert counts.looked_up == len(sent) - len(old) and counts.made == len({*hosts}) and not counts.absent
+
+
+def test_a_device_that_was_reset_gets_the_program_with_its_time_out_again(device: Device) -> None:
+    """The reset forgets hosts, and the settings of the unit: without them hosts would have access for ever."""
+    overlay = Overlay(device)
+    load(device, overlay, deployed(program_of("knocking"), sizes=sizes_of(overlay), lanes=device.lanes))
+    opens = [to_port(7, port, 6, 0) for port in (1111, 2222, 3333, 22)]
+
+    def left(packets: list[Packet]) -> int:
+        device.advance(FORGETTING)
+        return len(exchange_in_time(device, [packets])[0][0])
+
+    assert left([*opens, to_port(7, 22, 6, judges.MINUTE - 1)]) == 2
+    device.write(L.SHELL_REGISTERS_CONTROL, device.read(L.SHELL_REGISTERS_CONTROL) | 1)
+    while device.read(L.SHELL_REGISTERS_CONTROL) & 1:
+        device.advance(16)
+    assert overlay.restore() and not overlay.restore()
+    assert left([to_port(7, 22, 6, 0)]) == 0, "hosts are forgotten"
+    assert left([*opens, to_port(7, 22, 6, judges.MINUTE)]) == 1, "and who knocks has access for a minute"

@@ -19,10 +19,10 @@ from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, acc
 from host.agent.channel import Access, Channel, ChannelError
 from host.agent.counters import Cell, Counters, cells_of
 from host.agent.translate import Translation
-from host.python.windows import GraphLock, window_of
+from host.python.pipeline import stateful_units
+from host.python.windows import MARK, GraphLock, window_of
 
 PATIENCE = 5.0  # seconds, for packets of an older program to leave
-MARK = L.PIPELINE_REGISTERS_DATA + 4 * (L.PIPELINE_REGISTERS_DATA_COUNT - 1)  # holds a number of ours between two loads
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,11 @@ class Pipeline:
         parts, entries, version = self._registers(
             L.PIPELINE_REGISTERS_PARTS, L.PIPELINE_REGISTERS_ENTRIES, L.PIPELINE_REGISTERS_VERSION
         )
-        self.stages, self.units, writers = parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF
-        self.sizes = (self.stages, self.units, writers, entries & 0xFFFF, entries >> 16)
-        self.image = PipelineImage.of(*self.sizes)
+        self.stages, units, writers = parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF
+        self.sizes = (self.stages, units, writers, entries & 0xFFFF, entries >> 16)
+        self.stateful = stateful_units(lambda register: self._registers(register)[0])
+        self.units = min(self.stateful, default=units)  # those that tables of flows can be
+        self.image = self._empty()
         self.counters = Counters(version)
         self.known = False  # what the memories hold
         self.mark = 0
@@ -65,6 +67,10 @@ class Pipeline:
         self.begun: Load | None = None  # the last load, until it is known how far it came
         self._recall()
         self._settle(version)
+
+    def _empty(self) -> PipelineImage:
+        """The image without a program, with a new secret for flows of stateful units."""
+        return PipelineImage.of(*self.sizes, stateful=self.stateful, secret=secrets.randbits(128))
 
     def read(self, addresses: Sequence[int]) -> list[int]:
         """Registers of the device."""
@@ -79,14 +85,19 @@ class Pipeline:
     def _registers(self, *registers: int) -> list[int]:
         return self.read([self.window + register for register in registers])
 
+    @property
+    def _made_for(self) -> tuple[object, ...]:
+        """What a file must be made for to be of use: whatever changes what is kept changes it."""
+        return L.LAYOUT_HASH, self.sizes, self.stateful
+
     def _recall(self) -> None:
         if self.file is None or not self.file.exists():
             return
         try:
-            layouts, sizes, begun, counters, kept = pickle.loads(self.file.read_bytes())
+            made_for, begun, counters, kept = pickle.loads(self.file.read_bytes())
         except (pickle.PickleError, EOFError, AttributeError, ImportError, IndexError, ValueError, TypeError):
             return  # of another release, or damaged: as after a first start
-        if (layouts, sizes) == (L.LAYOUT_HASH, self.sizes):
+        if made_for == self._made_for:
             self.begun, self.counters, self.kept = begun, counters, kept
 
     def _settle(self, version: int) -> None:
@@ -124,7 +135,8 @@ class Pipeline:
                 replace(unit, entries=tuple(replace(one, action=aimed(one.action)) for one in unit.entries), miss=aimed(unit.miss))
                 for unit in program.units
             ]
-            program = replace(program, units=tuple(units))
+            stateful = {number: unit.to_core(self.core) for number, unit in program.stateful.items()}
+            program = replace(program, units=tuple(units), stateful=stateful)
         return self.image.with_program(program, version)
 
     def load(self, wanted: Translation, keep: Any = None) -> None:
@@ -141,7 +153,10 @@ class Pipeline:
         self.begun = Load(version, self.image, image, secrets.randbits(32) | 1)
         self._keep(self.begun, keep)
         known, self.known = self.known, False
-        writes = [Access(self.window + address, word) for address, word in accesses(image.writes(self.image if known else None))]
+        writes = [
+            Access(self.window + address, word)
+            for address, word in accesses(image.writes(self.image if known else None), image.stateful)
+        ]
         writes += [Access(self.window + MARK, self.begun.mark), Access(self.window + L.PIPELINE_REGISTERS_VERSION, version)]
         self.channel.access(writes)
         self.image, self.known, self.mark, self.begun = image, True, self.begun.mark, None
@@ -182,7 +197,7 @@ class Pipeline:
         if self.file is not None:
             unfinished = self.file.with_suffix(".new")
             unfinished.touch(0o600)
-            unfinished.write_bytes(pickle.dumps((L.LAYOUT_HASH, self.sizes, load, self.counters, keep)))
+            unfinished.write_bytes(pickle.dumps((self._made_for, load, self.counters, keep)))
             unfinished.replace(self.file)
 
     def wait_for_old_packets(self) -> None:
@@ -202,7 +217,7 @@ class Pipeline:
 
     def forget(self) -> None:
         """The device was reset, or another master has loaded: all memories are to be written again."""
-        self.image, self.known, self.begun = PipelineImage.of(*self.sizes), False, None
+        self.image, self.known, self.begun = self._empty(), False, None
         self.counters.forget()
 
     def lane_counters(self, lane: int) -> L.LaneCounters:

@@ -14,7 +14,7 @@ from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram, acc
 from compiler.pipeline.unit_image import UnitEntry
 from compiler.stateful.families import pace
 from compiler.stateful.image import UnitSizes, shared_write
-from host.python.windows import GraphLock, window_of
+from host.python.windows import MARK, GraphLock, window_of
 
 PATIENCE = 100_000  # cycles
 
@@ -41,9 +41,17 @@ class FlowCounters:
     absent: int
 
 
+def stateful_units(read: Callable[[int], int]) -> dict[int, UnitSizes]:
+    """The stateful units of a pipeline, by number; `read` reads a register of it."""
+    mask = read(L.PIPELINE_REGISTERS_STATEFUL)
+    sizes = UnitSizes.read(read(L.PIPELINE_REGISTERS_PROCESS_PARTS), read(L.PIPELINE_REGISTERS_FLOW_PARTS))
+    return {number: sizes for number in range(L.UNIT_END + 1) if mask >> number & 1}
+
+
 class Overlay:
     """The pipeline of a device, whose memories it knows from now on. On a device with several controller cores another master of
-    its registers may load programs too: each takes the lock, and begins from nothing where another had it meanwhile."""
+    its registers may load programs too: each takes the lock, and begins from nothing where another had it meanwhile, or where the
+    device was reset. Then the next load writes everything, the settings and shared state of stateful units included."""
 
     def __init__(self, device: Bus, secret: int | None = None) -> None:
         """`secret`: of the flow tables of stateful units; a random one unless given. Raises ValueError where the device has no
@@ -55,25 +63,25 @@ class Overlay:
         self.lock = GraphLock(device.read, lambda address, word: device.write_all([(address, word)]), self._wait, self.forget)
         parts, entries = self.read(L.PIPELINE_REGISTERS_PARTS), self.read(L.PIPELINE_REGISTERS_ENTRIES)
         sizes = parts & 0xFF, parts >> 8 & 0xFF, parts >> 16 & 0xFF, entries & 0xFFFF, entries >> 16
-        self.empty = PipelineImage.of(*sizes, stateful=self._stateful(), secret=secrets.randbits(128) if secret is None else secret)
+        self.empty = PipelineImage.of(
+            *sizes, stateful=stateful_units(self.read), secret=secrets.randbits(128) if secret is None else secret
+        )
         self.forget()
 
     def forget(self) -> None:
         """What the memories hold is not known, as after power-up: the next load writes all of them."""
-        self.image, self.loaded = self.empty, False
+        self.image, self.loaded, self.mark = self.empty, False, 0
+        self.program: PipelineProgram | None = None  # the one loaded last
+        self.shared: dict[tuple[int, int], int] = {}  # what was set, by unit and number
         # Of a unit's action: what was counted in places that its entry had before.
         self.carried: dict[tuple[int, int], L.RuleCounters] = {}
-
-    def _stateful(self) -> dict[int, UnitSizes]:
-        mask = self.read(L.PIPELINE_REGISTERS_STATEFUL)
-        sizes = UnitSizes.read(self.read(L.PIPELINE_REGISTERS_PROCESS_PARTS), self.read(L.PIPELINE_REGISTERS_FLOW_PARTS))
-        return {number: sizes for number in range(16) if mask >> number & 1}
 
     def set_shared(self, unit: int, number: int, value: int) -> None:
         """Sets 64 bits of the global state of a stateful unit, or with PROCESS_SHARED_WORDS more of its table state. For packets
         that enter from now on."""
         writes = accesses(iter([shared_write(unit, number, value)]))
         with self.lock.held():
+            self.shared[unit, number] = value
             self.device.write_all((self.window + address, word) for address, word in writes)
 
     def waits(self, unit: int) -> list[str]:
@@ -103,21 +111,39 @@ class Overlay:
         """Has packets that enter from now on use the program; returns the number of register writes. Raises ProgramError where it
         has no place beside the one that runs: nothing has changed then. TimeoutError: packets of the program before the one that
         runs are still in flight. OSError: another master has the lock."""
-        with self.lock.held(), self.lock.loading(self.loaded):
-            return self._load(program)
+        with self.lock.held():
+            if self.was_reset():
+                shared = self.shared
+                self.forget()
+                self.shared = shared
+            with self.lock.loading(self.loaded):
+                return self._load(program)
+
+    def was_reset(self) -> bool:
+        """Whether the device has lost what was loaded last."""
+        return self.loaded and self.read(MARK) != self.mark
+
+    def restore(self) -> bool:
+        """Load the program that packets had once more if the device was reset since; whether it was. Flows begin anew. Raises as
+        `load`."""
+        if self.program is None or not self.was_reset():
+            return False
+        self.load(self.program)
+        return True
 
     def _load(self, program: PipelineProgram) -> int:
         version = 1 - self.read(L.PIPELINE_REGISTERS_VERSION)
         image = self.image.with_program(program, version)
         self._wait(lambda: not self.read(L.PIPELINE_REGISTERS_DRAINING), "packets of an older program are in flight")
         self._carry(version, image)
-        writes = [
-            *accesses(image.writes(self.image if self.loaded else None), image.stateful),
-            (L.PIPELINE_REGISTERS_VERSION, version),
-        ]
+        made = [*image.writes(self.image if self.loaded else None)]
+        if not self.loaded:
+            made += [shared_write(unit, number, value) for (unit, number), value in self.shared.items()]
+        mark = secrets.randbits(32) | 1
+        writes = [*accesses(iter(made), image.stateful), (MARK, mark), (L.PIPELINE_REGISTERS_VERSION, version)]
         self.loaded = False
         self.device.write_all((self.window + address, word) for address, word in writes)
-        self.image, self.loaded = image, True
+        self.image, self.loaded, self.mark, self.program = image, True, mark, program
         return len(writes)
 
     def _wait(self, is_so: Callable[[], bool], trouble: str) -> None:

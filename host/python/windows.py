@@ -11,6 +11,8 @@ import sluice_layouts as L
 
 LOCKED, TAKEN_MEANWHILE = 1, 4  # bits of the lock: the reader has it; another had it since the reader gave it back
 PAUSE, EMPTY = 2, 4  # bits of control and status
+# A register of the pipeline's that holds a number of the loader's between two loads: a reset of the graph loses it.
+MARK = L.PIPELINE_REGISTERS_DATA + 4 * (L.PIPELINE_REGISTERS_DATA_COUNT - 1)
 
 
 def windows_of(read: Callable[[int], int], kind: int) -> list[int]:
