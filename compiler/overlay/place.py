@@ -28,7 +28,7 @@ from compiler.pipeline.parser_program import (
     ParserProgram,
     ProgramError,
 )
-from compiler.pipeline.pipeline_image import PipelineProgram
+from compiler.pipeline.pipeline_image import PipelineImage, PipelineProgram
 from compiler.pipeline.unit_image import NOTHING, UnitEntry, UnitProgram
 from compiler.stateful.program import ProcessProgram, assembled
 
@@ -46,6 +46,14 @@ class Sizes:
     ternary: int = 64
     stateful: int | None = None  # a mask of the units that are stateful ones; None: those that a program needs
     composed: bool = True  # these have composed updates
+
+    @staticmethod
+    def of(image: PipelineImage) -> Sizes:
+        """Of the pipeline with these memories."""
+        unit, mask = image.units[0], sum(1 << number for number in image.stateful)
+        composed = all(stateful.sizes.composed for stateful in image.stateful.values())
+        most = image.parser.stages, len(image.units), image.deparser.writers, unit.exact_entries, unit.ternary_entries
+        return Sizes(*most, mask, composed)
 
     def place_of_stateful(self, stateless: int, span: Span) -> int:
         """The unit for a program with state behind so many stateless units. Raises OverlayError."""

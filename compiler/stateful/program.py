@@ -78,6 +78,16 @@ class ProcessProgram:
         for (memory, address), word in self.words.items():
             yield L.ProcessWrite(word, version << VERSION_SHIFT | address, memory)
 
+    def to_core(self, core: int) -> ProcessProgram:
+        """The same with packets to the controller for this one of the device's controller cores."""
+        words = dict(self.words)
+        for place, word in self.words.items():
+            if place[0] == L.PROCESS_MEMORY_DECISION:
+                decision = L.ProcessDecision.from_int(word)
+                if decision.verdict == L.VERDICT_TO_CONTROLLER:
+                    words[place] = decision.replace(queue=core).to_int()
+        return replace(self, words=words)
+
 
 def read(path: Path, sizes: BlockSizes | None = None) -> ProcessProgram:
     """The program of a file. Raises ProgramError, OSError."""

@@ -2,7 +2,8 @@
 """The agent's local API: a Unix socket, a JSON object a line in, one or more out.
 
 Requests: {"do": "status"}, {"do": "dump"}, {"do": "add", "flow": TEXT}, {"do": "del", "flow": TEXT, "strict": false},
-{"do": "packets", "follow": false}. An answer has "error" where something is wrong. `text.py` says what a flow's TEXT is.
+{"do": "packets", "follow": false}, {"do": "deploy", "file": PATH, "rules": PATH}, {"do": "restore"}. An answer has "error" where
+something is wrong. `text.py` says what a flow's TEXT is; `deploy.py` makes a program of the files.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from typing import Any
 from c65of import ofproto as of
 from c65of.ofproto import parser as codec
 
+from compiler.overlay.place import Sizes
 from host.agent import messages
+from host.agent.deploy import DeployError, compiled
+from host.agent.refusal import Refusal
 from host.agent.session import Session
-from host.agent.switch import Shown, Switch
+from host.agent.switch import Deployed, Shown, Switch
 from host.agent.text import FlowTextError, read_filter, read_flow, show_flow
 
 LONGEST = 1 << 16  # bytes of a request
@@ -52,6 +56,8 @@ class LocalApi:
                 request = _request(line)
                 if request.get("do") == "packets":
                     await self._packets(reader, writer, bool(request.get("follow")))
+                elif request.get("do") == "deploy":
+                    _write(writer, await self._deploy(request))
                 else:
                     _write(writer, self._answer(request))
                 await writer.drain()
@@ -65,7 +71,12 @@ class LocalApi:
                         "flows": len(self.switch.flows.by_key),
                         "loads": self.switch.pipeline.loads,
                     }
-                    return {**self.status(), "tables": self.switch.tables, "ports": self.switch.lanes, "counters": counters}
+                    name = self.switch.deployed.name if self.switch.deployed else None
+                    sizes = {"tables": self.switch.tables, "ports": self.switch.lanes}
+                    return {**self.status(), **sizes, "program": name, "counters": counters}
+                case "restore":
+                    self.switch.deploy(None)
+                    return {"flows": len(self.switch.flows.by_key)}
                 case "dump":
                     return {"flows": [show_flow(flow) for flow in self._flows()]}
                 case "add":
@@ -74,7 +85,18 @@ class LocalApi:
                     return self._change(read_filter(str(request.get("flow", "")), bool(request.get("strict"))))
         except (FlowTextError, OSError) as error:
             return {"error": str(error)}
-        return {"error": "the request is not known; hint: do: status, dump, add, del, packets"}
+        return {"error": "the request is not known; hint: do: status, dump, add, del, packets, deploy, restore"}
+
+    async def _deploy(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Compiles meanwhile: the agent's thread goes on."""
+        file, rules = Path(str(request.get("file"))), request.get("rules")
+        sizes, lanes = Sizes.of(self.switch.pipeline.image), self.switch.lanes
+        try:
+            made = await asyncio.to_thread(compiled, file, Path(str(rules)) if rules else None, sizes, lanes)
+            self.switch.deploy(Deployed(file.name, made.program))
+        except (DeployError, Refusal, OSError) as error:
+            return {"error": str(error)}
+        return made.report()
 
     def _flows(self) -> Iterator[Any]:
         for reply in self._asked(codec.OFPFlowStatsRequest(None)):

@@ -14,6 +14,7 @@ from c65of import ofproto as of
 from c65of.ofproto import parser as codec
 
 from compiler.pipeline.parser_program import ProgramError
+from compiler.pipeline.pipeline_image import PipelineProgram
 from host.agent import messages
 from host.agent.actions import Ports, port_of, work_of
 from host.agent.channel import ChannelError, PacketIn
@@ -29,6 +30,7 @@ TAIL = 256  # packets to the controllers that the local API shows
 NUMBERS = 1 << 16
 SAMPLE = 60.0  # seconds between two readings of all counters, whose last hits wrap in 71 minutes
 Why = tuple[int, int, int]  # table, cookie and reason of a packet to the controller
+DEPLOYED = "a deployed program has the device; hint: ./sluice table restore gives it back to the flows"
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,14 @@ class Shown:
     cookie: int
     reason: int
     data: bytes
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A program in the place of the flows, and the file that it was made of."""
+
+    name: str
+    program: PipelineProgram
 
 
 class RateLimit:
@@ -73,7 +83,8 @@ class Switch:
         self.flows: Flows
         self.numbers: dict[Why, int]
         self.next_flow: int
-        self.flows, self.numbers, self.next_flow = pipeline.kept or (Flows(), {}, 1)
+        self.deployed: Deployed | None  # what packets use instead of the flows
+        self.flows, self.numbers, self.next_flow, self.deployed = pipeline.kept or (Flows(), {}, 1, None)
         self.gone: list[tuple[Flow, int]] = []  # and the reason: their controllers are to hear of it
         self.whys = {number: why for why, number in self.numbers.items()}
         self.next_number = max(self.whys, default=0)
@@ -82,9 +93,9 @@ class Switch:
         self.shown: deque[Shown] = deque(maxlen=TAIL)
         self.counters: Counter[str] = Counter()
         self.limit = RateLimit(rate, self.clock)
-        self.loads_wanted = True
+        self.loads_wanted = self.deployed is None  # one that is there keeps its state of flows
         self.why_refused = ""  # the last refusal, in words
-        self.translation = self._translation(self.flows)
+        self.translation = self._translation(self.flows) if self.deployed is None else Translation(self.deployed.program, ())
         self.load()
 
     # The desired state.
@@ -111,6 +122,8 @@ class Switch:
 
     def want(self, flows: Flows) -> None:
         """Make these the desired flows; they are loaded by `load`. Raises Refusal where the device cannot hold them."""
+        if self.deployed is not None:
+            raise Refusal(of.OFPET_FLOW_MOD_FAILED, of.OFPFMFC_EPERM, DEPLOYED)
         try:
             wanted = self._translation(flows)
         except TooWide as error:
@@ -119,15 +132,26 @@ class Switch:
             raise bad_action(of.OFPBAC_UNSUPPORTED_ORDER, str(error)) from error
         except ProgramError as error:
             raise bad_action(of.OFPBAC_TOO_MANY, str(error)) from error
+        self._place(wanted.program)
+        self.flows, self.translation, self.loads_wanted = flows, wanted, True
+
+    def _place(self, program: PipelineProgram) -> None:
+        """Raises Refusal where a program has no place."""
         try:
-            self.pipeline.place(wanted.program)
+            self.pipeline.place(program)
         except ProgramError:
             self.load()  # the places of the program before the last are free then
             try:
-                self.pipeline.place(wanted.program)
+                self.pipeline.place(program)
             except ProgramError as error:
                 raise table_full(str(error)) from error
-        self.flows, self.translation, self.loads_wanted = flows, wanted, True
+
+    def deploy(self, deployed: Deployed | None) -> None:
+        """Have packets use a program instead of the flows; None: the flows again. Raises Refusal, ChannelError."""
+        wanted = self._translation(self.flows) if deployed is None else Translation(deployed.program, ())
+        self._place(wanted.program)
+        self.deployed, self.translation, self.loads_wanted = deployed, wanted, True
+        self.load()
 
     def load(self) -> None:
         """Bring the desired state to the device, if it is not there; then say which flows are gone. Raises ChannelError."""
@@ -136,9 +160,9 @@ class Switch:
             self.loads_wanted = False
         self._announce()
 
-    def _kept(self) -> tuple[Flows, dict[Why, int], int]:
+    def _kept(self) -> tuple[Flows, dict[Why, int], int, Deployed | None]:
         """What an agent after this one is to know."""
-        return self.flows, self.numbers, self.next_flow
+        return self.flows, self.numbers, self.next_flow, self.deployed
 
     def _announce(self) -> None:
         """Tell the controllers of flows that are gone, with all that they have counted."""
@@ -164,7 +188,8 @@ class Switch:
             self.pipeline.sample_flows()
             self.pipeline.counters.drop_all_but({flow.number for flow in self.flows})
             self.pipeline.keep(self._kept())
-        self._expire()
+        if self.deployed is None:
+            self._expire()
 
     def _expire(self) -> None:
         """Remove the flows whose time is over."""

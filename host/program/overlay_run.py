@@ -49,12 +49,7 @@ def rules_source(path: Path | None) -> Source | None:
 
 def sizes_of(overlay: Overlay) -> Sizes:
     """What a program for this device must fit into."""
-    image = overlay.image
-    unit = image.units[0]
-    mask = sum(1 << number for number in image.stateful)
-    composed = all(stateful.sizes.composed for stateful in image.stateful.values())
-    most = image.parser.stages, len(image.units), image.deparser.writers, unit.exact_entries, unit.ternary_entries
-    return Sizes(*most, mask, composed)
+    return Sizes.of(overlay.image)
 
 
 def options_for(made: Deployment) -> dict[str, int]:

@@ -142,10 +142,18 @@ def delete(
 
 
 @table.command()
+def restore(state: StateOption = STATE, json_output: JsonOption = False) -> None:
+    """Give the device back to the flows, from a program of `./sluice deploy --device agent`."""
+    for answer in _answers(state, {"do": "restore"}):
+        _say(answer, f"{answer['flows']} flows", json_output)
+
+
+@table.command()
 def status(state: StateOption = STATE, json_output: JsonOption = False) -> None:
     """Print tables, ports, controllers and counters."""
     for answer in _answers(state, {"do": "status"}):
         lines = [f"{answer['tables']} tables, {answer['ports']} ports, device {'ok' if answer['device_ok'] else 'failed'}"]
+        lines += [f"program {answer['program']}, in the place of the flows"] if answer["program"] else []
         lines += [f"{one['controller']} {'connected' if one['connected'] else 'not connected'}" for one in answer["controllers"]]
         lines += [f"{name} {count:,}" for name, count in sorted(answer["counters"].items())]
         _say(answer, "\n".join(lines), json_output)

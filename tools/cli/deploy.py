@@ -15,18 +15,23 @@ from compiler.frontend.source import Diagnostics, Source
 from compiler.frontend.typed import Program
 from compiler.overlay.deploy import deployed
 from compiler.overlay.place import Sizes
+from host.agent.local import ask
 from host.program import InputError
 from host.program.overlay_run import load, options_for, rules_source, sizes_of
+from tools.cli.agent import SOCKET, STATE, StateOption
 from tools.cli.programs import fail, program_of
 
-DEVICES = ("sim", "sim-process")
+DEVICES = ("sim", "sim-process", "agent")
 
 
 def deploy(
     file: Path = typer.Argument(help="a program (.sl) with a configuration"),
     to: str = typer.Option("overlay", help="what it is deployed to: overlay, the programmable pipeline"),
     rules: Path = typer.Option(None, help="the rules of its tables; see docs/guide/deploy.md"),
-    device: str = typer.Option("sim", help="sim: simulated in this process; sim-process: in a separate process"),
+    device: str = typer.Option(
+        "sim", help="sim: simulated in this process; sim-process: in a separate process; agent: that of --state"
+    ),
+    state: StateOption = STATE,
     dry_run: bool = typer.Option(False, "--dry-run", help="compile for a device of --units, and load nothing"),
     units: int = typer.Option(2, min=1, max=14, help="units of the device of a dry run"),
     json_output: bool = typer.Option(False, "--json", help="print what was placed where as JSON"),
@@ -36,11 +41,15 @@ def deploy(
 
     `./sluice deploy configs/overlay/switch/switch.sl --rules configs/overlay/switch/switch.rules --dry-run` shows the units of a
     switch. `./sluice run FILE.sl --rules FILE --target overlay --in a.pcap --out b.pcap` sends packets through the program.
+    `--device agent` has a running agent load it in the place of its flows; `./sluice table restore` gives the device back to them.
     Exit status 1: the overlay cannot run the program; the message says what does not fit and where."""
     if to != "overlay":
         raise typer.BadParameter(f"--to {to}: unknown target; it is overlay")
     if device not in DEVICES:
         raise typer.BadParameter(f"--device {device}: unknown device; choose from {', '.join(DEVICES)}")
+    if device == "agent" and not dry_run:
+        _show_all(_by_agent(state, file, rules), json_output)
+        return
     program = program_of(file, json_output)
     try:
         text = rules_source(rules)
@@ -52,10 +61,23 @@ def deploy(
         diagnostics = Diagnostics()
         error.report(diagnostics)
         raise fail(diagnostics, json_output) from error
-    if json_output:
-        print(json.dumps(found, indent=1))
-    else:
-        _show(found)
+    _show_all(found, json_output)
+
+
+def _by_agent(state: Path, file: Path, rules: Path | None) -> dict[str, Any]:
+    """What a running agent placed where."""
+    request = {"do": "deploy", "file": str(file.resolve()), "rules": str(rules.resolve()) if rules else None}
+    try:
+        (answer,) = ask(state / SOCKET, request)
+    except OSError as error:
+        print(
+            f"deploy: no agent answers at {state / SOCKET}: {error.strerror}; hint: sluice agent --state {state}", file=sys.stderr
+        )
+        raise typer.Exit(2) from error
+    if "error" in answer:
+        print(answer["error"], file=sys.stderr)
+        raise typer.Exit(1)
+    return answer
 
 
 def _loaded(program: Program, text: Source | None, transport: str, options: dict[str, int]) -> dict[str, Any]:
@@ -80,6 +102,13 @@ def _pace(unit: dict[str, Any]) -> str:
         return f"waits: C = {unit['cycles']}, because " + "; ".join(unit["waits"])
     updates = "; ".join(f"{part}: {how['family']}, stage {how['stage']}" for part, how in unit["composed"].items())
     return f"composed: a packet a cycle for any flows ({updates or 'no state changes'})"
+
+
+def _show_all(found: dict[str, Any], json_output: bool) -> None:
+    if json_output:
+        print(json.dumps(found, indent=1))
+    else:
+        _show(found)
 
 
 def _show(found: dict[str, Any]) -> None:
