@@ -14,7 +14,7 @@ import sluice_layouts as L
 
 from compiler.frontend import typed
 from compiler.frontend.source import Diagnostics, Source
-from compiler.fuzz import overlays
+from compiler.fuzz import overlay_flows, overlays
 from compiler.fuzz.driver import BATCH, Case, Failure, Kind, Report, checked
 from compiler.fuzz.overlay_packets import LANES
 from compiler.fuzz.reduce import reduced_by
@@ -48,13 +48,15 @@ class Left:
 
 @dataclass(frozen=True)
 class Job:
-    """A program, its rules as a file and as signals by instance, packets (lane and bytes), and the units of the pipeline."""
+    """A program, its rules as a file and as signals by instance, packets (lane and bytes) and their times, and the units of the
+    pipeline."""
 
     name: str
     program: typed.Program
     rules: Source
     inserts: Mapping[str, Sequence[SignalCall]]
     packets: Sequence[tuple[int, bytes]]
+    times: Sequence[int]
     units: int
 
     @cached_property
@@ -97,7 +99,7 @@ def reason_of(error: OverlayError) -> str:
 
 def case(seed: int) -> Case:
     """The program of a seed."""
-    return Case(f"O{seed}", overlays.overlay(seed, f"O{seed}"), seed)
+    return Case(f"O{seed}", overlay_flows.overlay(seed, f"O{seed}"), seed)
 
 
 def job_of(one: Case, program: typed.Program) -> Job:
@@ -112,9 +114,10 @@ def job_of(one: Case, program: typed.Program) -> Job:
     for match in found:
         call = SignalCall(match[2], tuple(int(word, 0) for word in match[3].split(",")))
         inserts.setdefault(match[1], []).append(call)
-    packets = [(int(lane), bytes.fromhex(data)) for lane, data in (line.split() for line in lines(overlays.PACKET))]
+    sent = [(*line.split(), "0")[:3] for line in lines(overlays.PACKET)]
+    packets, times = [(int(lane), bytes.fromhex(data)) for lane, data, _ in sent], [int(time) for _, _, time in sent]
     units = next((int(line) for line in lines(overlays.UNITS)), Sizes.units)
-    return Job(one.name, program, Source(f"{one.name}.rules", "\n".join(rules) + "\n"), inserts, packets, units)
+    return Job(one.name, program, Source(f"{one.name}.rules", "\n".join(rules) + "\n"), inserts, packets, times, units)
 
 
 def interpreted(job: Job) -> list[list[Left]]:
@@ -124,10 +127,10 @@ def interpreted(job: Job) -> list[list[Left]]:
     ends = [(c, k) for c, k in zip(job.program.channels, graph.kept, strict=True) if _is_end(job.program, c)]
     kinds = {c.source.port: c.type for c in job.program.channels if not c.source.instance}
     left = []
-    for lane, data in job.packets:
+    for (lane, data), time in zip(job.packets, job.times, strict=True):
         before = [len(kept.passed) for _, kept in ends]
         if lane in kinds:
-            graph.send(lane, to_flits(kinds[lane], Packet(data), lane))
+            graph.send(lane, to_flits(kinds[lane], Packet(data, time), lane))
             graph.run()
         found = [_left(c, kept.passed[start:]) for (c, kept), start in zip(ends, before, strict=True)]
         left.append(sorted(one for some in found for one in some))

@@ -58,12 +58,16 @@ def put(data: bytearray, field: Field, value: int) -> None:
             data[byte] = data[byte] & ~mask | (mask if value >> (field.bits - 1 - bit) & 1 else 0)
 
 
-def packets(choose: random.Random, wishes: Sequence[Wish]) -> list[tuple[int, bytes]]:
-    """Lanes and bytes."""
-    return [_packet(choose, wishes) for _ in range(PACKETS)]
+def packets(choose: random.Random, wishes: Sequence[Wish], keys: Sequence[Wish] = ()) -> list[tuple[int, bytes]]:
+    """Lanes and bytes; most of one of the flows with these keys, and then more of them, many of which come again."""
+    found: list[tuple[int, bytes]] = []
+    while len(found) < (2 * PACKETS if keys else PACKETS):
+        again = bool(keys and found) and choose.random() < 0.4
+        found.append(choose.choice(found) if again else _packet(choose, wishes, keys))
+    return found
 
 
-def _packet(choose: random.Random, wishes: Sequence[Wish]) -> tuple[int, bytes]:
+def _packet(choose: random.Random, wishes: Sequence[Wish], keys: Sequence[Wish]) -> tuple[int, bytes]:
     lane, size = choose.randrange(LANES), choose.choice(SIZES)
     data = bytearray(tokens.with_headers(choose) if choose.random() < 0.6 else choose.randbytes(size))
     if choose.random() < 0.2:
@@ -78,4 +82,7 @@ def _packet(choose: random.Random, wishes: Sequence[Wish]) -> tuple[int, bytes]:
             put(data, field, value)
     if choose.random() < 0.7:
         data = (data + bytes(choose.choice([size, 0])) + choose.randbytes(size))[:size]
+    if keys and choose.random() < 0.9:
+        for field, value in choose.choice(keys):
+            put(data, field, value)
     return lane, bytes(data).ljust(14, b"\0")

@@ -7,15 +7,16 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from compiler.fuzz import overlay_packets
-from compiler.fuzz.overlay_packets import LANES
+from compiler.fuzz.overlay_packets import LANES, Wish
 from compiler.fuzz.overlay_rules import KINDS, RuleLine, Table, rules
 from compiler.fuzz.overlay_statements import OverlayStatements
 from compiler.fuzz.writer import BOOL, Kind
 
 RULE, PACKET, UNITS = "//| ", "//> ", "//= "  # in front of what is no part of the program
-ALONE = 0.75  # of configurations have one element, others two in a row
+STEPS = (0, 1, 10, 100, 1000, 50_000)  # microseconds between packets where there is state of flows
 
 
 class Overlays(OverlayStatements):
@@ -26,6 +27,7 @@ class Overlays(OverlayStatements):
         self.lanes = sorted(choose.sample(range(LANES), choose.choice([1, 2, 4, 4])))  # packets leave there
         self.has_host = self.chance(75)
         self.style = self.choose.choice(["states", "states", "struct", "struct", "plain"])  # what keeps the decision
+        self.keys: list[Wish] = []  # of flows that packets belong to
         self.front = "to." if self.style == "struct" else ""
         if self.style == "plain":
             self.lanes, self.has_host = self.lanes[:1], False
@@ -122,22 +124,29 @@ class Overlays(OverlayStatements):
         with self.inside(".handler"):
             self.line("flit x = read(in);")
             with self.inside("if (x.sop)"):
-                if self.style != "plain":
-                    self.line(f"{self.front}lanes = {self.choose.randrange(1 << len(self.lanes))};")
-                    self.line(f"{self.front}upload = {self.choose.choice(['true', 'false'])};" if self.has_host else "")
-                self.views()
-                self.scope.is_handler = True
-                if self.chance(8):
-                    self.machine("x")
-                for table in self.asked:
-                    if self.chance(70):  # so that most programs with two tables have two units
-                        self.look_up(table)
-                        self.branch()
-                self.statements(self.choose.randint(1, 5))
-                if self.chance(8):
-                    self.give_up()
-                    self.statement()
+                self.first_flit()
             self.writes()
+
+    def defaults(self) -> None:
+        """Where a packet goes if nothing else says so."""
+        if self.style != "plain":
+            self.line(f"{self.front}lanes = {self.choose.randrange(1 << len(self.lanes))};")
+            self.line(f"{self.front}upload = {self.choose.choice(['true', 'false'])};" if self.has_host else "")
+
+    def first_flit(self) -> None:
+        self.defaults()
+        self.views()
+        self.scope.is_handler = True
+        if self.chance(8):
+            self.machine("x")
+        for table in self.asked:
+            if self.chance(70):  # so that most programs with two tables have two units
+                self.look_up(table)
+                self.branch()
+        self.statements(self.choose.randint(1, 5))
+        if self.chance(8):
+            self.give_up()
+            self.statement()
 
     def element(self) -> list[str]:
         """Its text. What it declares, compares with and looks up is known then."""
@@ -204,13 +213,15 @@ def text(choose: random.Random, elements: Mapping[str, Overlays]) -> str:
     lines = ['import "ipchecksum/updated.sl";', *declared, *written, *configuration(choose, elements)]
     wishes = [wish for element in elements.values() for wish in element.wishes]
     wishes += [wish for line in found for wish in line.wishes] * 3
-    packets = overlay_packets.packets(choose, wishes)
-    lines += [f"{UNITS}{choose.choice([1, 2, 4, 8, 8])}", *(RULE + line.text for line in found)]
-    return "\n".join([*lines, *(f"{PACKET}{lane} {data.hex()}" for lane, data in packets)]) + "\n"
+    keys = [key for element in elements.values() for key in element.keys]
+    packets = overlay_packets.packets(choose, wishes, keys)
+    times = _times(choose, len(packets)) if keys else [0] * len(packets)
+    lines += [f"{UNITS}{choose.choice([2 if keys else 1, 2, 4, 8, 8])}", *(RULE + line.text for line in found)]
+    shown = [f"{PACKET}{lane} {data.hex()}{f' {time}' if time else ''}" for (lane, data), time in zip(packets, times, strict=True)]
+    return "\n".join([*lines, *shown]) + "\n"
 
 
-def overlay(seed: int, name: str) -> str:
-    """The text of one configuration."""
-    choose = random.Random(f"overlay {seed}")
-    names = {"main": name} if random.Random(f"elements {seed}").random() < ALONE else {"front": f"{name}a", "main": f"{name}b"}
-    return text(choose, {instance: Overlays(choose, element) for instance, element in names.items()})
+def _times(choose: random.Random, count: int) -> list[int]:
+    """That rise, sometimes beyond 32 bits."""
+    steps = [choose.choice(STEPS) for _ in range(count)]
+    return [*accumulate(steps, initial=choose.choice([1, (1 << 32) - 2000, choose.getrandbits(33)]))][1:]

@@ -138,6 +138,8 @@ def behaviour(program: typed.Program, lanes: int = 4) -> Behaviour:
         name: _Handler(i.element, b, {table.name: known for known, (owner, table) in tables.items() if owner == name})
         for name, i in graph.instances.items()
     }
+    for handler in handlers.values():
+        handler.passed = frozenset(name for other in handlers.values() for name in other.flow_names)
     first, *_ = handlers.values()
     ways: list[Way] = []
 
@@ -178,6 +180,7 @@ class _Handler:
     def __init__(self, element: typed.Element, b: Builder, tables: Mapping[str, str]) -> None:
         self.element, self.b = element, b
         self.flow: FlowUse | None = None
+        self.passed: frozenset[str] = frozenset()  # states of one flow that packets can carry: also from an element before this one
         changed, self.state = of_one_flow(element)
         try:
             handler, self.resets = lower_handler(changed, lambda f: f.name == CHECKSUM and is_from(f, LIBRARY))
@@ -217,7 +220,7 @@ class _Handler:
         known = {name: first[f"next {name}"] for name in changing}
         later_flit = self._later()
         later = self._at(later_flit, changing, asked)
-        self._check_states({name: node for name, node in changing.items() if name not in self._flow_names}, first, later)
+        self._check_states({name: node for name, node in changing.items() if name not in self.flow_names}, first, later)
         self._note_flow(arriving, first, later)
         behind = self._at(later_flit, changing, known)
         for port, put in puts.items():
@@ -228,7 +231,7 @@ class _Handler:
             yield port, Arriving(*left), self._span(put)
 
     @property
-    def _flow_names(self) -> frozenset[str]:
+    def flow_names(self) -> frozenset[str]:
         return self.state.names if self.state is not None else frozenset()
 
     def _unasked(self) -> dict[str, Node]:
@@ -309,7 +312,7 @@ class _Handler:
                 raise self._refusal(f"the state '{name}' changes at later flits of a packet", span, hint)
         for key, root in first.items():
             for node in order([root]):
-                if node.op == "register" and node.name not in self._flow_names:
+                if node.op == "register" and node.name not in self.passed:
                     text = f"what it does with a packet depends on the state '{node.name}', which packets before it set"
                     if not key.startswith("next") or root is not node:
                         raise self._refusal(text, self._state_span(node.name), hint)

@@ -129,7 +129,9 @@ class Operands:
         if not isinstance(y, int) or masked is None:
             return None
         name, mask, low = masked
-        wanted = y << low
+        wanted = y << low if low >= 0 else y >> -low
+        if wanted & ~mask or (low < 0 and y & (1 << -low) - 1):  # it never is
+            return [(f"{name} & {mask}", True), (f"{name} & {mask}", False)]
         if mask.bit_count() <= FEW_BITS:  # each a condition, so that no two of them contradict each other
             return [(f"{name} & {1 << at}", bool(wanted >> at & 1)) for at in range(mask.bit_length()) if mask >> at & 1]
         return [(f"{name} & {mask}", False)] if not wanted else [(f"{self._input(f'{name} & {mask}')} == {wanted}", True)]
@@ -150,7 +152,10 @@ class Operands:
         x, y = self.term(self.bits.of(a)), self.term(self.bits.of(b))
         if x is None or y is None or (op == "slt" and a.width != TICK_BITS):
             return None
-        return [(f"{'signed ' * (op == 'slt')}{x} < {y}", True)]
+        signs = [self.bits.of(arg)[-1] for arg in (a, b)]
+        if op == "ult" or signs == [0, 0]:  # short fields stand in the high bytes of a word, where the block sees a sign
+            return [(f"{x} < {y}", True)]
+        return [(f"signed {x} < {y}", True)] if any(isinstance(sign, Bit) for sign in signs) else None
 
     def _before(self, difference: Node) -> str | None:
         x, y = (self.term(self.bits.of(arg)) for arg in difference.args)

@@ -49,3 +49,10 @@ def test_the_library_is_known_from_any_folder(tmp_path: Path, monkeypatch: pytes
     assert program is not None
     rules = SWITCH.with_suffix(".rules")
     assert [*deployed(program, Source(rules.name, rules.read_text())).placed.checksums] == ["word 12"]
+
+
+def test_says_that_no_packet_asks_for_a_flow_where_no_rule_has_the_key() -> None:
+    program = load(FOLDER / "flows_not_asked.sl", Diagnostics())
+    assert program is not None
+    with pytest.raises(OverlayError, match="no packet asks for this flow table"):
+        deployed(program, Source("rules", "services 7 -> 1\n"))

@@ -106,8 +106,10 @@ class Follower:
         """The unit that decides it."""
         rest = self._decided(self.normal(rest))
         if self.flow is not None and self.process is None:
-            self.keys.read(self.flow)
-            self.process = process_of(self, self._with_all(rest, self.keys.common))
+            if (flow := self.flow_of(rest)) is None:
+                raise refuse("no packet asks for this flow table", self.flow.table.span, "find(), insert()", self.span)
+            self.keys.read(flow)
+            self.process = process_of(self, self._with_all(rest, {**self.keys.common, flow.used: 1}))
         if rest not in self.units:
             test = self._next(rest)
             span = test.span or self.span if test else self.span

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ import pytest
 from typer.testing import CliRunner
 
 from compiler.fuzz import overlay_driver, overlays
-from compiler.fuzz.driver import Failure, loaded
+from compiler.fuzz.driver import Case, Failure, loaded
 from compiler.fuzz.overlay_driver import Job, job_of
-from compiler.overlay import behaviour, conditions, operations, place, rules, units
+from compiler.overlay import behaviour, conditions, flow_keys, operands, operations, place, process, rules, units
 from compiler.overlay.bits import OverlayError
 from compiler.overlay.operations import Change
 from compiler.overlay.rules import Rule
@@ -28,8 +28,12 @@ from host.program.overlay_fuzz import OVERLAY_TARGETS, model
 from tools.cli.main import app
 
 PROGRAMS, SEED = 64, 500_000
+WITH_FLOWS = 32
 MOST = 300  # programs, until a mistake must have been found
 MODEL = {"model": model}
+
+
+FOUND = sorted((Path(__file__).parent / "found_overlay").glob("*.sl"))
 
 
 def job(seed: int) -> Job:
@@ -44,6 +48,42 @@ def test_random_programs_agree() -> None:
     assert [(failure.case.name, failure.target, failure.message) for failure in report.failures] == []
     assert all(count > PROGRAMS // 2 for count in report.compared.values())
     assert all(reason[:5] in ("E0807", "E0808", "E0809", "E0810") for reason in report.refused["model"].values())
+
+
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+def test_what_once_failed_agrees(path: Path) -> None:
+    report = overlay_driver.check([Case(path.stem, path.read_text(), 0)], OVERLAY_TARGETS)
+    assert [failure.message for failure in report.failures] == []
+    assert report.compared == dict.fromkeys(OVERLAY_TARGETS, 1)
+
+
+def test_random_programs_with_flows_agree() -> None:
+    report = overlay_driver.check([*islice(flow_cases(), WITH_FLOWS)], OVERLAY_TARGETS)
+    assert [(failure.case.name, failure.target, failure.message) for failure in report.failures] == []
+    assert all(count > WITH_FLOWS // 3 for count in report.compared.values()), report.compared
+
+
+def test_random_programs_with_flows_do_something() -> None:
+    seen: Counter[str] = Counter()
+    for one in (job(case.seed) for case in islice(flow_cases(), WITH_FLOWS)):
+        if isinstance(one.deployment, str) or (stateful := one.deployment.placed.stateful) is None:
+            continue
+        seen["deployed"] += 1
+        seen["labels"] += len(stateful.program.labels) > 1
+        seen["conditions"] += len(stateful.program.conditions) > 1
+        seen["updates"] += any(entry.updates for entry in stateful.program.entries)
+        seen["time"] += one.deployment.reads_time
+        alike: dict[tuple[int, bytes], set[str]] = {}
+        for sent, left in zip(one.packets, one.expected, strict=True):
+            alike.setdefault(sent, set()).add(str(left))
+        seen["depends on state"] += any(len(some) > 1 for some in alike.values())
+    assert all(count > WITH_FLOWS // 8 for count in seen.values()) and len(seen) == 6, seen
+
+
+def flow_cases() -> Iterator[Case]:
+    """The programs with a flow table."""
+    cases = (overlay_driver.case(number) for number in count(SEED))
+    return (case for case in cases if " flows0[" in case.text)
 
 
 def test_random_programs_do_something() -> None:
@@ -65,9 +105,9 @@ def test_random_programs_do_something() -> None:
     assert all(seen[what] > 1 for what in ("marks", "repairs", "goes on", "rows")), seen
 
 
-def first_failure(target: Any = MODEL) -> Failure:
+def first_failure(seed: int = SEED, target: Any = MODEL) -> Failure:
     """The first of some programs that fails."""
-    for number in range(SEED, SEED + MOST):
+    for number in range(seed, seed + MOST):
         if found := overlay_driver.check([overlay_driver.case(number)], target).failures:
             return found[0]
     raise AssertionError(f"{MOST} programs agree")
@@ -118,28 +158,84 @@ def as_it_came(right: Callable[..., Any]) -> Callable[..., Any]:
     return lambda self, arriving: right(self, replace(arriving, flit=self.arriving()))
 
 
-MISTAKES = {
-    "subtractions add": (operations, "_summed", added),
-    "the shortest prefix wins": (rules, "_ordered", shortest_first),
-    "less is more": (conditions.Diagrams, "_less", more_than),
-    "rules have no masks": (units.Follower, "_matching", unmasked),
-    "no checksum is repaired": (place, "_checksums", none_followed),
-    "low bits never change": (units, "change_of", half_a_change),
-    "entries are missing": (units, "covers", always),
-    "elements do not see each other": (behaviour._Handler, "leaving", as_it_came),
+def never_moving(right: Callable[..., Any]) -> Callable[..., Any]:
+    """The label of a flow stays."""
+    return lambda self, flow, cube: (0,) * (1 + len(self.small))
+
+
+def turned(right: Callable[..., Any]) -> Callable[..., Any]:
+    """Of two times the other one is earlier."""
+
+    def wrong(self: Any, difference: Any) -> Any:
+        text = right(self, difference)
+        return text and " before ".join(text.split(" before ")[::-1])
+
+    return wrong
+
+
+def last_first(right: Callable[..., Any]) -> Callable[..., Any]:
+    """Entries in another order, but for the last."""
+    return lambda *given: [*(found := right(*given))[-2::-1], found[-1]]
+
+
+def one_alike(right: Callable[..., Any]) -> Callable[..., Any]:
+    """Replies have the key of the request as it stands."""
+    return lambda self, flow: ()
+
+
+def without_updates(right: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, register, now: ""
+
+
+def signed(right: Callable[..., Any]) -> Callable[..., Any]:
+    """Short fields may be negative."""
+
+    def wrong(*given: Any) -> Any:
+        tests = right(*given)
+        return tests and [(f"signed {text.removeprefix('signed ')}", result) for text, result in tests]
+
+    return wrong
+
+
+def excluded(right: Callable[..., Any]) -> Callable[..., Any]:
+    """No two conditions are ever true together."""
+    return lambda a, b: True
+
+
+def ageless(right: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, containers: right(replace(self, timeout=0), containers)
+
+
+MISTAKES = {  # with the first program that is looked at: the one that finds it, until the generator changes
+    "subtractions add": (operations, "_summed", added, SEED + 476),
+    "the shortest prefix wins": (rules, "_ordered", shortest_first, SEED + 24),
+    "less is more": (conditions.Diagrams, "_less", more_than, SEED + 7),
+    "rules have no masks": (units.Follower, "_matching", unmasked, SEED + 11),
+    "no checksum is repaired": (place, "_checksums", none_followed, SEED + 3),
+    "low bits never change": (units, "change_of", half_a_change, SEED + 2),
+    "entries are missing": (units, "covers", always, SEED + 2),
+    "elements do not see each other": (behaviour._Handler, "leaving", as_it_came, SEED + 3),
+    "labels stay": (process._Process, "_after", never_moving, SEED + 27),
+    "times are turned": (operands.Operands, "_before", turned, SEED + 115),
+    "entries are turned": (process, "listed", last_first, SEED + 30),
+    "replies have another key": (flow_keys.FlowKeys, "changes", one_alike, SEED + 394),
+    "words never change": (process._Process, "_update", without_updates, SEED + 27),
+    "short fields are signed": (operands.Operands, "_less", signed, SEED + 173),
+    "conditions exclude each other": (process, "_exclude", excluded, SEED + 173),
+    "flows have no time-out": (process.ProcessDraft, "text", ageless, SEED + 62),
 }
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_finds_a_mistake_of_the_compiler(mistake: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    where, name, wrong = MISTAKES[mistake]
+    where, name, wrong, seed = MISTAKES[mistake]
     monkeypatch.setattr(where, name, wrong(getattr(where, name)))
-    assert "expected" in first_failure().message
+    assert "expected" in first_failure(seed).message
 
 
 def test_makes_a_mistake_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operations, "_summed", added(operations._summed))
-    large = first_failure()
+    large = first_failure(MISTAKES["subtractions add"][-1])
     small = overlay_driver.reduced(large, MODEL).case.text
     assert "-" in small
     assert len(small.splitlines()) < len(large.case.text.splitlines()) / 2, small
@@ -166,7 +262,7 @@ def test_a_device_that_loses_a_packet_is_wrong() -> None:
     def losing(*given: Any) -> list[list[overlay_driver.Left]]:
         return [[], *model(*given)[1:]]
 
-    assert "got nothing" in first_failure({"losing": losing}).message
+    assert "got nothing" in first_failure(target={"losing": losing}).message
 
 
 def ran(*arguments: str) -> tuple[int, dict[str, Any]]:
@@ -184,7 +280,7 @@ def test_the_command_counts(tmp_path: Path) -> None:
 
 def test_the_command_writes_what_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operations, "_summed", added(operations._summed))
-    seed = first_failure().case.seed
+    seed = MISTAKES["subtractions add"][-1]
     status, tally = ran("--programs", "1", "--seed", str(seed), "--target", "model", "--out", str(tmp_path))
     assert status == 1
     assert len(tally["failures"]) == 1
