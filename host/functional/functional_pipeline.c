@@ -284,7 +284,8 @@ static void show_stateful(struct functional_window *window, const struct functio
                           SLUICE_PROCESS_ACTIONS << 24 | SLUICE_PROCESS_ENTRIES << 16 | SLUICE_PROCESS_UPDATES << 12 |
                               SLUICE_PROCESS_WORDS << 8 | SLUICE_PROCESS_CONDITIONS << 4 | SLUICE_PROCESS_INPUTS);
     functional_window_set(window, SLUICE_PIPELINE_REGISTERS_FLOW_PARTS,
-                          1U << 24 | SLUICE_FLOW_KEY_WORDS << 16 | STATEFUL_WAYS << 8 | (uint32_t)__builtin_ctz(size->flow_sets));
+                          1U << 24 | SLUICE_FLOW_KEY_WORDS << 16 | STATEFUL_WAYS << 8 |
+                              (uint32_t)__builtin_ctz(size->flow_sets));
 }
 
 struct functional_pipeline *functional_pipeline_new(const struct functional_size *size) {

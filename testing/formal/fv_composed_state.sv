@@ -26,7 +26,8 @@ module fv_composed_state #(
   logic [Width-1:0]       lanes_q, part, new_q, found, word, next_q, expected;
   logic [3:0]             valid;
   logic [4:1]             valid_q, of_flow_q;
-  logic [4:1][Width-1:0]  add_q, expected_q;
+  logic [3:1][Width-1:0]  add_q;
+  logic [4:1][Width-1:0]  expected_q;
   logic [2:1]             read_q;
   logic [2:1][Width-1:0]  read_expected_q;
   logic [1:0]             follow_q;  // packets of the flow without a gap
@@ -52,7 +53,7 @@ module fv_composed_state #(
 
     valid_q         <= rst_q ? '0 : {valid_q[3:1], valid_i};
     of_flow_q       <= rst_q ? '0 : {of_flow_q[3:1], of_flow};
-    add_q           <= {add_q[3:1], add_i};
+    add_q           <= {add_q[2:1], add_i};
     expected_q      <= {expected_q[3:1], expected};
     read_q          <= rst_q ? '0 : {read_q[1], read_valid_i};
     read_expected_q <= {write_valid_i ? write_data_i : read_expected_q[1], write_valid_i ? write_data_i : next_q};

@@ -10,7 +10,7 @@ module fv_schedule_free (
   input logic       out_ready_i,
   input logic       choose_i
 );
-  localparam int unsigned Latency = 2, Free = 3, Window = 4, Issue = 3;
+  localparam int unsigned Latency = 2, Free = 3, Window = 4;
 
   logic            rst_q = 1'b1, in_ready, issue_valid, forward, write_valid, out_valid, enter, leave, watching;
   logic            read_valid, ahead_valid, read_address, write_address;

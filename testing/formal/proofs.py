@@ -429,8 +429,10 @@ PROOFS = (
     Proof(
         "fv_scheduler", "bmc", 16, 24,
         (
-            Broken("sl_schedule_core", "Awake       = Distance - 1", "Awake       = Distance - 2", "a_leaves_unchanged_and_in_order"),
-            Broken("sl_schedule_queue", "if (enter && !in_free_i) busy_q[in_tag_i] <= 1'b1;", "", "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_core", "Awake       = Distance - 1", "Awake       = Distance - 2",
+                   "a_leaves_unchanged_and_in_order"),
+            Broken("sl_schedule_queue", "if (enter && !in_free_i) busy_q[in_tag_i] <= 1'b1;", "",
+                   "a_leaves_unchanged_and_in_order"),
             Broken("sl_schedule_queue", "|| (wake_valid_i && wake_tag_i == in_tag_i && !wake_hit)", "", "a_is_offered_in_time"),
             Broken("sl_schedule_results", "done_q[oldest_q] && (", "(", "a_nothing_comes_that_is_not_inside"),
         ),
@@ -471,11 +473,14 @@ PROOFS = (
     Proof(
         "fv_composed_state", "bmc", 13, 16,
         (
-            Broken("sl_composed_state", "valid[3] && keeps[3] && address", "valid[3] && address", "a_finds_what_the_one_before_left"),
+            Broken("sl_composed_state", "valid[3] && keeps[3] && address", "valid[3] && address",
+                   "a_finds_what_the_one_before_left"),
             Broken("sl_composed_state", "&& !fresh[2];", ";", "a_finds_what_the_one_before_left"),
-            Broken("sl_composed_state", "valid[4] && keeps[4] && address[4] == address[2]", "1'b0", "a_finds_what_the_one_before_left"),
+            Broken("sl_composed_state", "valid[4] && keeps[4] && address[4] == address[2]", "1'b0",
+                   "a_finds_what_the_one_before_left"),
             Broken("sl_composed_state", "follows_q ? new_rest_q : rest_q", "rest_q", "a_finds_what_the_one_before_left"),
-            Broken("sl_composed_state", "(valid[4] && keeps[4]) || write_valid_i", "valid[4] && keeps[4]", "a_waiting_reads_what_was_left"),
+            Broken("sl_composed_state", "(valid[4] && keeps[4]) || write_valid_i", "valid[4] && keeps[4]",
+                   "a_waiting_reads_what_was_left"),
         ),
         synthesis=True,
         flat=True,
