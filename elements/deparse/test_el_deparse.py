@@ -423,7 +423,7 @@ async def moves_a_flit_every_cycle_on_the_busier_side(dut):
         await made.store(index, Template(random.randbytes(size), TemplateInfo(size=size)))
     edits = [(pushed, popped, 0, None) for pushed, popped in ((0, 0), (1, 0), (0, 1))]
     edits += [(0, 0, 0, index) for index in range(4)] + [(0, 0, outer, None) for outer in (38, 50, 64, 70, 126)] + [(1, 0, 50, 2)]
-    for size, count in ((60, 1000), (61, 500), (64, 500), (66, 500), (124, 400), (128, 400), (132, 300), (1514, 60)):
+    for size, count in ((60, 300), (61, 200), (64, 200), (66, 200), (124, 150), (128, 150), (132, 100), (1514, 20)):
         for pushed, popped, outer, index in edits:
             record = hit(parse(base, Meta(length=len(base))))
             record.fault, record.length = 0, size + outer
