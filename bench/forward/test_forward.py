@@ -7,12 +7,11 @@ from pathlib import Path
 
 from bench import every, forward
 from bench.forward.device import rows
-
-SIZES = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}  # of shell/sim/test_device.py: built once
+from shell.sim.build import SMALL
 
 
 def test_every_table_forwards_a_flit_in_every_cycle_and_the_right_bytes(tmp_path: Path) -> None:
-    found = rows(lambda _: None, sizes=(64, 65, 200), device_sizes=SIZES, count=90, flow_count=16)
+    found = rows(lambda _: None, sizes=(64, 65, 200), device_sizes=SMALL, count=90, flow_count=16)
     assert len(found) == 3 * 2 * 3
     for row in found:
         assert row["flits_per_cycle"] >= 0.99, row

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from bench import every, rules
 from bench.rules.library import measure as measure_library
-
-SIZES = {"lanes": 4, "lpm4": 64, "lpm6": 32, "exact4": 64, "exact6": 64}  # of shell/sim/test_device.py: built once
+from shell.sim.build import SMALL
 
 
 def test_rule_operations_through_the_library_reach_every_table() -> None:
-    found = measure_library(SIZES)
-    assert sorted(found) == ["exact 104x64", "exact 296x64", "lpm 128x32", "lpm 32x64"]
+    found = measure_library(SMALL)
+    assert sorted(found) == ["exact 104x512", "exact 296x64", "lpm 128x32", "lpm 32x64"]
     for figures in found.values():
         assert set(figures) == set(rules.KINDS)
         assert all(one["operations"] >= 28 and one["cycles"] > 0 for one in figures.values())
