@@ -23,7 +23,11 @@ TAG, ANY_MAC = 100, 0x800
 PARTS: dict[str, tuple[str, dict[str, object], str | None]] = {
     "sl_packet_fifo": ("rtl/chan/test_sl_packet_fifo.py", {"Flits": 512, "Packets": 8}, None),
     "sl_packet_arbiter": ("rtl/chan/test_sl_packet_arbiter.py", {"Ports": 3}, None),
-    "sl_pipeline_rewrite": ("rtl/pipeline/test_sl_pipeline_rewrite.py", {"Writers": 1}, None),
+    "sl_pipeline_rewrite": (
+        "rtl/pipeline/test_sl_pipeline_rewrite.py",
+        {"Writers": 1},
+        "splices_every_number_of_words,takes_a_flit_a_cycle",
+    ),
     "el_parse": ("elements/parse/test_el_parse.py", {}, "reads_every_kind_of_header,survives_random_bytes,opens_tunnels"),
     "el_deparse": (
         "elements/deparse/test_el_deparse.py",
