@@ -7,7 +7,7 @@ of the packet, so that words behind its end read 0 as in a flit. The deparser wr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import sluice_layouts as L
@@ -94,7 +94,7 @@ def placed(units: Sequence[UnitDraft], process: ProcessDraft | None, sizes: Size
     """The program of these units. Raises OverlayError where it does not fit."""
     _check_sizes(units, sizes)
     effects = [(effect, span) for unit in units for _, effect, span in unit.entries]
-    checksums = _checksums(effects, fallback)
+    checksums = _checksums([*(_following(*one) for one in effects), *_following_of(process)], fallback)
     containers = _containers(units, [effect for effect, _ in effects], checksums, process)
     changed = {change.target for effect, _ in effects for change in effect.changes} | checksums.keys()
     changed |= process.written if process is not None else set()
@@ -136,18 +136,36 @@ def _check_sizes(units: Sequence[UnitDraft], sizes: Sizes) -> None:
             raise OverlayError("E0809", text, unit.entries[places][2], "fewer rules, or simpler conditions before the table")
 
 
-def _checksums(effects: Iterable[tuple[Effect, Span]], fallback: Span) -> dict[str, frozenset[str]]:
+@dataclass(frozen=True)
+class _Following:
+    """The words that some packets change, with the places that say so, and the checksums that follow words."""
+
+    changed: Mapping[str, Span]
+    checksums: Mapping[str, frozenset[str]]
+    span: Span
+
+
+def _following(effect: Effect, span: Span) -> _Following:
+    return _Following({change.target: change.span for change in effect.changes}, dict(effect.checksums), span)
+
+
+def _following_of(process: ProcessDraft | None) -> Iterator[_Following]:
+    for does in (entry.does for entry in (process.entries if process is not None else ())):
+        assert process is not None
+        checksums = dict(does.checksums)
+        yield _Following(dict.fromkeys(does.changed - checksums.keys(), process.span), checksums, process.span)
+
+
+def _checksums(everything: Sequence[_Following], fallback: Span) -> dict[str, frozenset[str]]:
     """The words that each checksum follows; on every path that changes one of them it must."""
     found: dict[str, frozenset[str]] = {}
-    everything = list(effects)
-    for effect, _ in everything:
-        for name, words in effect.checksums:
+    for one in everything:
+        for name, words in one.checksums.items():
             found[name] = found.get(name, frozenset()) | words
-    for effect, span in everything:
-        changed, mine = {change.target for change in effect.changes}, dict(effect.checksums)
+    for one in everything:
         for name, words in found.items():
-            if changed & words != changed & mine.get(name, frozenset()):
-                place = next((c.span for c in effect.changes if c.target in words), span)
+            if one.changed.keys() & words != one.changed.keys() & one.checksums.get(name, frozenset()):
+                place = next((span for word, span in one.changed.items() if word in words), one.span)
                 hint = "a checksum that follows a field on one path follows it on all: call checksum_updated() here too"
                 raise OverlayError("E0808", "this change leaves a checksum as it was that other changes update", place, hint)
     if len(found) > L.DEPARSER_CHECKSUMS:
@@ -174,7 +192,12 @@ def _containers(
     found = {name: number for name, number in FIXED.items() if name in names}
     if process is not None:
         for first, last in process.runs:
-            begin = next(one for one in free if all(one + at in free for at in range(last - first + 1)))
+            even = {(pair - first) % 2 for pair in process.pairs if first <= pair <= last}
+            fitting = (one for one in free if all(one + at in free for at in range(last - first + 1)))
+            begin = next((one for one in fitting if all((one + at) % 2 == 0 for at in even)), None)
+            if begin is None:
+                text = "the stateful unit writes pairs of words that overlap"
+                raise OverlayError("E0809", text, process.span, "write fields of 16 or 32 bits side by side")
             found |= {word_name(first + at): begin + at for at in range(last - first + 1)}
             free = [number for number in free if not begin <= number <= begin + last - first]
         for name, _ in process.key:

@@ -18,7 +18,7 @@ import sluice_layouts as L
 from compiler.frontend.source import Span
 from compiler.ir.ir import Node
 from compiler.ir.rewrite import order
-from compiler.overlay.behaviour import FlowUse, Packet, Way
+from compiler.overlay.behaviour import CHECKSUM, FlowUse, Packet, Way
 from compiler.overlay.bits import PORT, AnyBit, Bit, OverlayError, refuse, replaced, word_name
 from compiler.overlay.decisions import next_test, verdict_of
 from compiler.overlay.entries import Case, Entry, Space, listed
@@ -43,7 +43,7 @@ Cube = dict[int, bool]  # results of conditions, by number
 
 @dataclass(frozen=True)
 class Action:
-    """What becomes of flow and packet."""
+    """What becomes of flow and packet. `changed`: words of the packet; `checksums`: with the words that each must follow."""
 
     goto: int | None  # None: the label stays
     updates: tuple[str, ...]
@@ -51,6 +51,8 @@ class Action:
     verdict: L.Verdict
     lanes: frozenset[int]
     queue: int
+    changed: frozenset[str] = frozenset()
+    checksums: tuple[tuple[str, frozenset[str]], ...] = ()
 
 
 Decided = tuple[Cube, Action, Label]  # what some packets do, and the label of their flow afterwards
@@ -86,6 +88,13 @@ class ProcessDraft:
             else:
                 runs.append((first, last))
         return runs
+
+    @property
+    def pairs(self) -> set[int]:
+        """Words of the packet that are written with the one behind them, so that both are in one word of the block."""
+        targets = [text.partition(" = ")[0] for entry in self.entries for text in entry.does.packet]
+        places = [self.operands.containers[name] for name in targets if name in self.operands.containers]
+        return {first // 2 for first, size in places if size > 2}
 
     def _texts(self) -> list[str]:
         actions = [text for entry in self.entries for text in (*entry.does.updates, *entry.does.packet)]
@@ -354,7 +363,15 @@ class _Process:
         if left is None:
             return Action(None, changed, (), L.VERDICT_DROP, frozenset(), 0)
         packet, lanes, way = left
-        return Action(None, changed, tuple(self._packet(packet, flow, way)), *verdict_of(packet, lanes), packet.queue.value)
+        arrived, checksums = self.follower.arrived.words, list[tuple[str, frozenset[str]]]()
+        for number, (was, now) in enumerate(zip(arrived, packet.words, strict=True)):
+            if now.op == "call" and now.name == CHECKSUM:
+                checksums.append((word_name(number), self.follower.followed(now, was, packet)))
+        texts = tuple(self._packet(packet, flow, way))
+        words = frozenset(word_name(n) for n, (was, now) in enumerate(zip(arrived, packet.words, strict=True)) if now is not was)
+        self.written |= words
+        verdict, ports = verdict_of(packet, lanes)
+        return Action(None, changed, texts, verdict, ports, packet.queue.value, words, tuple(checksums))
 
     def _check(self, flow: FlowUse) -> None:
         if flow.differs.op != "const" or flow.differs.value:
@@ -392,22 +409,38 @@ class _Process:
         if packet.mark != arrived.mark:
             low, high = self.follower.bits.of(packet.mark[1]), self.follower.bits.of(packet.mark[0])
             yield f"mark = {self._written((*low, *high), flow, packet.mark[1].span or way.span)}"
-        for number, (was, now) in enumerate(zip(arrived.words, packet.words, strict=True)):
-            if now is not was:
-                self.written.add(word_name(number))
-                name = self.operands.bytes(2 * number, 2)
-                yield f"{name} = {self._written(self.follower.bits.of(now), flow, now.span or way.span)}"
+        bits, number = self.follower.bits, 0
+        changes = [
+            now is not was and not (now.op == "call" and now.name == CHECKSUM)
+            for was, now in zip(arrived.words, packet.words, strict=True)
+        ]
+        while number < len(changes):
+            now = packet.words[number]
+            is_pair = all(changes[number : number + 2]) and number + 1 < len(changes)
+            both = (*bits.of(packet.words[number + 1]), *bits.of(now)) if is_pair else ()
+            if both and (operand := self._operand(both, flow)) is not None:
+                yield f"{self.operands.bytes(2 * number, 4)} = {operand}"
+                number += 1
+            elif changes[number]:
+                yield f"{self.operands.bytes(2 * number, 2)} = {self._written(bits.of(now), flow, now.span or way.span)}"
+            number += 1
 
     def _written(self, bits: Sequence[AnyBit], flow: FlowUse, span: Span) -> str:
-        """An operand of an action: of the new state, of the old one, or of the packet."""
+        """An operand of an action. Raises OverlayError."""
+        if (operand := self._operand(bits, flow)) is None:
+            hint = "a constant, a field of the packet, or a field of the flow's state, in all bytes of a word"
+            raise refuse("the stateful unit cannot write this into a packet", span, hint, self.span)
+        return operand
+
+    def _operand(self, bits: Sequence[AnyBit], flow: FlowUse) -> str | None:
+        """Of the new state, of the old one, or of the packet."""
         for register, name in self.operands.registers.items():
             now = self.follower.bits.of(flow.values[register])
             if bits[: len(now)] == now and not any(bits[len(now) :]):
                 return name
         term = self.operands.term(bits)
         if term is None:
-            hint = "a constant, a field of the packet, or a field of the flow's state, in all bytes of a word"
-            raise refuse("the stateful unit cannot write this into a packet", span, hint, self.span)
+            return None
         return f"old.{term}" if term in self.operands.registers.values() else str(term)
 
 

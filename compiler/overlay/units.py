@@ -109,7 +109,8 @@ class Follower:
             if (flow := self.flow_of(rest)) is None:
                 raise refuse("no packet asks for this flow table", self.flow.table.span, "find(), insert()", self.span)
             self.keys.read(flow)
-            self.process = process_of(self, self._with_all(rest, {**self.keys.common, flow.used: 1}))
+            asks = {flow.used: 1} if self._table(self.keys.next_test(flow)) is not None else {}  # only units in front look it up
+            self.process = process_of(self, self._with_all(rest, {**self.keys.common, **asks}))
         if rest not in self.units:
             test = self._next(rest)
             span = test.span or self.span if test else self.span
@@ -312,7 +313,7 @@ class Follower:
         pairs = zip((*self.arrived.words, *self.arrived.mark), (*packet.words, *packet.mark), names, strict=True)
         for was, now, name in pairs:
             if now.op == "call" and now.name == CHECKSUM:
-                checksums.append((name, self._followed(now, was, packet)))
+                checksums.append((name, self.followed(now, was, packet)))
             elif (change := change_of(name, was, now, self.bits, self.place(name, now, span))) is not None:
                 changes.append(change)
         return tuple(changes), tuple(checksums)
@@ -320,7 +321,7 @@ class Follower:
     def place(self, name: str, now: Node, fallback: Span) -> Span:
         return self.assignments.place(name, now) or fallback
 
-    def _followed(self, call: Node, was: Node, packet: Packet) -> frozenset[str]:
+    def followed(self, call: Node, was: Node, packet: Packet) -> frozenset[str]:
         """The words whose changes a checksum follows."""
         words: set[str] = set()
         now = call

@@ -208,6 +208,33 @@ def checksum(data: bytes) -> bytes:
     return (0xFFFF - (rest or 0xFFFF * any(words))).to_bytes(2, "big")
 
 
+def masquerade() -> Judge:
+    hosts: dict[tuple[bytes, int, int], tuple[bytes, int]] = {}  # by outer end and port: the host, and when a packet came last
+
+    def judge(data: bytes, time: int) -> list[Left]:
+        packet = headers_of(data)
+        if packet is None or packet.protocol != TCP:
+            return [Left(0, data)]
+        source, destination = (packet.source, packet.source_port, TCP), (packet.destination, packet.destination_port, TCP)
+        is_inside = packet.source[:2] == bytes([10, 0])
+        if not is_inside and packet.destination != PUBLIC:
+            return [Left(0, data)]
+        key = (*destination[:2], packet.source_port) if is_inside else (*source[:2], packet.destination_port)
+        host, last = hosts.get(key, (b"", 0))
+        is_taken = bool(host) and time - last < 5 * MINUTE
+        if is_inside and not is_taken:
+            host = packet.source
+        if is_inside or is_taken:
+            hosts[key] = host, time
+        if not (host == packet.source if is_inside else is_taken):
+            return []
+        if is_inside:
+            return [Left(0, addressed(data, (PUBLIC, *source[1:]), destination))]
+        return [Left(0, addressed(data, source, (host, *destination[1:])))]
+
+    return judge
+
+
 class Nat:
     """The ports of ends, and when each was used last."""
 

@@ -15,7 +15,7 @@ from compiler.pipeline.actions import action
 from compiler.pipeline.pipeline_image import PipelineProgram
 from compiler.pipeline.unit_image import UnitProgram
 from configs.stateful import judges
-from configs.stateful.test_applications import program_of, to_port
+from configs.stateful.test_applications import FORGETTING, program_of, to_port
 from host.program.overlay_run import exchange_in_time, load, sizes_of
 from host.python.device import Device
 from host.python.pipeline import Overlay
@@ -24,7 +24,6 @@ from testing.device import host_packets, lane_packets
 
 PORTS = [1111, 2222, 3333, 22, 80, 22]
 CYCLES = 20_000_000  # 100 ms at 200 MHz
-FORGETTING = 2048  # cycles in which the flow table forgets all flows, at most
 
 
 @pytest.fixture(params=["sim", "functional"])
