@@ -100,6 +100,11 @@ def compared(kind: int, a: int, b: int) -> bool:
     }[L.ProcessComparison(kind)]
 
 
+def action_address(entry: int, alu: int) -> int:
+    """Of an action in its memory."""
+    return alu >> 4 << 9 | entry << 4 | alu & 15
+
+
 def half_words(packet: Packet) -> list[int]:
     """The half words of a packet by the number of their source."""
     halves = [*sources_of(packet.phv), packet.tick >> 16, packet.tick & 0xFFFF]
@@ -176,7 +181,7 @@ class Process:
         words = [high << 16 | low for high, low in zip(containers[::2], containers[1::2], strict=True)]
         written = list(words)
         for alu in range(self.sizes.actions):
-            action = L.ProcessAction.from_int(self._word(L.PROCESS_MEMORY_ACTION, entry << 4 | alu, version))
+            action = L.ProcessAction.from_int(self._word(L.PROCESS_MEMORY_ACTION, action_address(entry, alu), version))
             word = alu + self.sizes.actions * action.row
             if word < len(words):
                 written[word] = self._executed(action.instruction, inputs, before, after, words[word], words[word])

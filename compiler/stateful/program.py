@@ -253,7 +253,8 @@ class _Reader:
             words[L.PROCESS_MEMORY_ENTRY, row] = L.ProcessEntry(choices[at], int(entry.goto is not None), entry.goto or 0).to_int()
             words[L.PROCESS_MEMORY_DECISION, row] = entry.decision.to_int()
             for alu in range(sizes.actions):
-                words[L.PROCESS_MEMORY_ACTION, row << 4 | alu] = entry.actions.get(alu, L.ProcessAction()).to_int()
+                address = alu >> 4 << 9 | row << 4 | alu & 15
+                words[L.PROCESS_MEMORY_ACTION, address] = entry.actions.get(alu, L.ProcessAction()).to_int()
         return words
 
     @staticmethod

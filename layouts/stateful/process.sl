@@ -137,7 +137,7 @@ enum process_memory_t : uint<4> {
     PROCESS_MEMORY_UPDATE    = 3,  /// update (3:0), word (7:4)
     PROCESS_MEMORY_MATCH     = 4,  /// value of a key's nibble (3:0), group of 16 entries (7:4). Bit 16n + m: entry m of the group takes it as nibble n; nibbles 0 and 1 are the conditions, 2 and 3 the label. The last entry is taken if no other matches
     PROCESS_MEMORY_ENTRY     = 5,  /// entry
-    PROCESS_MEMORY_ACTION    = 6,  /// ALU (3:0), entry (9:4)
+    PROCESS_MEMORY_ACTION    = 6,  /// ALU (3:0), entry (9:4); of more than 16 ALUs bit 9 is the highest of the ALU
     PROCESS_MEMORY_DECISION  = 7,  /// entry
     PROCESS_MEMORY_COMPOSED  = 8   /// version (10) only
 }

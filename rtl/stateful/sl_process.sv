@@ -15,7 +15,7 @@ module sl_process
   parameter int unsigned Words      = PROCESS_WORDS,       // of the flow state, 1 to 4
   parameter int unsigned Updates    = PROCESS_UPDATES,     // of a word, that entries choose from: 1, 3, 7 or 15
   parameter int unsigned Entries    = PROCESS_ENTRIES,     // 2 to 64, a power of two; the last is taken without a match
-  parameter int unsigned Actions    = PROCESS_ACTIONS,     // ALUs for the packet, 1 to 16
+  parameter int unsigned Actions    = PROCESS_ACTIONS,     // ALUs for the packet, 1 to 22; more than 16 with at most 32 entries
   localparam int unsigned EntryBits = $clog2(Entries)
 ) (
   input  logic                   clk_i,

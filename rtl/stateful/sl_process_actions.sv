@@ -3,6 +3,8 @@
 // PROCESS_ACTION_LATENCY cycles, never stalls.
 //
 // cycle 1: instructions of the entry; 2: operands; 3: results of the ALUs; 4: those that their carries choose, into the packet.
+//
+// The address of an instruction has its ALU in bits 3:0 and its entry above. With more than 16 ALUs bit 9 is of the ALU, not of the entry.
 module sl_process_actions
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -10,8 +12,8 @@ module sl_process_actions
 #(
   parameter int unsigned Inputs  = PROCESS_INPUTS,   // 1 to 8
   parameter int unsigned Words   = PROCESS_WORDS,    // of the flow state, 1 to 4
-  parameter int unsigned Entries = PROCESS_ENTRIES,  // a power of two
-  parameter int unsigned Actions = PROCESS_ACTIONS,  // ALUs, 1 to 16
+  parameter int unsigned Entries = PROCESS_ENTRIES,  // a power of two, at most 32 with more than 16 ALUs
+  parameter int unsigned Actions = PROCESS_ACTIONS,  // ALUs, 1 to 22: one for each word of the packet
   localparam int unsigned EntryBits = $clog2(Entries)
 ) (
   input  logic                    clk_i,
@@ -30,7 +32,12 @@ module sl_process_actions
 );
   localparam int unsigned Last = PROCESS_ACTION_LATENCY;
 
+  localparam bit         Wide  = Actions > 16;
   localparam logic [4:0] NoRow = '1;  // of no word, however few ALUs
+
+  if (Wide && Entries > 32) begin : gen_wrong
+    $error("more than 16 ALUs leave addresses for 32 entries");
+  end
 
   logic [Last:0]                           valid;
   logic [Last-1:1]                         acts_q;
@@ -102,8 +109,8 @@ module sl_process_actions
 
     sl_ram_lut #(.Width($bits(process_action_t)), .Depth(2 * Entries)) u_actions (
       .clk_i,
-      .write_valid_i(write_valid_i && write_i.memory == PROCESS_MEMORY_ACTION && write_i.address[3:0] == n
-                     && 32'(write_i.address[9:4]) < Entries),
+      .write_valid_i(write_valid_i && write_i.memory == PROCESS_MEMORY_ACTION && 32'({Wide && write_i.address[9], write_i.address[3:0]}) == n
+                     && 32'({!Wide && write_i.address[9], write_i.address[8:4]}) < Entries),
       .write_address_i(write_address), .write_data_i(write_i.data[$bits(process_action_t)-1:0]),
       .read_address_i(read_address), .read_data_o(read)
     );

@@ -15,7 +15,7 @@ import sluice_layouts as L
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from compiler.stateful.program import BlockSizes, assembled, read
-from models.stateful import VERSION_SHIFT, WORD, Outcome, Packet, Process, Sizes
+from models.stateful import VERSION_SHIFT, WORD, Outcome, Packet, Process, Sizes, action_address
 from testing.cocotb.channel import start
 from toolchain import ROOT
 from toolchain.simulate import SimulationError, simulate
@@ -23,7 +23,7 @@ from toolchain.simulate import SimulationError, simulate
 SIZES = {
     "small": Sizes(inputs=4, conditions=4, words=2, updates=3, entries=4, actions=2),
     "default": Sizes(),
-    "odd": Sizes(inputs=3, words=3, updates=1, entries=32, actions=5),
+    "odd": Sizes(inputs=3, words=3, updates=1, entries=32, actions=21),
 }
 INPUTS, AHEAD, LOOP, ACTION = 7, 2, 3, 4  # cycles that the schedulers rely on
 ALPHABET = (0, 1, 0x7F, 0x80, 0x8000, 0x80000000, 0x7FFFFFFF, WORD)
@@ -66,7 +66,7 @@ def addresses(sizes: Sizes) -> list[tuple[int, int]]:
         *((L.PROCESS_MEMORY_UPDATE, word << 4 | n) for word in range(sizes.words) for n in range(sizes.updates)),
         *((L.PROCESS_MEMORY_MATCH, group << 4 | value) for group in range((sizes.entries + 15) // 16) for value in range(16)),
         *((L.PROCESS_MEMORY_ENTRY, n) for n in range(sizes.entries)),
-        *((L.PROCESS_MEMORY_ACTION, n << 4 | alu) for n in range(sizes.entries) for alu in range(sizes.actions)),
+        *((L.PROCESS_MEMORY_ACTION, action_address(n, alu)) for n in range(sizes.entries) for alu in range(sizes.actions)),
         *((L.PROCESS_MEMORY_DECISION, n) for n in range(sizes.entries)),
     ]
 
