@@ -58,6 +58,19 @@ def headers_of(data: bytes) -> Headers | None:
     return Headers(whole[23], whole[26:30], whole[30:34], *ports, number(38, 4), whole[47])
 
 
+def alternating() -> Judge:
+    seen: defaultdict[object, int] = defaultdict(int)
+
+    def judge(data: bytes, time: int) -> list[Left]:
+        packet = headers_of(data)
+        if packet is None or not packet.is_tcp_or_udp:
+            return [Left(0, data)]
+        seen[packet.flow] += 1
+        return [Left((seen[packet.flow] - 1) % 2, data)]
+
+    return judge
+
+
 def knocking() -> Judge:
     knocks = [1111, 2222, 3333]
     hosts: dict[bytes, tuple[int, int]] = {}  # knocks that were right, time of the last packet

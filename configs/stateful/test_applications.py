@@ -179,6 +179,7 @@ def to_masqueraded() -> list[Packet]:
 
 
 APPLICATIONS: dict[str, tuple[Callable[[], Judge], Callable[[], list[Packet]]]] = {
+    "alternating": (judges.alternating, captured),
     "knocking": (judges.knocking, knocks),
     "retransmissions": (judges.retransmissions, repeated),
     "flowlet": (judges.flowlet, captured),
@@ -293,7 +294,7 @@ def in_device(device: Device, name: str, packets: Sequence[Packet]) -> Out:
     made = deployed(program_of(name), sizes=sizes_of(overlay), lanes=device.lanes)
     load(device, overlay, made)
     device.advance(FORGETTING)
-    assert made.reads_time == (name != "retransmissions")
+    assert made.reads_time == (name not in ("alternating", "retransmissions"))
     left, uploaded = exchange_in_time(device, [packets])
     counts = overlay.flows(next(iter(made.program.stateful)))
     assert not uploaded and counts.made and not counts.evicted
