@@ -34,7 +34,7 @@ def simulator(
     parameters = parameters or {}
     files = closure(top, [path for path in extra if path.suffix == ".sv"])
     state = hashlib.sha256(repr((top, sorted(parameters.items()), options)).encode())
-    for path in [*files, *extra, harness, *HEADERS, Path(__file__)]:
+    for path in [*files, *extra, harness, *sorted(harness.parent.glob("*.h")), *HEADERS, Path(__file__)]:
         state.update(path.read_bytes())
     folder = BUILD / f"{name}-{state.hexdigest()[:16]}"
     program = folder / name

@@ -4,6 +4,8 @@
 // or 1), stalls (percent), seed, file of the addresses (32 bits each). Prints one JSON object.
 #include "harness.h"
 #include "Vstateful_harness.h"
+#include "files.h"
+#include "order.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -30,21 +32,20 @@ struct Record {
 class Bench : harness::Clocked<Vstateful_harness> {
   public:
     Bench(bool composed, bool ordered, unsigned stalls, uint64_t seed)
-        : composed(composed), ordered(ordered), stalls(stalls), random(seed) {}
+        : composed(composed), stalls(stalls), random(seed), order(ordered) {}
 
     void draw(uint32_t address) {
         Record record{address, (random() & 0xffffffff) << 32 | records.size(), new_update(), states[address]};
         states[address] = next_state(record);
         records.push_back(record);
-        results_of_flow[address].pending.push_back(static_cast<uint32_t>(records.size() - 1));
+        order.arrive(address);
     }
 
     void run() {
         reset();
-        std::vector<bool> done(records.size());
         size_t sent = 0;
         bool waiting = false;
-        for (uint64_t limit = 1'000'000 + 50 * records.size(); out < records.size() && now < limit;) {
+        for (uint64_t limit = 1'000'000 + 50 * records.size(); order.left < records.size() && now < limit;) {
             top.in_valid_i = sent < records.size() && (waiting || !stall());
             if (top.in_valid_i)
                 offer(records[sent]);
@@ -52,31 +53,24 @@ class Bench : harness::Clocked<Vstateful_harness> {
             top.eval();
             waiting = top.in_valid_i && !top.in_ready_o;
             if (top.issue_valid_o)
-                note_issue(top.issue_address_o);
+                order.issue(top.issue_address_o, now);
             if (top.out_valid_o && top.out_ready_i)
-                judge(done);
+                judge();
             sent += top.in_valid_i && top.in_ready_o;
             edge();
         }
-        missing = records.size() - std::min<size_t>(out, records.size());
     }
 
     void print() const {
-        double cycles = records.size() > 1 ? double(last - first) / double(records.size() - 1) : 0;
-        harness::print("phvs", records.size(), "cycles_per_phv", cycles, "shortest_loop", shortest, "misordered",
-                       misordered, "lost_updates", lost, "missing", missing);
+        harness::print("phvs", records.size(), "cycles_per_phv", order.cycles(), "shortest_loop", order.shortest,
+                       "misordered", order.misordered, "lost_updates", lost, "missing", order.missing());
     }
 
     bool wrong() const {
-        return misordered || lost || missing;
+        return order.misordered || lost || order.missing();
     }
 
   private:
-    struct Flow {
-        std::vector<uint32_t> pending; // records in the order of arrival
-        size_t next = 0;
-    };
-
     bool stall() {
         return stalls && random() % 100 < stalls;
     }
@@ -116,36 +110,19 @@ class Bench : harness::Clocked<Vstateful_harness> {
         top.in_high_i = record.update.high;
     }
 
-    void note_issue(uint32_t address) {
-        auto [place, first_issue] = issued.try_emplace(address, now);
-        if (!first_issue && (!shortest || now - place->second < shortest))
-            shortest = now - place->second;
-        place->second = now;
-    }
-
-    void judge(std::vector<bool> &done) {
+    void judge() {
         auto number = static_cast<uint32_t>(top.out_payload_o);
-        first = out ? first : now;
-        last = now;
-        out++;
-        if (number >= records.size() || done[number] || records[number].payload != top.out_payload_o) {
-            lost++;
-            return;
-        }
-        done[number] = true;
-        Flow &flow = results_of_flow[records[number].address];
-        misordered += flow.pending[flow.next++] != number || (ordered && number != out - 1);
-        lost += records[number].seen != top.out_state_o;
+        bool is_record = order.leave(number, now) && records[number].payload == top.out_payload_o;
+        lost += !is_record || records[number].seen != top.out_state_o;
     }
 
-    bool composed, ordered;
+    bool composed;
     unsigned stalls;
     std::mt19937_64 random;
     std::vector<Record> records;
     std::unordered_map<uint32_t, uint32_t> states;
-    std::unordered_map<uint32_t, Flow> results_of_flow;
-    std::unordered_map<uint32_t, uint64_t> issued;
-    uint64_t first = 0, last = 0, out = 0, shortest = 0, misordered = 0, lost = 0, missing = 0;
+    Order order;
+    uint64_t lost = 0;
 };
 
 } // namespace
@@ -157,14 +134,8 @@ int main(int argc, char **argv) {
     }
     Bench bench(std::atoi(argv[1]), std::atoi(argv[2]), static_cast<unsigned>(std::atoi(argv[3])),
                 static_cast<uint64_t>(std::atoll(argv[4])));
-    std::FILE *file = std::fopen(argv[5], "rb");
-    if (!file) {
-        std::perror(argv[5]);
-        return 2;
-    }
-    for (uint32_t address; std::fread(&address, sizeof address, 1, file) == 1;)
+    for (uint32_t address : read_all<uint32_t>(argv[5]))
         bench.draw(address);
-    std::fclose(file);
     bench.run();
     bench.print();
     return bench.wrong();
