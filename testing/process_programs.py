@@ -14,7 +14,7 @@ from compiler.stateful.program import BlockSizes, ProcessProgram, assembled
 WORDS = "xyz"  # fields of words 0, 1 and 2
 OPERANDS = ("p", "q", "0", "1", "7", "100")
 FAMILIES = (
-    ("{f} = {a}",),
+    ("{f} = {a}", "{f} = p + 7", "{f} = p - 1", "{f} = p >> 3"),
     ("{f} ^= {a}", "{f} &= {a}", "{f} |= {a}", "{f} = {f} &~ {a}", "{f} = {a}"),
     ("{f} += {a}", "{f} -= {a}", "{f} = {a} + {f}", "{f} = {a}"),
     ("{f} = add_clamped({f}, {a})", "{f} = subtract_clamped({f}, {a})", "{f} = min({a}, {f})", "{f} = max({f}, {a})", "{f} = {a}"),

@@ -53,10 +53,28 @@ class Encoder:
     fields: Mapping[str, Field]
     computed: Mapping[str, Expression]  # inputs that the program names
     most_inputs: int
+    sets: bool = False  # updates that do not read the flow state become sets
     inputs: list[L.ProcessInput] = field(default_factory=list)
 
+    def update(self, expression: Expression, target: Target) -> L.ProcessInstruction:
+        """An update. With `sets` what it computes of the packet alone takes an input. Raises ProgramError."""
+        if not self.sets or not self._is_early(expression):
+            return self.instruction(expression, target)
+        b = L.ProcessOperand(source=self._early(expression, target))
+        return L.ProcessInstruction(0, b, L.ProcessOperand(), 0, target.lanes, L.KIND_SET)
+
+    def _is_early(self, expression: Expression) -> bool:
+        """Whether an input can compute it."""
+        if expression.kind == L.KIND_SET:
+            return False
+        one = expression if expression.kind == L.KIND_ROTATE else _numbers_last(expression)
+        names = [term for term in (one.a, one.b) if isinstance(term, str)]
+        return isinstance(one.a, str) and all(
+            name not in self.computed and self.field(name).holder is not Holder.FLOW for name in names
+        )
+
     def instruction(self, expression: Expression, target: Target) -> L.ProcessInstruction:
-        """An update, or an action. Raises ProgramError."""
+        """Of an expression on any fields. Raises ProgramError."""
         if expression.kind == L.KIND_ROTATE:
             return self._shift(expression, target)
         one = _numbers_last(expression)
@@ -125,7 +143,10 @@ class Encoder:
         return L.ProcessInstruction(mask, b, a, rotate % 8, target.lanes, L.KIND_ROTATE)
 
     def _computed_input(self, name: str, expression: Expression, target: Target) -> int:
-        cut = Target(target.byte, min(target.size, self.size(name)))
+        return self._early(expression, Target(target.byte, min(target.size, self.size(name))))
+
+    def _early(self, expression: Expression, cut: Target) -> int:
+        """The number of the input that computes an expression."""
         if expression.kind == L.KIND_ROTATE:
             place = self._packet_field(expression.a)
             rotate, mask = _rotation(place, expression.shift, cut)

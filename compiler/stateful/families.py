@@ -168,6 +168,8 @@ def _family(program: ProcessProgram, word: int) -> tuple[str, str]:
             if not _is_own(update, word):
                 return "", f"entry {number}: word {word} is computed from itself in a way that does not compose"
             families.add(FAMILY[L.ProcessKind(update.kind)])
+        elif update.kind != L.KIND_SET:
+            return "", f"entry {number}: word {word} is computed of two operands; hint: an input that is set"
     return _joined(word, families)
 
 

@@ -73,6 +73,11 @@ class ProcessProgram:
     sizes: BlockSizes
     key: FlowKey
 
+    @property
+    def composes(self) -> bool:
+        """Whether its packets need not wait for each other."""
+        return bool(L.ProcessComposed.from_int(self.words[L.PROCESS_MEMORY_COMPOSED, 0]).composed)
+
     def writes(self, version: int) -> Iterator[L.ProcessWrite]:
         """All of them; global and table state are not of a program."""
         for (memory, address), word in self.words.items():
@@ -95,17 +100,27 @@ def read(path: Path, sizes: BlockSizes | None = None) -> ProcessProgram:
 
 
 def assembled(text: str, name: str, sizes: BlockSizes | None = None) -> ProcessProgram:
-    """The program of a text. Raises ProgramError."""
+    """The program of a text: one whose updates compose, if there is one that fits. Raises ProgramError."""
     try:
-        program = _Reader(name, tomllib.loads(text), sizes or BlockSizes()).program()
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ProgramError(f"{name}: {error}") from error
+    try:
+        program = _with_settings(_Reader(name, table, sizes or BlockSizes(), sets=True).program())
+    except ProgramError:
+        program = None
+    if program is None or not program.composes:
+        program = _with_settings(_Reader(name, table, sizes or BlockSizes(), sets=False).program())
+    return program
+
+
+def _with_settings(program: ProcessProgram) -> ProcessProgram:
     settings: dict[Address, int] = {(L.PROCESS_MEMORY_COMPOSED, 0): composition(program).settings.to_int()}
     return replace(program, words={**program.words, **settings})
 
 
 class _Reader:
-    def __init__(self, name: str, text: Mapping[str, Any], sizes: BlockSizes) -> None:
+    def __init__(self, name: str, text: Mapping[str, Any], sizes: BlockSizes, sets: bool) -> None:
         self.name, self.sizes, self.text = name, sizes, text
         self._known("the file", text, FILE_KEYS)
         self.labels: list[str] = self._list("the file", text, "labels")
@@ -116,7 +131,7 @@ class _Reader:
         self._read_fields("flow", lambda keys: flow_field(keys, sizes.words))
         self._read_fields("shared", shared)
         computed: dict[str, Expression] = {}
-        self.encoder = Encoder(self.fields, computed, sizes.inputs)
+        self.encoder = Encoder(self.fields, computed, sizes.inputs, sets)
         for one, value in self._table("inputs").items():
             self._new_name("inputs", one, computed)
             computed[one] = self._at(f"input {one}", expression, str(value))
@@ -186,7 +201,7 @@ class _Reader:
                 raise self._error(where, f"{text!r}: {name} is not in the flow state; hint: `packet`")
             if place.word in updates:
                 raise self._error(where, f"{text!r}: word {place.word} is written twice; hint: a field of another word")
-            updates[place.word] = self._at(where, self.encoder.instruction, value, Target(place.byte, place.size))
+            updates[place.word] = self._at(where, self.encoder.update, value, Target(place.byte, place.size))
         return updates
 
     def _actions(self, where: str, table: Mapping[str, Any]) -> dict[int, L.ProcessAction]:

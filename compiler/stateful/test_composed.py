@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compiler.stateful import families
-from compiler.stateful.program import BlockSizes, ProcessProgram, read
+from compiler.stateful.program import BlockSizes, ProcessProgram, assembled, read
 from models.stateful import VERSION_SHIFT, Packet, Process, Sizes
 from models.stateful_composed import ComposedProcess
 from testing.process_programs import VALUES, some_phv, some_program
@@ -37,29 +37,25 @@ def differs(program: ProcessProgram, draw: random.Random, packets: int = 12) -> 
     return False
 
 
-def composes(program: ProcessProgram) -> bool:
-    return bool(L.ProcessComposed.from_int(program.words[L.PROCESS_MEMORY_COMPOSED, 0]).composed)
-
-
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**64))
 def test_what_composes_leaves_the_same_state(seed: int) -> None:
     draw = random.Random(seed)
     program = some_program(draw, BlockSizes(**SIZES))
-    assert not composes(program) or not differs(program, draw)
+    assert not program.composes or not differs(program, draw)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_applications_leave_the_same_state(name: str) -> None:
     program = read(Path(__file__).parent / "programs" / f"{name}.toml")
-    assert composes(program)
+    assert program.composes
     assert not differs(program, random.Random(name), 150)
 
 
 def test_many_random_programs_compose_and_many_do_not() -> None:
     draw = random.Random(1)
     programs = [some_program(draw, BlockSizes(**SIZES)) for _ in range(200)]
-    composed = [families.composition(program) for program in programs if composes(program)]
+    composed = [families.composition(program) for program in programs if program.composes]
     assert 50 < len(composed) < 180
     found = {how.family for one in composed for how in one.parts.values() if isinstance(how, families.Composed)}
     wanted = {families.SET, families.XOR, families.ADD, families.CLAMPED, families.SIGNED, families.FUNCTION}
@@ -82,7 +78,7 @@ def test_a_wrong_classification_is_found(name: str, wrong: object, monkeypatch: 
     monkeypatch.setitem(families.FAMILY, L.KIND_LESS, families.ADD)
     draw = random.Random(2)
     programs = (some_program(draw, BlockSizes(**SIZES)) for _ in range(400))
-    assert any(differs(program, draw) for program in programs if composes(program))
+    assert any(differs(program, draw) for program in programs if program.composes)
 
 
 def test_settings_are_of_the_version() -> None:
@@ -90,3 +86,26 @@ def test_settings_are_of_the_version() -> None:
     written = [write for write in program.writes(1) if write.memory == L.PROCESS_MEMORY_COMPOSED]
     assert [write.address for write in written] == [1 << VERSION_SHIFT]
     assert L.ProcessComposed.from_int(written[0].data) == L.ProcessComposed([7, 15, 0, 0], 0b01, 0, 1)
+
+
+OF_THE_PACKET = """
+[containers]
+p = { first = 2, words = 2 }
+[flow]
+x = { word = 1 }
+[conditions]
+late = "p before tick"
+[[entries]]
+if = ["late"]
+update = ["x = tick + 500"]
+[[entries]]
+update = ["x = tick + 700"]
+"""
+
+
+@pytest.mark.parametrize("inputs", [4, 3])
+def test_what_is_computed_of_the_packet_alone_is_a_set(inputs: int) -> None:
+    """Where an input is left for each; else packets wait."""
+    program = assembled(OF_THE_PACKET, "text", BlockSizes(**{**SIZES, "inputs": inputs}))
+    assert program.composes == (inputs == 4)
+    assert not program.composes or not differs(program, random.Random(1), 100)
