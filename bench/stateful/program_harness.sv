@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A scheduler around the process block of the stateful unit, connected as in sl_stateful_unit, with a program that is loaded. The flow of a
-// packet is an address that comes with it. Where the scheduler's Latency is above that of the block, new states and results are delayed.
+// A scheduler around the process block of the stateful unit, connected as in sl_stateful_core, with a program that is loaded; or, with
+// Composed, sl_stateful_core. The flow of a packet is an address that comes with it. Where the scheduler's Latency is above that of the
+// block, new states and results are delayed.
 module program_harness
   import sluice_pkg::*;
   import sl_process_pkg::*;
 #(
+  parameter bit          Composed     = 1'b0,
   parameter int unsigned AddressBits  = 12,
   parameter int unsigned PayloadWidth = 162,  // as record_t, result_t: parameters, so that all of sl_scheduler's are those of its cost
   parameter int unsigned StateWidth   = 64,
@@ -77,7 +79,7 @@ module program_harness
   // In front of the scheduler: the inputs of the program.
   logic                        enters, taken, inputs_valid, fifo_room, queued_valid, queued_ready, beside;
   logic [$clog2(Inside+1)-1:0] inside_q, unused_count;
-  record_t                     record, queued, ahead, issued;
+  record_t                     record, queued;
   logic [AddressBits-1:0]      address, queued_address;
 
   assign in_ready_o = 32'(inside_q) < Inside;
@@ -103,35 +105,61 @@ module program_harness
   );
 
   // The scheduler and the loop.
-  result_t                result, done, left;
-  logic                   take, loop_valid;
-  logic [Words-1:0][31:0] state;
+  result_t left;
 
-  sl_scheduler #(
-    .AddressBits(AddressBits), .PayloadWidth(PayloadWidth), .StateWidth(StateWidth), .ResultWidth(ResultWidth), .Latency(Latency),
-    .Forward(Forward), .Turns(Turns), .Depth(Depth), .TagBits(TagBits), .Window(Window), .Reorder(Reorder), .Keeps(Keeps), .Ahead(Ahead)
-  ) u_scheduler (
-    .clk_i, .rst_i, .in_data_i({queued_address, queued}), .in_valid_i(queued_valid), .in_ready_o(queued_ready),
-    .ahead_valid_o(enter_valid_o), .ahead_data_o(ahead), .issue_valid_o, .issue_data_o({issue_address_o, issued}),
-    .issue_state_o(state), .done_state_i(done.new_state), .done_result_i(done), .out_data_o(left), .out_valid_o, .out_ready_i
-  );
-  sl_process_loop #(
-    .Inputs(Inputs), .Conditions(Conditions), .Words(Words), .Updates(Updates), .Entries(Entries)
-  ) u_loop (
-    .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(enter_valid_o), .version_i(ahead.version), .inputs_i(ahead.inputs),
-    .take_o(take), .state_i(state), .valid_o(loop_valid), .state_o(result.new_state), .before_o(result.old_state), .entry_o(result.entry)
-  );
-  logic unused_valid;
-  sl_delay #(.Width(32 + 32 * Inputs), .Cycles(PROCESS_AHEAD + PROCESS_LOOP)) u_result_beside (
-    .clk_i, .rst_i, .valid_i(enter_valid_o), .data_i({ahead.number, ahead.inputs}), .valid_o(unused_valid),
-    .data_o({result.number, result.inputs})
-  );
-  sl_delay #(.Width(ResultWidth), .Cycles(Latency - PROCESS_LOOP)) u_done (
-    .clk_i, .rst_i, .valid_i(loop_valid), .data_i(result), .valid_o(done_valid_o), .data_o(done)
-  );
-  assign enter_number_o = ahead.number;
-  assign issue_number_o = issued.number;
-  assign done_number_o  = done.number;
+  if (Composed) begin : gen_core
+    // Results come in the order of arrival, so their numbers need not go through.
+    logic [31:0] number_q;
+    always_ff @(posedge clk_i) begin
+      if (out_valid_o && out_ready_i) number_q <= number_q + 1;
+      if (rst_i) number_q <= '0;
+    end
+    sl_stateful_core #(
+      .Composed(1'b1), .AddressBits(AddressBits), .Inputs(Inputs), .Conditions(Conditions), .Words(Words), .Updates(Updates),
+      .Entries(Entries)
+    ) u_core (
+      .clk_i, .rst_i, .write_valid_i, .write_i, .in_valid_i(queued_valid), .in_ready_o(queued_ready), .in_address_i(queued_address),
+      .in_keeps_i(queued.keeps), .in_fresh_i(1'b0), .in_version_i(queued.version), .in_inputs_i(queued.inputs), .out_valid_o,
+      .out_ready_i, .out_entry_o(left.entry), .out_inputs_o(left.inputs), .out_before_o(left.old_state), .out_after_o(left.new_state)
+    );
+    assign left.number = number_q;
+    assign {enter_valid_o, enter_number_o, issue_valid_o, issue_address_o, issue_number_o, done_valid_o, done_number_o} = '0;
+    logic unused_number;
+    assign unused_number = &{1'b0, queued.number};
+  end else begin : gen_scheduler
+    record_t                ahead, issued;
+    result_t                result, done;
+    logic                   take, loop_valid;
+    logic [Words-1:0][31:0] state;
+
+    sl_scheduler #(
+      .AddressBits(AddressBits), .PayloadWidth(PayloadWidth), .StateWidth(StateWidth), .ResultWidth(ResultWidth), .Latency(Latency),
+      .Forward(Forward), .Turns(Turns), .Depth(Depth), .TagBits(TagBits), .Window(Window), .Reorder(Reorder), .Keeps(Keeps), .Ahead(Ahead)
+    ) u_scheduler (
+      .clk_i, .rst_i, .in_data_i({queued_address, queued}), .in_valid_i(queued_valid), .in_ready_o(queued_ready),
+      .ahead_valid_o(enter_valid_o), .ahead_data_o(ahead), .issue_valid_o, .issue_data_o({issue_address_o, issued}),
+      .issue_state_o(state), .done_state_i(done.new_state), .done_result_i(done), .out_data_o(left), .out_valid_o, .out_ready_i
+    );
+    sl_process_loop #(
+      .Inputs(Inputs), .Conditions(Conditions), .Words(Words), .Updates(Updates), .Entries(Entries)
+    ) u_loop (
+      .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(enter_valid_o), .version_i(ahead.version), .inputs_i(ahead.inputs),
+      .take_o(take), .state_i(state), .valid_o(loop_valid), .state_o(result.new_state), .before_o(result.old_state), .entry_o(result.entry)
+    );
+    logic unused_valid;
+    sl_delay #(.Width(32 + 32 * Inputs), .Cycles(PROCESS_AHEAD + PROCESS_LOOP)) u_result_beside (
+      .clk_i, .rst_i, .valid_i(enter_valid_o), .data_i({ahead.number, ahead.inputs}), .valid_o(unused_valid),
+      .data_o({result.number, result.inputs})
+    );
+    sl_delay #(.Width(ResultWidth), .Cycles(Latency - PROCESS_LOOP)) u_done (
+      .clk_i, .rst_i, .valid_i(loop_valid), .data_i(result), .valid_o(done_valid_o), .data_o(done)
+    );
+    assign enter_number_o = ahead.number;
+    assign issue_number_o = issued.number;
+    assign done_number_o  = done.number;
+    logic unused_scheduler;
+    assign unused_scheduler = &{1'b0, take, ahead, issued, unused_valid};
+  end
   assign out_number_o   = left.number;
   assign out_entry_o    = left.entry;
   assign out_before_o   = left.old_state;
@@ -144,5 +172,5 @@ module program_harness
   );
 
   logic unused;
-  assign unused = &{1'b0, beside, fifo_room, take, issued, unused_count, unused_valid};
+  assign unused = &{1'b0, beside, fifo_room, unused_count};
 endmodule

@@ -71,8 +71,10 @@ def rows(
     addresses = traffic.addresses(count)
 
     def figure(scheduler: Scheduler) -> dict[str, Any]:
+        if scheduler.composed and not application.composes:
+            raise RuntimeError(f"{application.name}: its updates do not compose")
         found = run(scheduler, inputs, options=options)
-        latencies = {name: found[name] for name in LATENCIES}
+        latencies = {} if scheduler.composed else {name: found[name] for name in LATENCIES}
         return figures_of(scheduler, application.name, traffic, addresses, found) | {"latencies": latencies}
 
     with files(application, programs.records(application, addresses)) as inputs, ThreadPoolExecutor(AT_ONCE) as pool:

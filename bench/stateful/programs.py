@@ -17,7 +17,6 @@ import sluice_layouts as L
 from compiler.frontend.program import load as load_program
 from compiler.frontend.source import Diagnostics
 from compiler.overlay.deploy import deployed
-from compiler.stateful.families import Composed, classified
 from compiler.stateful.program import BlockSizes, ProcessProgram, assembled
 from host.python.device import load
 from host.python.structs import mirror
@@ -53,8 +52,8 @@ class Application:
 
     @property
     def composes(self) -> bool:
-        """Whether the classifier says that all its updates do."""
-        return all(isinstance(family, Composed) for family in classified(self.program()).values())
+        """Whether it is loaded as one whose updates do, which the classifier says."""
+        return self.program().composes
 
 
 @dataclass(frozen=True)
@@ -112,6 +111,8 @@ def records(application: Application, addresses: Sequence[int], seed: int = 1) -
     library.functional_process_write.restype = c.c_bool
     library.functional_process_run.restype = c.c_uint32
     for write in application.program().writes(0):
+        if write.memory == L.PROCESS_MEMORY_COMPOSED:
+            continue  # no packet waits for another here
         word = mirror("sluice_process_write")(address=write.address, memory=write.memory)
         word.data[:] = write.data.to_bytes(9, "little")
         if not library.functional_process_write(c.byref(block), c.byref(word)):

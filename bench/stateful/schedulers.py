@@ -34,7 +34,7 @@ class Scheduler:
 
     @property
     def composed(self) -> bool:
-        return bool(PARTS[self.part]["module"] == "sl_composed")
+        return PARTS[self.part]["module"] in ("sl_composed", "sl_stateful_core")
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ class Scheduler:
     @property
     def ordered(self) -> bool:
         """Whether results leave in the order of arrival."""
-        return bool(self.parameters.get("Reorder", 1) or self.parameters["Depth"] == 1)
+        return bool(self.parameters.get("Reorder", 1) or self.parameters.get("Depth") == 1)
 
 
 def paper(depth: int = 8) -> Scheduler:
@@ -72,6 +72,7 @@ OF_PROGRAMS = (
     Scheduler("flowblaze", "program_turns", 8),
     Scheduler("paper", "program_paper", 8),
     Scheduler("sluice", "program_sluice", 3),
+    Scheduler("sluice_composed", "program_composed", 1),
 )
 
 

@@ -19,7 +19,7 @@ from bench.stateful.schedulers import BLOCK, OF_PROGRAMS, SYNTHETIC, TRAFFIC, Sc
 EVERY = os.environ.get("SLUICE_EVERY") == "1"
 BY_NAME = {scheduler.name: scheduler for scheduler in SYNTHETIC}
 MIXES = {traffic.name: traffic for traffic in TRAFFIC}
-SLUICE = OF_PROGRAMS[-1]
+SLUICE = next(scheduler for scheduler in OF_PROGRAMS if scheduler.name == "sluice")
 BEFORE, CONTAINERS = 16, 48  # where they are in a record
 
 
@@ -137,7 +137,7 @@ def made_up() -> dict[str, Any]:
         "depths": depths,
         "random": [{"scheduler": "paper", "phvs": 1000, "misordered": 0, "lost_updates": 3}],
         "phvs": 100,
-        "latencies": stateful.latencies(rows[-len(TRAFFIC) :]),
+        "latencies": stateful.latencies([row for row in rows if row["program"] == "knocking"]),
         "unit_latency": {"rows": loads},
         "paper": {**paper.measure(), "depths": areas},
     }
