@@ -204,12 +204,12 @@ def addressed(data: bytes, source: End, destination: End) -> bytes:
     packet[26:34] = source[0] + destination[0]
     packet[34:38] = source[1].to_bytes(2, "big") + destination[1].to_bytes(2, "big")
     packet[24:26] = bytes(2)
-    packet[24:26] = checksum(packet[14:34])
+    packet[24:26] = checksum(bytes(packet[14:34]))
     at = 40 if is_udp else 50
     if not (is_udp and packet[at : at + 2] == bytes(2)):
         packet[at : at + 2] = bytes(2)
-        segment = packet[34 : 14 + size]
-        made = checksum(packet[26:34] + bytes([0, source[2]]) + len(segment).to_bytes(2, "big") + segment)
+        segment = bytes(packet[34 : 14 + size])
+        made = checksum(bytes(packet[26:34]) + bytes([0, source[2]]) + len(segment).to_bytes(2, "big") + segment)
         packet[at : at + 2] = b"\xff\xff" if is_udp and made == bytes(2) else made
     return bytes(packet)
 
