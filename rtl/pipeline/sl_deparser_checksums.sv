@@ -116,7 +116,7 @@ module sl_deparser_checksums
       checksum_q[u] <= ~sum;
       if (row_q[8].optional && sum == '1) checksum_q[u] <= '1;
       for (int c = 0; c < UNIT_SOURCES; c++) begin
-        place_q[u][c] <= writes && choice_8_q.row[c/SOURCE_COLUMNS] && choice_8_q.column[c%SOURCE_COLUMNS];
+        place_q[u][c] <= writes && choice_8_q.row[c/SOURCE_COLUMNS] && 32'(choice_8_q.column) == c % SOURCE_COLUMNS;
       end
     end
     assign sum    = folded(23'(all_8_q) + 23'(16'(~old[u])));

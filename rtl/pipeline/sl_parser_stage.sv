@@ -78,9 +78,15 @@ module sl_parser_stage
     if (valid[8]) field_chosen_q <= parser_one_hot(step.length_word);
     if (valid[9]) begin
       field_q <= parser_chosen(reach, field_chosen_q) & step_q[9].length_mask;
-      // By its number, not one-hot: PFU multiplexers take fewer wires, and else the stage cannot be routed.
-      for (int n = 0; n < PARSER_SLOTS; n++) slot_q[n] <= reach[step_q[9].extracts[n].word];
     end
+  end
+
+  for (genvar n = 0; n < PARSER_SLOTS; n++) begin : gen_slot
+    logic [PARSER_REACH/16-1:0][15:0] words;
+    for (genvar h = 0; h < PARSER_REACH / 16; h++) begin : gen_half
+      sl_words_mux u_word (.words_i(reach[16*h +: 16]), .number_i(step_q[9].extracts[n].word[3:0]), .word_o(words[h]));
+    end
+    always_ff @(posedge clk_i) if (valid[9]) slot_q[n] <= words[step_q[9].extracts[n].word[4]];
   end
 
   // Cycles 11 to 14: whether the step may be done, and where the next header is. The length field counts at most 255 words: more is

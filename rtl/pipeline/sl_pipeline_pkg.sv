@@ -70,21 +70,24 @@ package sl_pipeline_pkg;
 
   typedef logic [PIPELINE_CONTAINERS-1:0][15:0] pipeline_containers_t;
 
-  // What keys and operands are selected from: container UNIT_OPERATIONS * row + n is in column n, as operation n writes it.
-  localparam int unsigned SOURCE_COLUMNS = UNIT_OPERATIONS;
+  // What keys and operands are selected from, in rows of sixteen (sl_words_mux).
+  localparam int unsigned SOURCE_COLUMNS = 16;
   localparam int unsigned SOURCE_ROWS    = UNIT_SOURCES / SOURCE_COLUMNS;
   typedef logic [UNIT_SOURCES-1:0][15:0] pipeline_sources_t;
 
-  // One of them, a bit for each row and column; none without a row.
+  // One of them, a bit for each row; none without a row.
   typedef struct packed {
-    logic [SOURCE_ROWS-1:0]    row;
-    logic [SOURCE_COLUMNS-1:0] column;
+    logic [SOURCE_ROWS-1:0] row;
+    logic [3:0]             column;
   } source_choice_t;
 
   function automatic source_choice_t choice_of(logic [5:0] source);
     for (int r = 0; r < SOURCE_ROWS; r++) choice_of.row[r] = 32'(source) / SOURCE_COLUMNS == r;
-    for (int c = 0; c < SOURCE_COLUMNS; c++) choice_of.column[c] = 32'(source) % SOURCE_COLUMNS == c;
+    choice_of.column = source[3:0];
   endfunction
+
+  // Operation n of an action writes containers UNIT_OPERATIONS * row + n.
+  localparam int unsigned OPERATION_ROWS = (PIPELINE_CONTAINERS + UNIT_OPERATIONS - 1) / UNIT_OPERATIONS;
 
   /* verilator lint_off UNUSEDSIGNAL */  // of a base only whether there is one
   function automatic pipeline_sources_t sources_of(parsed_t parsed);

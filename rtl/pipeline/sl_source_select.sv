@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Selects words of a packet's PHV, any source for each word: a row of eight sources by their column, then the row. Never stalls.
-// Selecting with a bit for each source takes a third of the LUT4s of a tree by number.
+// Selects words of a packet's PHV, any source for each word: one of each row of sixteen sources, then the row. Never stalls.
 module sl_source_select
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -14,15 +13,11 @@ module sl_source_select
 );
   logic [Words-1:0][SOURCE_ROWS-1:0][15:0] row_q;
 
-  always_ff @(posedge clk_i) begin
-    for (int w = 0; w < Words; w++) begin
-      for (int r = 0; r < SOURCE_ROWS; r++) begin
-        logic [15:0] word;
-        word = '0;
-        for (int c = 0; c < SOURCE_COLUMNS; c++) if (choice_i[w].column[c]) word |= sources_i[SOURCE_COLUMNS*r+c];
-        if (choice_i[w].row[r]) row_q[w][r] <= word;
-        else row_q[w][r] <= '0;
-      end
+  for (genvar w = 0; w < Words; w++) begin : gen_word
+    for (genvar r = 0; r < SOURCE_ROWS; r++) begin : gen_row
+      logic [15:0] word;
+      sl_words_mux u_row (.words_i(sources_i[SOURCE_COLUMNS*r +: SOURCE_COLUMNS]), .number_i(choice_i[w].column), .word_o(word));
+      always_ff @(posedge clk_i) row_q[w][r] <= choice_i[w].row[r] ? word : '0;
     end
   end
 

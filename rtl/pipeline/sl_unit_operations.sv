@@ -26,7 +26,7 @@ module sl_unit_operations
   logic           [Latency-1:2]                acts_q;
   source_choice_t [UNIT_OPERATIONS-1:0]        source_q;
   logic [UNIT_OPERATIONS-1:0][15:0]            word, step_q, operand_2_q, operand_q, old_2_q, old_q, result_q;
-  logic [UNIT_OPERATIONS-1:0][SOURCE_ROWS-1:0] write_q;
+  logic [UNIT_OPERATIONS-1:0][OPERATION_ROWS-1:0] write_q;
   logic [UNIT_OPERATIONS-1:0]                  expires_q;
   logic                                        expired_q;
 
@@ -82,7 +82,7 @@ module sl_unit_operations
                       && (~old_2_q[n] & action_q[2].operations[n].mask & ~operand_2_q[n]) == '0;
 
       result_q[n] <= result_of(action_q[3].operations[n].kind, old_q[n], operand_q[n], action_q[3].operations[n].mask);
-      for (int r = 0; r < SOURCE_ROWS; r++) write_q[n][r] <= acts_q[3] && 32'(action_q[3].operations[n].row) == r;
+      for (int r = 0; r < OPERATION_ROWS; r++) write_q[n][r] <= acts_q[3] && 32'(action_q[3].operations[n].row) == r;
     end
     expired_q <= acts_q[3] && expires_q != '0;
 

@@ -29,6 +29,7 @@ from toolchain.verilog import synthesised
 
 BUILD = ROOT / "build" / "synth"
 TOOLS = ROOT / "build" / "env" / "bin"
+CELLS = Path(__file__).parent / "ecp5_cells.v"
 XCUP_LUTRAM = {"RAM64M8": 8, "RAM32M16": 8, "RAM64M": 4, "RAM32M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4,
                "RAM256X1D": 8, "RAM512X1S": 8, "RAM32X16DR8": 8, "RAM64X8SW": 8, "SRL16E": 1, "SRLC32E": 1}  # fmt: skip
 XCUP_BRAM = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
@@ -142,17 +143,30 @@ def area(
     `lut` is not, and shift registers in LUTs (SRL) are not there yet. The modules of `once` are synthesised once, each by itself,
     and counted as often as they stand in `module`: nothing is optimised across their ports."""
     command = _synth_command(target) + ("" if luts else " -run begin:map_luts")
-    made_by = (module, sorted(parameters.items()), command, *([inspect.getsource(_joined), once] if once else []))
+    mapped = _mapped(module, target)
+    made_by = (module, sorted(parameters.items()), command, *([inspect.getsource(_joined), once] if once else []), *_kept(mapped))
     folder = BUILD / f"{module}-{target}-{_digest(*made_by, module=module)}"
 
     def make() -> dict[str, Any]:
         folder.mkdir(parents=True, exist_ok=True)
         stat, read = folder / "stat.json", _read(module, parameters)
         report = f"tee -q -o {stat.relative_to(ROOT)} stat -json"
-        _yosys([read, *_joined(read, once, folder, timeout), command, report], folder, timeout)
+        _yosys([read, *_joined(read, once, folder, timeout), *mapped, command, report], folder, timeout)
         return asdict(_area(target, json.loads(stat.read_text())["design"]["num_cells_by_type"]))
 
     return Area(**ledger.figure(folder, "area", make))
+
+
+def _mapped(module: str, target: str) -> list[str]:
+    """Commands that map the modules of CELLS to cells, where `module` has any: elaboration made one for each place."""
+    ours = re.findall(r"^module (\w+)", CELLS.read_text(), re.MULTILINE) if target == "ecp5" else []
+    there = [name for name in ours if name in {path.stem for path in closure(module)}]
+    return [f"chtype -set {name} t:{name}$*" for name in there] + [f"techmap -map {CELLS.relative_to(ROOT)}"] * bool(there)
+
+
+def _kept(mapped: Sequence[str]) -> tuple[object, ...]:
+    """What a mapping adds to what made a figure; nothing to figures of modules without."""
+    return (mapped, CELLS.read_text()) if mapped else ()
 
 
 def _joined(read: str, once: Sequence[str], folder: Path, timeout: float) -> list[str]:
@@ -241,7 +255,8 @@ def timing(
     timeout: float = 3600,
 ) -> Timing:
     """Place and route `module`, every port behind a flip-flop, on the ECP5-5G 85k, once per seed."""
-    folder = BUILD / f"{module}-timing-{_digest(module, sorted(parameters.items()), goal_mhz, module=module)}"
+    mapped = _mapped(module, "ecp5")
+    folder = BUILD / f"{module}-timing-{_digest(module, sorted(parameters.items()), goal_mhz, *_kept(mapped), module=module)}"
     netlist = folder / "netlist.json"
 
     def placed(seed: int) -> dict[str, float]:
@@ -251,7 +266,7 @@ def timing(
             wrapper.write_text(_wrapper(module, parameters))
             made = folder / "unfinished.json"
             read = _read(module, parameters, [wrapper], "timing_wrapper")
-            _yosys([read, _synth_command("ecp5"), f"write_json {made.relative_to(ROOT)}"], folder, timeout)
+            _yosys([read, *mapped, _synth_command("ecp5"), f"write_json {made.relative_to(ROOT)}"], folder, timeout)
             made.rename(netlist)
         return {"mhz": _place(folder, netlist, seed, goal_mhz, timeout)}
 
