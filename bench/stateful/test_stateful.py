@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The harnesses find the figures of small runs, and count lost updates, wrong results and wrong order; the tables of the docs, of
-figures made up here. SLUICE_EVERY=1: each scheduler with programs, and the whole unit."""
+figures made up here. SLUICE_EVERY=1: each scheduler with programs."""
 
 from __future__ import annotations
 
@@ -95,7 +95,6 @@ def test_judge_of_the_unit_sees_a_wrong_lane() -> None:
     assert unit.wrong_lanes(numbers, [1, 2]) == 2
 
 
-@pytest.mark.skipif(not EVERY, reason="a simulator of its own: SLUICE_EVERY=1")
 def test_latency_of_the_unit() -> None:
     lone, loaded = unit.measure(QUICK)["rows"]
     assert lone["wrong"] == loaded["wrong"] == 0 and lone["cycles_least"] == lone["cycles_most"] <= loaded["cycles"]
