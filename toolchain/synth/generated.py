@@ -59,7 +59,7 @@ def fmax_of(top: str, files: Mapping[str, str], seed: int = 1, goal_mhz: float =
                 made = folder / "unfinished.json"
                 flow._yosys([read, flow._synth_command("ecp5"), f"write_json {_inside(made)}"], folder, timeout)
                 made.rename(netlist)
-            return {"mhz": flow._place(folder, netlist, seed, goal_mhz, timeout)}
+            return {"mhz": flow._place(folder, netlist, seed, goal_mhz, flow.WEIGHT, timeout)}
 
         return float(ledger.figure(folder, f"mhz-{seed}", make)["mhz"])
 
@@ -70,7 +70,9 @@ def has_fmax(top: str, files: Mapping[str, str], seed: int = 1) -> bool:
 
 
 def _place_of(top: str, files: Mapping[str, str], what: str) -> Path:
-    state = hashlib.sha256(repr((top, synthesised(files), what, flow.recipe(_read, _wrapper))).encode())
+    places = what == "timing"
+    made_by = flow.recipe(_read, *[_wrapper] * places, places=places)
+    state = hashlib.sha256(repr((top, synthesised(files), what, made_by, *[flow.WEIGHT] * places)).encode())
     return flow.BUILD / f"{top}-{what.split()[0]}-{state.hexdigest()[:16]}"
 
 

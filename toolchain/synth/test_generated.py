@@ -53,6 +53,20 @@ def test_another_recipe_makes_other_figures(monkeypatch: pytest.MonkeyPatch) -> 
     assert after[0] != before[0] and after[1] != before[1]
 
 
+def test_clocks_depend_on_the_placer_and_areas_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    def elsewhere(*arguments: object) -> float:
+        raise NotImplementedError(arguments)
+
+    def keys() -> tuple[list[object], list[object]]:
+        areas = [generated._place_of("twice", files(), "ecp5"), flow._digest(module="sl_copy")]
+        return areas, [generated._place_of("twice", files(), "timing"), flow._digest(module="sl_copy", places=True)]
+
+    areas, clocks = keys()
+    monkeypatch.setattr(flow, "_place", elsewhere)
+    areas_after, clocks_after = keys()
+    assert areas_after == areas and all(one != other for one, other in zip(clocks_after, clocks, strict=True))
+
+
 def test_a_tool_that_did_not_end_is_waited_for_again_only_with_more_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(flow, "TOOLS", tmp_path)
     tool, log = tmp_path / "tool", tmp_path / "tool.log"
