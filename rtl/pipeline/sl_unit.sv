@@ -30,11 +30,18 @@ module sl_unit
   localparam int unsigned SlotBits  = $clog2(ExactEntries / UNIT_WAYS);
   localparam int unsigned EntryBits = $clog2(TernaryEntries);
 
-  logic            write_valid_q;
+  // The write enables are registers of their own: they reach all over the unit.
+  logic            writes, write_exact_q, write_ternary_q, write_action_q;
+  logic [1:0]      write_selector_q;  // of each version
   pipeline_write_t write_q;
 
+  assign writes = write_valid_i && 32'(write_i.unit) == Number && !rst_i;
+
   always_ff @(posedge clk_i) begin
-    write_valid_q <= write_valid_i && 32'(write_i.unit) == Number && !rst_i;
+    for (int v = 0; v < 2; v++) write_selector_q[v] <= writes && write_i.memory == UNIT_MEMORY_SELECTOR && write_i.address[0] == v[0];
+    write_exact_q   <= writes && write_i.memory == UNIT_MEMORY_EXACT;
+    write_ternary_q <= writes && write_i.memory == UNIT_MEMORY_TERNARY;
+    write_action_q  <= writes && write_i.memory == UNIT_MEMORY_ACTION;
     if (write_valid_i) write_q <= write_i;
   end
 
@@ -67,8 +74,8 @@ module sl_unit
   sl_source_select #(.Words(UNIT_KEY_WORDS)) u_key (.clk_i, .sources_i(sources_q), .choice_i(choice_q.words), .word_o(word));
 
   always_ff @(posedge clk_i) begin
-    if (write_valid_q && write_q.memory == UNIT_MEMORY_SELECTOR) begin
-      selector_q[write_q.address[0]] <= key_choice_of(unit_selector_t'(write_q.data[$bits(unit_selector_t)-1:0]));
+    for (int v = 0; v < 2; v++) begin
+      if (write_selector_q[v]) selector_q[v] <= key_choice_of(unit_selector_t'(write_q.data[$bits(unit_selector_t)-1:0]));
     end
     choice_q  <= selector_q[phv_i.parsed.version];
     sources_q <= sources_of(phv_i.parsed);
@@ -85,13 +92,13 @@ module sl_unit
   logic [2:0]                       beside;
 
   sl_unit_exact #(.Entries(ExactEntries)) u_exact (
-    .clk_i, .rst_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_EXACT),
+    .clk_i, .rst_i, .write_valid_i(write_exact_q),
     .write_way_i(write_q.address[15:14]), .write_slot_i(write_q.address[SlotBits-1:0]),
     .write_word_i(write_q.data[$bits(unit_exact_t)-1:0]),
     .key_valid_i(valid[UNIT_KEY_LATENCY]), .key_i(key_q), .version_i(version_q[UNIT_KEY_LATENCY]), .hit_o(exact_hit), .action_o(exact_action)
   );
   sl_unit_ternary #(.Entries(TernaryEntries)) u_ternary (
-    .clk_i, .rst_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_TERNARY),
+    .clk_i, .rst_i, .write_valid_i(write_ternary_q),
     .write_group_i(write_q.address[15:4]), .write_nibble_i(write_q.address[3:0]), .write_data_i(write_q.data[UNIT_TERNARY_BITS-1:0]),
     .key_valid_i(valid[UNIT_KEY_LATENCY]), .key_i(key_q), .version_i(version_q[UNIT_KEY_LATENCY]), .hit_o(ternary_hit_early), .entry_o(entry_early)
   );
@@ -110,7 +117,7 @@ module sl_unit
   logic                       mine;
 
   sl_ram_block #(.Width($bits(unit_action_t)), .Depth(Actions), .Latency(2)) u_actions (
-    .clk_i, .write_valid_i(write_valid_q && write_q.memory == UNIT_MEMORY_ACTION),
+    .clk_i, .write_valid_i(write_action_q),
     .write_address_i(write_q.address[ActionBits-1:0]), .write_data_i(write_q.data),
     .read_valid_i(valid[UNIT_ACTION_LATENCY-2]), .read_address_i(number_q[1]), .read_data_o(action)
   );
