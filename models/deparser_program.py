@@ -2,12 +2,13 @@
 """Reference model of the programmable deparser: what becomes of a packet whose containers were changed.
 
 A unit is the base that it serves and its rows by the kind of header, as in `compiler.pipeline.parser_program.DeparserProgram`. A
-container goes where the last writer says that has a row for it; containers that go to one word give the bits of all. The loader
+container goes where the last writer says that has a row for it; a word that several containers go to stays as it is. The loader
 refuses programs that ask for either.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import sluice_layouts as L
@@ -27,15 +28,14 @@ def deparse(writers: Writers, checksums: Checksums, record: L.Parsed, original: 
         base = record.bases[number]
         if base.valid and base.kind in rows:
             for slot, place in enumerate(rows[base.kind].places):
-                if place.row:
-                    word_of[L.PARSER_SLOTS * (place.row - 1) + slot] = base.position + place.word
-    written: dict[int, int] = {}
-    for container, word in word_of.items():
-        if container < L.PIPELINE_CONTAINERS and 2 * word < L.WINDOW_BYTES:
-            written[word] = written.get(word, 0) | containers[container]
+                container = L.PARSER_SLOTS * (place.row - 1) + slot
+                if place.row and container < L.PIPELINE_CONTAINERS:
+                    word_of[container] = base.position + place.word
+    written = Counter(word_of.values())
     out = bytearray(data)
-    for word, value in written.items():
-        out[2 * word : 2 * word + 2] = value.to_bytes(2, "big")
+    for container, word in word_of.items():
+        if written[word] == 1 and 2 * word < L.WINDOW_BYTES:
+            out[2 * word : 2 * word + 2] = containers[container].to_bytes(2, "big")
     return bytes(out)
 
 

@@ -77,13 +77,12 @@ void functional_checksums_repair(const struct pipeline_checksum *checksums, stru
 
 // ---- Headers
 
-// Adds bits to a word of the packet, what of it is in the packet and in the window; without `keep` they replace it.
-static void put_word(uint8_t *out, const struct pipeline_packet *packet, uint32_t number, uint32_t bits, bool keep) {
-    uint8_t mask = keep ? UINT8_MAX : 0;
+// Writes a word of the packet, what of it is in the packet and in the window.
+static void put_word(uint8_t *out, const struct pipeline_packet *packet, uint32_t number, uint32_t bits) {
     if (2 * number < packet->reach)
-        out[2 * number] = (uint8_t)((out[2 * number] & mask) | bits >> 8);
+        out[2 * number] = (uint8_t)(bits >> 8);
     if (2 * number + 1 < packet->reach)
-        out[2 * number + 1] = (uint8_t)((out[2 * number + 1] & mask) | bits);
+        out[2 * number + 1] = (uint8_t)bits;
 }
 
 // Where each container goes, as the last row says that names it. Returns which go somewhere.
@@ -104,16 +103,19 @@ static uint64_t places_of(const struct pipeline_writer *writers, const struct pi
     return placed;
 }
 
-// Containers that go to one word give the bits of all.
+// A word that several containers go to stays as it is.
 void functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
                               uint8_t *out) {
-    uint8_t words[SLUICE_PIPELINE_CONTAINERS];
+    uint8_t words[SLUICE_PIPELINE_CONTAINERS], takers[UINT8_MAX + 1] = {0};
     uint64_t placed = places_of(writers, packet, words);
     memcpy(out, packet->bytes, packet->size);
     for (uint64_t left = placed; left; left &= left - 1)
-        put_word(out, packet, words[__builtin_ctzll(left)], 0, false);
-    for (uint64_t left = placed; left; left &= left - 1)
-        put_word(out, packet, words[__builtin_ctzll(left)], packet->sources[__builtin_ctzll(left)], true);
+        takers[words[__builtin_ctzll(left)]]++;
+    for (uint64_t left = placed; left; left &= left - 1) {
+        unsigned container = (unsigned)__builtin_ctzll(left);
+        if (takers[words[container]] == 1)
+            put_word(out, packet, words[container], packet->sources[container]);
+    }
 }
 
 // ---- Splice

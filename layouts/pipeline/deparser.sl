@@ -11,7 +11,7 @@ constexpr uint SPLICE_REMOVED = 63;         /// that a splice can remove
 constexpr uint SPLICE_LEAST = 14;           /// bytes of a packet that it leaves: less would be dropped as a runt
 
 /// What a writer does with a header of one kind: slot n goes into a word of it, as a parser's step takes it from there. A container goes
-/// where the last writer says whose row names it; containers that go to one word give the bits of all.
+/// where the last writer says whose row names it; a word that several containers go to stays as it is.
 struct deparser_row_t {
     parser_extract_t places[PARSER_SLOTS];
 }

@@ -38,8 +38,8 @@ module sl_deparser
   logic [Filled:0]         valid, sop;  // bit n: in cycle n
   deparser_places_t        places;
   pipeline_containers_t    containers;
-  flit_t                   flit, flit_q;
-  logic                    flit_valid, beside;
+  flit_t                   flit, flit_1_q, flit_q;  // as it enters with its containers, and later
+  logic                    flit_valid, flit_valid_q, beside;
   logic [8*DATA_BYTES-1:0] data;
 
   assign valid[0] = valid_i;
@@ -53,20 +53,22 @@ module sl_deparser
     .clk_i, .rst_i, .write_valid_i(write_valid_q), .write_i(write_q), .valid_i(valid_i && flit_i.sop), .record_i,
     .places_o(places)
   );
-  sl_delay #(.Width($bits(pipeline_containers_t)), .Cycles(Filled + 2)) u_containers (
+  sl_delay #(.Width($bits(pipeline_containers_t)), .Cycles(Filled + 3)) u_containers (
     .clk_i, .rst_i, .valid_i(valid_i && flit_i.sop), .data_i(record_i.containers), .valid_o(beside), .data_o(containers)
   );
   sl_delay #(.Width($bits(flit_t)), .Cycles(Filled + 3)) u_flits (
     .clk_i, .rst_i, .valid_i, .data_i(flit_i), .valid_o(flit_valid), .data_o(flit)
   );
   sl_deparser_fill u_fill (
-    .clk_i, .rst_i, .valid_i(valid[Filled]), .sop_i(sop[Filled]), .places_i(places), .containers_2_i(containers),
+    .clk_i, .rst_i, .valid_i(valid[Filled]), .sop_i(sop[Filled]), .places_i(places), .containers_3_i(containers),
     .data_3_i(flit.data), .data_o(data)
   );
 
   always_ff @(posedge clk_i) begin
-    valid_o <= flit_valid && !rst_i;
-    if (flit_valid) flit_q <= flit;
+    flit_valid_q <= flit_valid && !rst_i;
+    valid_o      <= flit_valid_q && !rst_i;
+    if (flit_valid) flit_1_q <= flit;
+    if (flit_valid_q) flit_q <= flit_1_q;
   end
   always_comb begin
     flit_o      = flit_q;
