@@ -39,8 +39,8 @@ module sl_composed_word
   logic [3:0]           valid;
   process_instruction_t read, one_q;
   process_operand_t     operand;
-  process_kind_t        two_q, three_q;
-  logic [31:0]          mask, signs_q, operand_word, part, on_carry, on_none, on_carry_q, on_none_q;
+  process_alu_t         two_q, alu_q;
+  logic [31:0]          mask, signs, operand_word, part, on_carry, on_none, on_carry_q, on_none_q;
   logic [Width-1:0]     own_part;
   logic                 carry, carry_q, write_update;
 
@@ -58,11 +58,8 @@ module sl_composed_word
       one_q <= read;
       if (choice_i == '0) one_q <= '{kind: KIND_OR, b: '{source: '1, default: '0}, default: '0};  // the word | 0
     end
-    if (valid[1]) two_q <= one_q.kind;
-    if (valid[2]) begin
-      three_q <= two_q;
-      signs_q <= signs_of(two_q, lanes_i);
-    end
+    if (valid[1]) two_q <= alu_of(one_q.kind, lanes_i, '0);
+    if (valid[2]) alu_q <= two_q;
     if (valid[3]) {carry_q, on_carry_q, on_none_q} <= {carry, on_carry, on_none};
   end
 
@@ -73,11 +70,14 @@ module sl_composed_word
     .word_o(operand_word)
   );
   sl_process_alu u_alu (
-    .kind_i(three_q), .lanes_i, .bits_i('0), .x_i(part ^ signs_q), .y_i(operand_word), .old_i('0), .carry_o(carry),
-    .on_carry_o(on_carry), .on_none_o(on_none)
+    .control_i(alu_q), .x_i(part ^ signs), .y_i(operand_word), .old_i('0), .carry_o(carry), .on_carry_o(on_carry), .on_none_o(on_none)
   );
 
   assign part = 32'(own_part);
+  always_comb begin
+    signs = '0;
+    for (int n = 0; n < 4; n++) signs[8*n+7] = alu_q.signs[n];
+  end
   sl_composed_state #(.AddressBits(AddressBits), .Width(Width)) u_state (
     .clk_i, .rst_i, .ready_o, .lanes_i(mask[Width-1:0]), .valid_i, .address_i, .keeps_i, .fresh_i, .valid_o(valid), .part_o(own_part),
     .new_i(Width'(carry_q ? on_carry_q : on_none_q)), .before_o, .read_valid_i, .read_address_i, .word_o,

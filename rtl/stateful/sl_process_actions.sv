@@ -45,8 +45,8 @@ module sl_process_actions
   process_words_t                          words, words_q, written;
   pipeline_phv_t                           phv;
   logic                                    beside;
-  logic [Inputs-1:0][31:0]                 inputs_q;
-  logic [1:0][PROCESS_WORDS-1:0][31:0]     state_q;   // old and new
+  logic [15:0][31:0]                       sources_q;  // by operand's number: inputs, old and new state
+  logic [15:0][15:0]                       high, low;  // halves of these
   logic [Actions-1:0][31:0]                result, on_carry_q, on_none_q;
   logic [Actions-1:0]                      carry_q;
   logic [Actions-1:0][4:0]                 row_q;
@@ -60,6 +60,7 @@ module sl_process_actions
   always_comb begin
     words = '0;
     for (int c = 0; c < PIPELINE_CONTAINERS; c++) words[c/2][16*(1-c%2) +: 16] = phv_i.parsed.containers[c];
+    for (int n = 0; n < 16; n++) {high[n], low[n]} = sources_q[n];
   end
 
   sl_delay #(.Width($bits(pipeline_phv_t)), .Cycles(Last - 1)) u_packet (
@@ -69,9 +70,12 @@ module sl_process_actions
     acts_q <= {acts_q[Last-2:1], acts_i};
     if (valid[0]) begin
       words_q    <= words;
-      inputs_q   <= inputs_i;
-      state_q[0] <= $bits(state_q[0])'(before_i);
-      state_q[1] <= $bits(state_q[1])'(after_i);
+      sources_q  <= '0;
+      for (int i = 0; i < Inputs; i++) sources_q[i] <= inputs_i[i];
+      for (int w = 0; w < Words; w++) begin
+        sources_q[PROCESS_OPERAND_BEFORE+w] <= before_i[w];
+        sources_q[PROCESS_OPERAND_AFTER+w]  <= after_i[w];
+      end
       decision_q <= decision;
     end
     if (valid[1]) decision_2_q <= decision_q;
@@ -87,24 +91,29 @@ module sl_process_actions
 
   for (genvar n = 0; n < Actions; n++) begin : gen_action
     process_action_t  read, one_q;
-    process_kind_t    kind_q;
-    logic [3:0]       lanes_q;
-    logic [2:0]       bits_q;
+    process_alu_t     alu_q;
     logic [4:0]       two_row_q;
     logic [31:0]      own, x_q, y_q, old_q, on_carry, on_none;
     logic             carry;
 
-    function automatic logic [31:0] operand_of(process_operand_t operand, logic [31:0] immediate, logic [31:0] own_word);
-      logic [31:0] word;
-      word = operand.source == 5'(PROCESS_OPERAND_OWN) ? own_word : immediate;
-      if (operand.source < 5'(PROCESS_OPERAND_OWN)) begin
-        word = rotated(state_q[operand.source[2]][operand.source[1:0]], operand.rotate) & mask_of(operand.lanes);
-      end
-      if (operand.source < 5'(PROCESS_OPERAND_BEFORE)) begin
-        word = '0;
-        for (int i = 0; i < Inputs; i++) if (32'(operand.source) == i) word = inputs_q[i];
-      end
-      return word;
+    process_operand_t [1:0] operand;
+    logic [1:0][31:0]       word;  // the source of each operand, if it is an input or of the state
+
+    assign operand = {one_q.instruction.b, one_q.instruction.a};
+    for (genvar o = 0; o < 2; o++) begin : gen_operand
+      sl_words_mux u_high (.words_i(high), .number_i(operand[o].source[3:0]), .word_o(word[o][31:16]));
+      sl_words_mux u_low (.words_i(low), .number_i(operand[o].source[3:0]), .word_o(word[o][15:0]));
+    end
+
+    // Inputs are taken as they are: such an operand has no rotation and all lanes here.
+    function automatic process_operand_t simple(process_operand_t from);
+      simple = from;
+      if (from.source < 5'(PROCESS_OPERAND_BEFORE)) {simple.rotate, simple.lanes} = {2'd0, 4'b1111};
+    endfunction
+
+    function automatic logic [31:0] operand_of(process_operand_t from, logic [31:0] source, logic [31:0] immediate, logic [31:0] own_word);
+      if (from.source >= 5'(PROCESS_OPERAND_OWN)) return from.source == 5'(PROCESS_OPERAND_OWN) ? own_word : immediate;
+      return rotated(source, from.rotate) & mask_of(from.lanes);
     endfunction
 
     sl_ram_lut #(.Width($bits(process_action_t)), .Depth(2 * Entries)) u_actions (
@@ -121,12 +130,13 @@ module sl_process_actions
     always_ff @(posedge clk_i) begin
       if (valid[0]) begin
         one_q <= read;
+        {one_q.instruction.b, one_q.instruction.a} <= {simple(read.instruction.b), simple(read.instruction.a)};
         if (!acts_i) one_q.row <= NoRow;
       end
       if (valid[1]) begin
-        {kind_q, lanes_q, bits_q, two_row_q} <= {one_q.instruction.kind, one_q.instruction.lanes, one_q.instruction.bits, one_q.row};
-        x_q   <= prepared_a(one_q.instruction.kind, one_q.instruction.lanes, operand_of(one_q.instruction.a, one_q.instruction.immediate, own));
-        y_q   <= prepared_b(one_q.instruction.kind, one_q.instruction.lanes, operand_of(one_q.instruction.b, one_q.instruction.immediate, own));
+        {alu_q, two_row_q} <= {alu_of(one_q.instruction.kind, one_q.instruction.lanes, one_q.instruction.bits), one_q.row};
+        x_q   <= prepared_a(one_q.instruction.kind, one_q.instruction.lanes, operand_of(operand[0], word[0], one_q.instruction.immediate, own));
+        y_q   <= prepared_b(one_q.instruction.kind, one_q.instruction.lanes, operand_of(operand[1], word[1], one_q.instruction.immediate, own));
         old_q <= own;
       end
       if (valid[2]) begin
@@ -135,8 +145,7 @@ module sl_process_actions
       end
     end
     sl_process_alu u_alu (
-      .kind_i(kind_q), .lanes_i(lanes_q), .bits_i(bits_q), .x_i(x_q), .y_i(y_q), .old_i(old_q), .carry_o(carry),
-      .on_carry_o(on_carry), .on_none_o(on_none)
+      .control_i(alu_q), .x_i(x_q), .y_i(y_q), .old_i(old_q), .carry_o(carry), .on_carry_o(on_carry), .on_none_o(on_none)
     );
     assign result[n] = carry_q[n] ? on_carry_q[n] : on_none_q[n];
   end

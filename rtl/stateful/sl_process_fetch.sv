@@ -25,18 +25,17 @@ module sl_process_fetch
   logic [31:0]                    mask_q;  // bits that are of the state
   logic [31:0]                    early_q, early_d, state_word;
   logic [PROCESS_WORDS-1:0][31:0] state;
+  logic [PROCESS_INPUTS-1:0][31:0] inputs;
   logic                           from_state;
 
   assign from_state = operand_i.source >= 5'(PROCESS_OPERAND_BEFORE) && operand_i.source < 5'(PROCESS_OPERAND_OWN);
+  assign inputs     = $bits(inputs)'(inputs_i);
   assign state      = $bits(state)'(state_i);
   assign state_word = rotated(state[number_q], rotate_q);
 
   always_comb begin
     early_d = immediate_i;
-    if (operand_i.source < 5'(PROCESS_OPERAND_BEFORE)) begin
-      early_d = '0;
-      for (int n = 0; n < Inputs; n++) if (32'(operand_i.source) == n) early_d = inputs_i[n];
-    end
+    if (operand_i.source < 5'(PROCESS_OPERAND_BEFORE)) early_d = inputs[operand_i.source[2:0]];
     if (from_state) early_d = '0;
   end
 

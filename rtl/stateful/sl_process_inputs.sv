@@ -51,7 +51,8 @@ module sl_process_inputs
   assign write_shared = write_valid_i && write_i.memory == PROCESS_MEMORY_SHARED && 32'(write_i.address) < PROCESS_SHARED;
 
   for (genvar n = 0; n < Inputs; n++) begin : gen_input
-    process_input_t           read, one_q, two_q, three_q, four_q, five_q;
+    process_input_t           read, one_q, two_q, three_q, four_q;
+    process_alu_t             alu_q;
     logic [63:0]              shared;
     logic [31:0]              shared_q, word_q, second;
     logic [5:0]               even_number;
@@ -95,7 +96,7 @@ module sl_process_inputs
         fetched_q <= rotated(word_q, three_q.rotate) & mask_of(three_q.source_lanes);
       end
       if (valid[4]) begin
-        five_q <= four_q;
+        alu_q  <= alu_of(four_q.kind, four_q.lanes, four_q.bits);
         x_q    <= prepared_a(four_q.kind, four_q.lanes, fetched_q);
         y_q    <= prepared_b(four_q.kind, four_q.lanes, second);
       end
@@ -104,11 +105,10 @@ module sl_process_inputs
     end
 
     sl_process_alu u_alu (
-      .kind_i(five_q.kind), .lanes_i(five_q.lanes), .bits_i(five_q.bits), .x_i(x_q), .y_i(y_q), .old_i('0), .carry_o(carry),
-      .on_carry_o(on_carry), .on_none_o(on_none)
+      .control_i(alu_q), .x_i(x_q), .y_i(y_q), .old_i('0), .carry_o(carry), .on_carry_o(on_carry), .on_none_o(on_none)
     );
     logic unused;
-    assign unused = &{1'b0, two_q, three_q, five_q};
+    assign unused = &{1'b0, two_q, three_q, four_q};
   end
 
   logic unused;

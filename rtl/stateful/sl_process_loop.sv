@@ -70,9 +70,7 @@ module sl_process_loop
   for (genvar w = 0; w < Words; w++) begin : gen_word
     for (genvar u = 0; u < Updates; u++) begin : gen_update
       process_instruction_t read, one_q;
-      process_kind_t        two_kind_q, kind_q;
-      logic [3:0]           two_lanes_q, lanes_q;
-      logic [2:0]           two_bits_q, bits_q;
+      process_alu_t         two_q, alu_q;
       logic [31:0]          x, y, signs, on_carry, on_none, on_carry_q, on_none_q;
       logic                 carry, carry_q;
 
@@ -84,8 +82,8 @@ module sl_process_loop
       assign signs = signs_of(one_q.kind, one_q.lanes);
       always_ff @(posedge clk_i) begin
         if (valid[0]) one_q <= read;
-        if (valid[1]) {two_kind_q, two_lanes_q, two_bits_q} <= {one_q.kind, one_q.lanes, one_q.bits};
-        if (valid[2]) {kind_q, lanes_q, bits_q} <= {two_kind_q, two_lanes_q, two_bits_q};
+        if (valid[1]) two_q <= alu_of(one_q.kind, one_q.lanes, one_q.bits);
+        if (valid[2]) alu_q <= two_q;
         if (valid[3]) {carry_q, on_carry_q, on_none_q} <= {carry, on_carry, on_none};
       end
       sl_process_fetch #(.Inputs(Inputs), .Words(Words)) u_a (
@@ -97,8 +95,7 @@ module sl_process_loop
         .set_i('0), .invert_i(signs ^ {32{subtracts(one_q.kind)}}), .state_i, .word_o(y)
       );
       sl_process_alu u_alu (
-        .kind_i(kind_q), .lanes_i(lanes_q), .bits_i(bits_q), .x_i(x), .y_i(y), .old_i(old_q[w]), .carry_o(carry),
-        .on_carry_o(on_carry), .on_none_o(on_none)
+        .control_i(alu_q), .x_i(x), .y_i(y), .old_i(old_q[w]), .carry_o(carry), .on_carry_o(on_carry), .on_none_o(on_none)
       );
       assign choices[w][u+1] = carry_q ? on_carry_q : on_none_q;
     end

@@ -75,6 +75,46 @@ package sl_process_pkg;
     return b ^ signs_of(kind, lanes) ^ {32{subtracts(kind)}};
   endfunction
 
+  // What becomes of a bit of a and of b.
+  typedef enum logic [2:0] {BITS_B, BITS_AND, BITS_OR, BITS_XOR, BITS_A, BITS_NOT_B, BITS_ONES, BITS_ZERO} process_bits_e;
+
+  // An instruction as sl_process_alu takes it, decoded a cycle before.
+  typedef struct packed {
+    process_bits_e on_carry;
+    process_bits_e on_none;
+    logic          sum_on_carry;  // the sum instead
+    logic          sum_on_none;
+    logic          subtract;
+    logic [2:0]    turn;          // rotation of a
+    logic [3:0]    signs;         // bit 8n + 7 of `signs_of`
+    logic [3:0]    ones;          // bit 8n of the result without a carry is set
+    logic [3:0]    lanes;
+  } process_alu_t;
+
+  function automatic process_alu_t alu_of(process_kind_t kind, logic [3:0] lanes, logic [2:0] bits);
+    logic [31:0] signs;
+    signs               = signs_of(kind, lanes);
+    alu_of.sum_on_carry = kind inside {KIND_ADD, KIND_SUBTRACT, KIND_SUBTRACT_CLAMPED};
+    alu_of.sum_on_none  = kind inside {KIND_ADD, KIND_SUBTRACT, KIND_ADD_CLAMPED};
+    alu_of.subtract     = subtracts(kind);
+    alu_of.turn         = kind == KIND_ROTATE ? bits : '0;
+    alu_of.lanes        = lanes;
+    for (int n = 0; n < 4; n++) begin
+      alu_of.signs[n] = signs[8*n+7];
+      alu_of.ones[n]  = kind inside {KIND_LESS, KIND_LESS_SIGNED} && lanes[n] && (n == 0 || !lanes[n-1]);
+    end
+    // No case: Yosys would make a ROM of it, which an induction takes for a memory with any content.
+    alu_of.on_carry = kind == KIND_SET                                                 ? BITS_B
+                    : kind == KIND_OR                                                  ? BITS_OR
+                    : kind == KIND_XOR                                                 ? BITS_XOR
+                    : kind inside {KIND_MINIMUM, KIND_MINIMUM_SIGNED}                  ? BITS_NOT_B
+                    : kind inside {KIND_MAXIMUM, KIND_MAXIMUM_SIGNED}                  ? BITS_A
+                    : kind == KIND_ADD_CLAMPED                                         ? BITS_ONES
+                    : kind inside {KIND_LESS, KIND_LESS_SIGNED, KIND_SUBTRACT_CLAMPED} ? BITS_ZERO : BITS_AND;
+    alu_of.on_none  = kind inside {KIND_MINIMUM, KIND_MINIMUM_SIGNED}                  ? BITS_A
+                    : kind inside {KIND_MAXIMUM, KIND_MAXIMUM_SIGNED}                  ? BITS_NOT_B : alu_of.on_carry;
+  endfunction
+
   // Rotated right by so many bytes.
   function automatic logic [31:0] rotated(logic [31:0] word, logic [1:0] bytes);
     return 32'({word, word} >> {bytes, 3'd0});

@@ -34,7 +34,7 @@ IMMEDIATE_AT = {
     L.PROCESS_MEMORY_ACTION: L.ProcessAction.BITS - 32,
 }
 BROKEN = [
-    ("sl_process_alu", "(n == 0 || !lanes_i[n-1])", "1'b1"),  # only where lanes touch
+    ("sl_process_pkg", "(n == 0 || !lanes[n-1])", "1'b1"),  # only where lanes touch
     ("sl_process_loop", "if (row.sets_label) state_d", "if (row.sets_label && version_q[4]) state_d"),
 ]
 

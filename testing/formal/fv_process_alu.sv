@@ -36,8 +36,8 @@ module fv_process_alu
   assign at_b     = b << shift;
 
   sl_process_alu u_alu (
-    .kind_i, .lanes_i(lanes), .bits_i, .x_i(prepared_a(kind_i, lanes, at_a)), .y_i(prepared_b(kind_i, lanes, at_b)), .old_i,
-    .carry_o(carry), .on_carry_o(on_carry), .on_none_o(on_none)
+    .control_i(alu_of(kind_i, lanes, bits_i)), .x_i(prepared_a(kind_i, lanes, at_a)), .y_i(prepared_b(kind_i, lanes, at_b)),
+    .old_i, .carry_o(carry), .on_carry_o(on_carry), .on_none_o(on_none)
   );
   assign word = carry ? on_carry : on_none;
 

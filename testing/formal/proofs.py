@@ -231,8 +231,9 @@ PROOFS = (
     Proof(
         "fv_process_alu", "prove", 1, 2,
         (
-            Broken("sl_process_alu", "'1;\n      KIND_SUBTRACT_CLAMPED", "'0;\n      KIND_SUBTRACT_CLAMPED", "a_writes_the_field"),
-            Broken("sl_process_alu", "(n == 0 || !lanes_i[n-1])", "1'b1", "a_writes_the_field"),
+            Broken("sl_process_pkg", "? BITS_ONES", "? BITS_ZERO", "a_writes_the_field"),
+            Broken("sl_process_pkg", "(n == 0 || !lanes[n-1])", "1'b1", "a_writes_the_field"),
+            Broken("sl_process_alu", "return !b_bit", "return b_bit", "a_writes_the_field"),
             Broken("sl_process_condition", "less || none", "less", "a_compares"),
             Broken("sl_process_condition", "difference[31]", "less", "a_compares"),
         ),
