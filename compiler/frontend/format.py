@@ -272,7 +272,7 @@ class Formatter:
 
     def _is_arrow(self) -> bool:
         """`->` as a channel or between ports, not as a member."""
-        return self.head[:2] in ([".", "element"], [".", "element_group"]) or not self._in("code")
+        return self.head[:2] in ([".", "element"], [".", "element_group"]) or not (self._in("code") or self._in("values"))
 
     def _spaces_behind(self, before: Token, token: Token, following: Token | None, gap: int) -> int:
         a = before.text

@@ -13,9 +13,10 @@ from compiler.layouts import LAYOUTS
 from compiler.tests.test_fuzz import RELAXED
 from compiler.tests.test_program import PROGRAMS
 from compiler.tests.test_program_fuzz import broken_programs
+from toolchain import ROOT
 from tools.cli.main import app
 
-OURS = sorted([*LIBRARY.glob("*/*.sl"), *LAYOUTS.rglob("*.sl")])
+OURS = sorted([*LIBRARY.glob("*/*.sl"), *LAYOUTS.rglob("*.sl"), *(ROOT / "configs").rglob("*.sl"), *(ROOT / "docs").rglob("*.sl")])
 
 
 def formatted(text: str) -> str:
@@ -32,6 +33,7 @@ def test_indents_and_spaces():
   .handler {
 
 flit x=read( in );
+pair_t p={x->a , y -> b};
 if(x.sop&&n<3){n++;}else n=-1;
       ushort*p=(ushort*)&x.data;
 n = p[ 1 ]*2+ - n
@@ -57,6 +59,7 @@ a [3]
     }
     .handler {
         flit x = read(in);
+        pair_t p = {x->a, y->b};
         if (x.sop && n < 3) { n++; } else n = -1;
         ushort *p = (ushort *) &x.data;
         n = p[1] * 2 + -n

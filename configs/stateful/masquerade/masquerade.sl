@@ -25,9 +25,9 @@ struct flow_t { uint<32> outside; uint<16> outside_port; uint<16> port; }
             bool from_inside = ip->source >> 16 == INSIDE;
             passes = true;
             if (is_plain(*eth, *ip) && ip->protocol == IP_PROTOCOL_TCP && (from_inside || ip->destination == PUBLIC)) {
-                flow_t key = {ip -> destination, tcp -> destination_port, tcp -> source_port};
+                flow_t key = {ip->destination, tcp->destination_port, tcp->source_port};
                 if (!from_inside) {
-                    flow_t reply = {ip -> source, tcp -> source_port, tcp -> destination_port};
+                    flow_t reply = {ip->source, tcp->source_port, tcp->destination_port};
                     key = reply;
                 }
                 uint host;

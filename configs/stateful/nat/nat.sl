@@ -40,7 +40,7 @@ ushort with_address(ushort checksum, uint old, uint now) {
             bool from_inside = ip->source >> 16 == INSIDE;
             passes = true;
             if (is_plain(*eth, *ip) && (is_tcp || ip->protocol == IP_PROTOCOL_UDP) && (from_inside || ip->destination == PUBLIC)) {
-                end_t end = {ip -> source, tcp -> source_port, ip -> protocol};
+                end_t end = {ip->source, tcp->source_port, ip->protocol};
                 ushort port = tcp->destination_port;
                 if (from_inside) {
                     bool has_port = ports.find(end, port, x.meta.timestamp);
@@ -49,7 +49,7 @@ ushort with_address(ushort checksum, uint old, uint now) {
                         port = FIRST + next;
                     }
                 }
-                port_t key = {port, ip -> protocol};
+                port_t key = {port, ip->protocol};
                 end_t owner;
                 bool is_taken = ends.find(key, owner, x.meta.timestamp);
                 if (!from_inside) {
