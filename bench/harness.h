@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace harness {
 
@@ -33,6 +34,18 @@ template <typename Module> class Clocked {
         for (int i = 0; i < 4; i++)
             edge();
         top.rst_i = 0;
+    }
+
+    // Resets it, then makes a write in each cycle.
+    template <typename Write> void load(const std::vector<Write> &writes) {
+        reset();
+        top.write_valid_i = 1;
+        for (const Write &write : writes) {
+            std::memcpy(&top.write_i[0], write.bytes, sizeof write);
+            edge();
+        }
+        top.write_valid_i = 0;
+        edge();
     }
 
     Module top;

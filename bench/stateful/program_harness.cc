@@ -61,16 +61,7 @@ class Bench : harness::Clocked<Vprogram_harness> {
             order.arrive(record.address);
     }
 
-    void load(const std::vector<Write> &writes) {
-        reset();
-        for (const Write &write : writes) {
-            top.write_valid_i = 1;
-            std::memcpy(&top.write_i[0], write.bytes, sizeof write);
-            edge();
-        }
-        top.write_valid_i = 0;
-        edge();
-    }
+    using Clocked::load;
 
     void run() {
         entered.resize(records.size());

@@ -26,13 +26,7 @@ struct Left {
 class Bench : harness::Clocked<Vsl_stateful_unit> {
   public:
     void load(const std::vector<Write> &writes, unsigned clears) {
-        reset();
-        for (const Write &write : writes) {
-            top.write_valid_i = 1;
-            std::memcpy(&top.write_i[0], write.bytes, sizeof write);
-            edge();
-        }
-        top.write_valid_i = 0;
+        Clocked::load(writes);
         for (unsigned cycle = 0; cycle < clears; cycle++)
             edge();
     }
