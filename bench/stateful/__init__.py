@@ -44,6 +44,7 @@ def measure(log: Log, peers: bool = True) -> dict[str, Any]:
     return {
         "phvs": program_rows.PHVS,
         "rows": rows,
+        "many_flows": made["many_flows"],
         "depths": made["depths"],
         "random": [*made["random"], *of_programs["random"]],
         "parameters": {f"{one.name}, {one.program or 'programs'}": one.parameters for one in (*SYNTHETIC, *OF_PROGRAMS)},
@@ -151,12 +152,14 @@ def _depth_table(result: dict[str, Any]) -> str:
 
 
 def _checks(result: dict[str, Any]) -> str:
-    judged = [*result["rows"], *result["depths"], *result["random"]]
+    many = result["many_flows"]
+    judged = [*result["rows"], many, *result["depths"], *result["random"]]
     wrong = sum(row["misordered"] + row["lost_updates"] for row in judged)
     stalled = sum(row["phvs"] for row in result["random"])
     return (
         f"Results that are out of order, show a lost update or are wrong otherwise, of {result['phvs']:,} in each of "
-        f"{len(judged) - len(result['random'])} runs and of {stalled:,} with random stalls: {wrong}."
+        f"{len(judged) - len(result['random'])} runs and of {stalled:,} with random stalls: {wrong}. One of the runs "
+        f"has {many['flows']:,} flows, whose records `sluice` takes in {many['cycles_per_phv']:.2f} cycles each."
     )
 
 

@@ -18,6 +18,7 @@ from bench.stateful.schedulers import AT_ONCE, DEPTHS, SYNTHETIC, TRAFFIC, Sched
 
 HERE = Path(__file__).parent
 PHVS = 100_000
+MANY_BITS = 20  # of the address: a million flows
 RANDOM_RUNS, RANDOM_PHVS, RANDOM_STALLS = 10, 1_000_000, 30  # of 100 cycles, on either side
 
 Log = Callable[[str], None]
@@ -47,6 +48,21 @@ def row(scheduler: Scheduler, traffic: Traffic, count: int = PHVS, options: Sequ
     return figures_of(scheduler, scheduler.program, traffic, addresses, run(scheduler.parameters, addresses, 0, options))
 
 
+def many_flows_row(count: int = PHVS, options: Sequence[str] = FAST) -> dict[str, Any]:
+    """The scheduler `sluice` with 2**MANY_BITS states: its scoreboard stays as it is, by a fold of the address."""
+    sluice = next(scheduler for scheduler in SYNTHETIC if scheduler.name == "sluice")
+    draw = random.Random(1)
+    addresses = [draw.getrandbits(MANY_BITS) for _ in range(count)]
+    found = run({**sluice.parameters, "AddressBits": MANY_BITS}, addresses, 0, options)
+    uniform = Traffic(f"{2**MANY_BITS} uniform", [1] * 2**MANY_BITS)
+    return {
+        **figures_of(sluice, sluice.program, uniform, addresses, found),
+        "clock_ns": None,
+        "clock_of": "simulation only",
+        "loop_ns": None,
+    }
+
+
 def random_row(
     scheduler: Scheduler, runs: int = RANDOM_RUNS, count: int = RANDOM_PHVS, options: Sequence[str] = FAST
 ) -> dict[str, Any]:
@@ -69,8 +85,10 @@ def measure(log: Log) -> dict[str, Any]:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         log(f"synthetic updates: {len(TRAFFIC)} mixes of flows with each scheduler, {PHVS} PHVs each")
         rows = list(pool.map(lambda case: row(*case), itertools.product(SYNTHETIC, TRAFFIC)))
+        log(f"sluice: {2**MANY_BITS} flows")
+        many = many_flows_row()
         log(f"paper: queues of {', '.join(map(str, DEPTHS))}")
         depths = list(pool.map(lambda case: {"depth": case[0], **row(paper(case[0]), case[1])}, deep))
         log(f"{RANDOM_RUNS * RANDOM_PHVS} PHVs through each scheduler with random stalls")
         stalled = list(pool.map(random_row, SYNTHETIC))
-    return {"rows": rows, "depths": depths, "random": stalled}
+    return {"rows": rows, "many_flows": many, "depths": depths, "random": stalled}
