@@ -90,6 +90,16 @@ class Index:
 
 
 @dataclass(frozen=True)
+class Bits:
+    """`x[high:low]`, both inclusive."""
+
+    operand: Expression
+    high: Expression
+    low: Expression
+    span: Span
+
+
+@dataclass(frozen=True)
 class Invoke:
     """`table.lookup(key, value)`."""
 
@@ -126,7 +136,7 @@ class Braces:
 
 
 Expression = (
-    Number | Reference | Unary | Binary | Conditional | Call | Text | Member | Index | Invoke | Cast | TypeValue | Braces
+    Number | Reference | Unary | Binary | Conditional | Call | Text | Member | Index | Bits | Invoke | Cast | TypeValue | Braces
 )  # fmt: skip
 
 

@@ -8,12 +8,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from compiler.frontend import ast, typed
+from compiler.frontend import ast, bit_functions, typed
 from compiler.frontend.expressions import Expressions
 from compiler.frontend.resolve import BUILT_IN, UINT, describe
 from compiler.frontend.scope import FunctionName, Ports, Scope
 from compiler.frontend.source import Diagnostics, Note, Span, closest
-from compiler.frontend.values import constant, is_pure
+from compiler.frontend.values import constant, is_pure, read
 
 NUMBERED = ("get_input_port", "test_input_port", "read_input_port", "peek_input_port", "set_output_port")
 NAMED = ("read", "peek", "test", "select", "write")
@@ -117,6 +117,59 @@ class Calls(Expressions):
 
     _call_bytes = _call_bits
     _call_clog2 = _call_bits
+
+    # Of bits
+
+    def _call_min(self, node: ast.Call) -> typed.Expression:
+        return self._extreme(node, "<")
+
+    def _call_max(self, node: ast.Call) -> typed.Expression:
+        return self._extreme(node, ">")
+
+    def _extreme(self, node: ast.Call, operator: str) -> typed.Expression:
+        """The least or the greatest of the arguments."""
+        name, given = node.function.text, [self.expression(argument) for argument in node.arguments]
+        if len(given) < 2:
+            raise self.error("E0410", f"{name}() needs at least two values", node.span, f"{name}(a, b), or {name}(a, b, c)")
+        common = self._widest(given)
+        best = self.cast(given[0], common) if common else given[0]
+        for argument in given[1:]:
+            best, other = (best, self.cast(argument, common)) if common else self.balance(operator, best, argument, node.span)
+            if isinstance(best, typed.Constant) and isinstance(other, typed.Constant):
+                best = self.choose(self.binary(operator, best, other, node.span), best, other, node.span)
+            else:
+                kind = self.integer(best)
+                best = typed.Call(bit_functions.extreme(name, operator, kind), (best, other), kind, node.span)
+        return best
+
+    def _widest(self, values: Sequence[typed.Expression]) -> typed.Integer | None:
+        """The type of values that have one sign, constants aside, wide enough for all; None where they have not."""
+        named = [self.integer(value) for value in values if not isinstance(value, typed.Constant)]
+        numbers = [read(value.value, value.type) for value in values if isinstance(value, typed.Constant)]
+        is_signed = any(kind.signed for kind in named)
+        if not named or any(kind.signed != is_signed for kind in named) or (not is_signed and any(n < 0 for n in numbers)):
+            return None
+        sizes = [(number if number >= 0 else ~number).bit_length() + is_signed for number in numbers]
+        return typed.Integer(max(*(kind.bits for kind in named), *sizes, 1), is_signed)
+
+    def _call_popcount(self, node: ast.Call) -> typed.Expression:
+        return self._of_bits(node, bit_functions.popcount, int.bit_count)
+
+    def _call_clz(self, node: ast.Call) -> typed.Expression:
+        return self._of_bits(node, bit_functions.leading_zeros, None)
+
+    def _of_bits(
+        self, node: ast.Call, make: Callable[[int], typed.Function], count: Callable[[int], int] | None
+    ) -> typed.Expression:
+        self._want(node, 1, f"{node.function.text}(x)")
+        given = self.expression(node.arguments[0])
+        bits = self.integer(given).bits
+        if isinstance(given, typed.Constant):
+            found = count(given.value) if count else bits - given.value.bit_length()
+            return constant(found, bit_functions.count_type(bits), node.span)
+        function = make(bits)
+        assert function.result is not None
+        return typed.Call(function, (self.cast(given, typed.Integer(bits)),), function.result, node.span)
 
     # Table 1
 

@@ -54,7 +54,8 @@ CODES = {
     "E0405": "A type mismatch. Only integers are converted implicitly.",
     "E0406": "A constant that does not fit in its type.",
     "E0407": "A signed and an unsigned number are compared or divided. Cast one of them.",
-    "E0408": "An array index out of range. (If the index is not a constant, such a read returns 0 and such a write has no effect.)",
+    "E0408": "An array index out of range, or the bounds of bits, `x[7:0]`. (If the index is not a constant, such a read returns "
+    "0 and such a write has no effect.)",
     "E0409": "An assignment to something that cannot be assigned to.",
     "E0410": "A wrong number of arguments, values or parts.",
     "E0411": "An invalid view. `type *name = (type *) (&place + bytes);` names a place at a constant offset.",

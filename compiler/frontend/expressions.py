@@ -30,7 +30,7 @@ class Expressions(Places):
                 return constant(value, literal_type(value, text[:2].lower() not in ("0x", "0b")), span)
             case ast.Reference():
                 return self._reference(node)
-            case ast.Member() | ast.Index():
+            case ast.Member() | ast.Index() | ast.Bits():
                 return self.load(self.designator(node), node.span)
             case ast.Unary(operator="*"):
                 return self.load(self.designator(node), node.span)

@@ -31,6 +31,7 @@ class _Open:
 
     text: str
     kind: str  # "code", "layout", "graph", "values", "paren", "template"
+    ternaries: int = 0  # how many '?' around it wait for their ':'
 
 
 @dataclass
@@ -43,6 +44,7 @@ class Formatter:
     stack: list[_Open] = field(default_factory=list)
     head: list[str] = field(default_factory=list)  # the texts of this statement so far
     ternaries: int = 0
+    is_slice: bool = False  # whether the last ':' stood between two bounds: x[7:0]
     closed: str = ""  # the kind of the bracket that was closed last
     after: int = 0  # where the text behind the last token and its comments begins
     unary: frozenset[int] = frozenset()  # see unary_marks
@@ -166,7 +168,7 @@ class Formatter:
         if token.text == "{":
             self.stack.append(_Open("{", self._kind_of_block(before)))
         elif token.text in ("(", "["):
-            self.stack.append(_Open(token.text, "paren"))
+            self.stack.append(_Open(token.text, "paren", self.ternaries))
         elif token.text == "<" and self._is_template(before):
             self.stack.append(_Open("<", "template"))
 
@@ -249,6 +251,9 @@ class Formatter:
             case ">" | ">>" if in_template:
                 return 0
             case ":":
+                self.is_slice = bool(self.stack) and self.stack[-1].text == "[" and self.stack[-1].ternaries == self.ternaries
+                if self.is_slice:
+                    return 0
                 spaced = self.ternaries or (self.head and self.head[0] == "enum")
                 self.ternaries -= 1 if self.ternaries else 0
                 return 1 if spaced else 0
@@ -282,6 +287,8 @@ class Formatter:
             return 0
         if a == "::":
             return gap
+        if a == ":" and self.is_slice:
+            return 0
         if a == "{":
             return 0 if self._in("values") else 1
         if a in ("->", "=>"):

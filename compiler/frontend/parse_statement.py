@@ -120,7 +120,9 @@ class StatementParser(Parser):
                 raise self.fail("a simpler expression", "use at most 32 members in a row", "E0203")
             if self.accept("["):
                 index = self.expression()
-                value = ast.Index(value, index, value.span.to(self.expect("]").span))
+                low = self.expression() if self.accept(":") else None
+                span = value.span.to(self.expect("]").span)
+                value = ast.Index(value, index, span) if low is None else ast.Bits(value, index, low, span)
                 continue
             self.next()
             name = self.name("the name of a field")

@@ -59,6 +59,8 @@ class Places(Values):
                 return self._member(node)
             case ast.Index():
                 return self._index(node)
+            case ast.Bits():
+                return self._bits(node)
             case ast.Unary(operator="*", operand=operand, span=span):
                 view = self.view(operand)
                 if view is None:
@@ -118,13 +120,25 @@ class Places(Values):
         base = self.designator(node.operand)
         kind = base.type
         if not isinstance(kind, typed.Array):
-            hint = "to access its bytes: uchar *p = (uchar *) &name;"
+            hint = "its bits are name[7:0]; to access its bytes: uchar *p = (uchar *) &name;"
             raise self.error("E0405", f"{describe(kind)} is not an array", node.operand.span, hint)
         index = self.expression(node.index)
         known = self._known_index(index, kind.count, base, node)
         if known is not None:
             return self.step(base, typed.Slice(known * kind.element.bits, kind.element), node.span)
         return self.step(base, typed.Entry(self._unsigned(index), kind.element, kind.count), node.span)
+
+    def _bits(self, node: ast.Bits) -> Designator:
+        """`x[high:low]`: bits of an integer, as an unsigned one."""
+        base = self.designator(node.operand)
+        if not isinstance(base.type, typed.Integer):
+            hint = "take bits of an integer; an array has entries: a[0]"
+            raise self.error("E0405", f"{describe(base.type)} is not an integer", node.operand.span, hint)
+        high, low = self.value(node.high), self.value(node.low)
+        if not 0 <= low <= high < base.type.bits:
+            hint = f"{describe(base.type)} has the bits {base.type.bits - 1} to 0; the higher one comes first: x[7:0]"
+            raise self.error("E0408", f"the bits {high} to {low} are out of range", node.high.span.to(node.low.span), hint)
+        return self.step(base, typed.Slice(low, typed.Integer(high - low + 1)), node.span)
 
     def _known_index(self, index: typed.Expression, count: int, base: Designator | None, node: ast.Index | Span) -> int | None:
         """The number of an entry where it is known; outside is an error."""

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compiler.fuzz.writer import Kind, Writer
+from compiler.fuzz.writer import REPEATED, Kind, Writer
 
 WIDEST_DIVISION = 129  # bits
+COUNTED_WIDE = 33  # bits, where they are counted: hardware adds each
 CHEAP_DIVISION = 13  # bits; hardware takes a step for each
 
 
@@ -58,6 +59,8 @@ class Expressions(Writer):
         ]
         if self.features.division and kind.bits <= (WIDEST_DIVISION if self.chance(10) else CHEAP_DIVISION):
             forms += [lambda: f"(({kind.text}) {self.value(below)} {self.choose.choice('/%')} {self.divisor(kind, below)})"] * 2
+        if self.chance(15):
+            forms += [lambda: self.of_bits(below), lambda: self.bits(), lambda: self.extreme(kind, below)]
         if self.scope.calls:
             forms += [lambda: self.call(below)] * 2
         if self.features.randoms and self.scope.is_handler and self.chance(10):
@@ -75,6 +78,28 @@ class Expressions(Writer):
         if self.chance(50):
             return str(self.choose.choice([0, 1, 1, 2, 3, 4, 7, 8, 31, 32, 33, 40, 64, 100]))
         return f"({self.unsigned()}) {self.value(depth)}"
+
+    def of_bits(self, depth: int) -> str:
+        kinds = ["uchar", "int<12>", *(f"uint<{bits}>" for bits in (1, 2, 3, 5, 6, 7, 13, COUNTED_WIDE))]
+        return f"{self.choose.choice(['popcount', 'clz'])}(({self.choose.choice(kinds)}) {self.value(depth)})"
+
+    def extreme(self, kind: Kind, depth: int) -> str:
+        values = [f"({kind.text}) {self.value(depth)}" for _ in range(self.choose.choice([2, 2, 3]))]
+        return f"{self.choose.choice(['min', 'max'])}({', '.join(values)})"
+
+    def bits(self) -> str:
+        """Some bits of an integer that has a name."""
+        named = [(text, kind) for text, kind in self.scope.values if kind.kind == "int" and not text.startswith(("(", REPEATED))]
+        if not named:
+            return self.leaf()
+        text, kind = self.choose.choice(named)
+        return text + self.range_of(kind)[0]
+
+    def range_of(self, kind: Kind) -> tuple[str, int]:
+        """`[high:low]` of an integer, and how many bits that are."""
+        low = self.choose.randrange(kind.bits)
+        high = self.choose.randrange(low, kind.bits)
+        return f"[{high}:{low}]", high - low + 1
 
     def call(self, depth: int) -> str:
         name, parameters, _ = self.choose.choice(self.scope.calls)

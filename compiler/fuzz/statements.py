@@ -48,6 +48,9 @@ class Statements(Expressions):
         if kind.kind != "int":
             return self.line(f"{place} = {self.of(kind, 1)};")
         form = self.choose.randrange(10)
+        if form < 6 and self.chance(10):
+            bits, width = self.range_of(kind)
+            return self.line(f"{place}{bits} = (uint<{width}>) {self.value(0)};")
         if form < 6:
             return self.line(f"{place} = ({kind.text}) {self.value(0)};")
         if form == 6:

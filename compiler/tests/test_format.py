@@ -33,7 +33,7 @@ def test_indents_and_spaces():
   .handler {
 
 flit x=read( in );
-pair_t p={x->a , y -> b};
+pair_t p={x->a , y -> b}; n=x?n [ 7 : n?3:2 ]:n[3 : 0];
 if(x.sop&&n<3){n++;}else n=-1;
       ushort*p=(ushort*)&x.data;
 n = p[ 1 ]*2+ - n
@@ -59,7 +59,7 @@ a [3]
     }
     .handler {
         flit x = read(in);
-        pair_t p = {x->a, y->b};
+        pair_t p = {x->a, y->b}; n = x ? n[7:n ? 3 : 2] : n[3:0];
         if (x.sop && n < 3) { n++; } else n = -1;
         ushort *p = (ushort *) &x.data;
         n = p[1] * 2 + -n
