@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`min`, `max`, `popcount` and `clz` as functions of the typed tree, one for each type: all targets agree on them by construction.
 
-They are trees of the depth log2(bits), so that hardware has no chain.
+`popcount` and `clz` are trees of the depth log2(bits), so that hardware has no chain.
 """
 
 from __future__ import annotations

@@ -153,20 +153,17 @@ class Calls(Expressions):
         return typed.Integer(max(*(kind.bits for kind in named), *sizes, 1), is_signed)
 
     def _call_popcount(self, node: ast.Call) -> typed.Expression:
-        return self._of_bits(node, bit_functions.popcount, int.bit_count)
+        return self._of_bits(node, bit_functions.popcount, lambda value, _: value.bit_count())
 
     def _call_clz(self, node: ast.Call) -> typed.Expression:
-        return self._of_bits(node, bit_functions.leading_zeros, None)
+        return self._of_bits(node, bit_functions.leading_zeros, lambda value, bits: bits - value.bit_length())
 
-    def _of_bits(
-        self, node: ast.Call, make: Callable[[int], typed.Function], count: Callable[[int], int] | None
-    ) -> typed.Expression:
+    def _of_bits(self, node: ast.Call, make: Callable[[int], typed.Function], count: Callable[[int, int], int]) -> typed.Expression:
         self._want(node, 1, f"{node.function.text}(x)")
         given = self.expression(node.arguments[0])
         bits = self.integer(given).bits
         if isinstance(given, typed.Constant):
-            found = count(given.value) if count else bits - given.value.bit_length()
-            return constant(found, bit_functions.count_type(bits), node.span)
+            return constant(count(given.value, bits), bit_functions.count_type(bits), node.span)
         function = make(bits)
         assert function.result is not None
         return typed.Call(function, (self.cast(given, typed.Integer(bits)),), function.result, node.span)
