@@ -344,7 +344,7 @@ class Import:
     span: Span
 
 
-Item = ast.Constant | ast.Enum | ast.Aggregate | ast.StaticAssert | Function | Element | Group
+Item = ast.Constant | Declaration | ast.Enum | ast.Aggregate | ast.StaticAssert | Function | Element | Group
 
 
 @dataclass(frozen=True)

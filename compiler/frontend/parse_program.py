@@ -54,7 +54,7 @@ class ProgramParser(ElementParser):
             return self._group() if self.peek().text == "element_group" else self.element()
         doc = self._doc_before()
         if self.at("constexpr"):
-            return self._constant(doc)
+            return self._file_constant(doc)
         if self.at("enum"):
             return self._take_semicolon(self._enum(doc))
         if self.at("static_assert"):
@@ -75,6 +75,19 @@ class ProgramParser(ElementParser):
         raise self.fail(
             "a declaration or a connection", f"did you mean '{near}'?" if near else f"one of {', '.join(TOP)}, or a -> b"
         )
+
+    def _file_constant(self, doc: str) -> ast.Constant | tree.Declaration:
+        start = self.next().span
+        kind, name = self.type(), self.name("the constant's name")
+        counts = []
+        while (count := self._count()) is not None:
+            counts.append(count)
+        self.expect("=")
+        value = self.expression()
+        end = self.expect(";")
+        if counts or isinstance(value, ast.Braces):
+            return tree.Declaration(kind, name, tuple(counts), value, False, "constexpr", start.to(end.span))
+        return ast.Constant(kind, name, value, self._doc(doc, end), start.to(end.span))
 
     def _take_semicolon(self, item: tree.Item) -> tree.Item:
         self.accept(";")

@@ -77,9 +77,7 @@ class Parser(ExpressionParser):
         kind = self.type()
         name = self.name("the constant's name")
         if self.at("["):
-            raise self.fail(
-                "'='", "a constant of a file is one number; declare arrays of constants in an .element or a body", "E0201"
-            )
+            raise self.fail("'='", "a constant of a layout is one number", "E0201")
         self.expect("=")
         value = self.expression()
         end = self.expect(";")

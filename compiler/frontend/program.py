@@ -82,7 +82,7 @@ class Loader:
                 names.declare(declaration.name, ElementName(declaration, scope))
             elif isinstance(declaration, tree.Function):
                 names.declare(declaration.name, FunctionName(declaration, scope))
-            elif isinstance(declaration, ast.Constant | ast.Aggregate | ast.Enum):
+            elif isinstance(declaration, ast.Constant | tree.Declaration | ast.Aggregate | ast.Enum):
                 names.declare(declaration.name, Pending(declaration, scope))
                 if isinstance(declaration, ast.Enum):
                     for member in declaration.members:

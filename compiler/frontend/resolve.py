@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Callable
 
 from compiler.frontend import ast, check, typed
+from compiler.frontend import ast_element as tree
 from compiler.frontend.constants import MAX_BITS, Bad, ConstantEvaluator
 from compiler.frontend.parse_expression import C_TYPES
 from compiler.frontend.scope import (
@@ -170,11 +172,17 @@ class Resolver(ConstantEvaluator):
             self._open.pop()
         return pending.scope.names[name]
 
-    def define(self, declaration: ast.Constant | ast.Enum | ast.Aggregate) -> None:
+    @abstractmethod
+    def constant_aggregate(self, node: tree.Declaration) -> Value:
+        """A constant struct or array."""
+
+    def define(self, declaration: ast.Constant | tree.Declaration | ast.Enum | ast.Aggregate) -> None:
         """Put a type or constant into the innermost scope, over what stands there."""
         names, name = self.scope.names, declaration.name.text
         if isinstance(declaration, ast.Constant):
             names[name] = self._constant_of(declaration)
+        elif isinstance(declaration, tree.Declaration):
+            names[name] = self.constant_aggregate(declaration)
         elif isinstance(declaration, ast.Aggregate):
             names[name] = TypeName(self._aggregate(declaration))
         else:

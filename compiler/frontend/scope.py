@@ -68,7 +68,7 @@ class ElementName:
 class Pending:
     """A declaration that is looked into when its name is first used, so that order does not matter."""
 
-    declaration: ast.Constant | ast.Enum | ast.Aggregate
+    declaration: ast.Constant | tree.Declaration | ast.Enum | ast.Aggregate
     scope: Scope
 
 

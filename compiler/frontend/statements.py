@@ -137,11 +137,15 @@ class Statements(Calls):
         if isinstance(kind, typed.Integer):
             number = ast.Constant(node.type, node.name, node.initial, "", node.span)
             self.declare(node.name, self._constant_of(number))
-            return
-        value = self.initial(node.initial, kind, f"'{node.name.text}'")
+        else:
+            self.declare(node.name, self.constant_aggregate(node))
+
+    def constant_aggregate(self, node: tree.Declaration) -> Value:
+        assert node.initial is not None
+        value = self.initial(node.initial, self.array_type(self.type(node.type), node.counts), f"'{node.name.text}'")
         if not isinstance(value, typed.Constant):
             raise self.error("E0323", "this is not a constant", node.initial.span, "use constants only")
-        self.declare(node.name, Value(value))
+        return Value(value)
 
     def _view_declaration(self, node: tree.Declaration) -> None:
         example = "ushort *p = (ushort *) &x.data;"
