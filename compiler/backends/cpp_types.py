@@ -27,7 +27,7 @@ now out outputs part peek print program put put_entry put_word random read ready
 sluice start state std step swapped to_words token value view wait_for width words
 """
 RUN_TIME = frozenset(RUN_TIME_WORDS.split())
-FIELD_NAMES = ("width", "store", "load")  # members of every struct
+FIELD_NAMES = ("width", "store", "load", "words", "low", "uint64_t", "size_t", "Array", "Int", "Uint", "Bool")  # what a struct uses
 
 
 class Namer:
@@ -88,7 +88,7 @@ class Types:
             for field in kind.fields:
                 self.name(field.type)
             self.structs[kind] = self.names(kind.name)
-            fields = Namer(FIELD_NAMES)
+            fields = Namer((*FIELD_NAMES, *self.structs.values()))
             self.fields[kind] = {field.name: fields(field.name) for field in kind.fields}
         return self.structs[kind]
 
