@@ -38,6 +38,8 @@ class Body:
     in_switch: bool = False
     uses_ports: Span | None = None
     parameter: typed.Variable | None = None  # of the paper's signal
+    outs: typed.Struct | None = None  # of a function: the arguments that it changes
+    results: typed.Expression | None = None  # their values, where it returns
 
 
 class Calls(Expressions):
@@ -386,16 +388,39 @@ class Calls(Expressions):
                 raise self.error("E0405", f"the value has type {describe(table.value)}", node.arguments[1].span, hint)
         return typed.Lookup(table, key, to, node.span)
 
+    def _changed(self, argument: ast.Expression, parameter: typed.Variable) -> typed.Place:
+        """The place that a function changes."""
+        view = self.view(argument)
+        place = view and self.entry_of(view, constant(0, UINT, argument.span), argument.span)
+        if not isinstance(place, typed.Place):
+            text = f"'{parameter.name}' is changed by the function, so it needs an address"
+            raise self.error("E0411", text, argument.span, "write & before a variable, a field or an entry")
+        if place.type != parameter.type:
+            text = f"'{parameter.name}' is {describe(parameter.type)}, not {describe(place.type)}"
+            raise self.error("E0405", text, argument.span, "declare a variable of this type")
+        return place
+
     def _user_call(self, found: FunctionName, node: ast.Call) -> typed.Expression | None:
         function, body = self.function(found, node.span)
         if body.uses_ports:
             self._uses_ports(node.span)
-        parameters = ", ".join(f"{describe(p.type)} {p.name}" for p in function.parameters)
-        self._want(node, len(function.parameters), f"{function.name}({parameters})")
+        stars = ["*" if parameter.is_view else "" for parameter in found.declaration.parameters]
+        parameters = [f"{describe(p.type)} {star}{p.name}" for p, star in zip(function.parameters, stars, strict=True)]
+        self._want(node, len(function.parameters), f"{function.name}({', '.join(parameters)})")
+        given = list(zip(node.arguments, function.parameters, stars, strict=True))
+        changed = [self._changed(argument, parameter) for argument, parameter, star in given if star]
+        places = iter(changed)
         arguments = tuple(
-            self.initial(argument, parameter.type, f"'{parameter.name}'")
-            for argument, parameter in zip(node.arguments, function.parameters, strict=True)
+            self.load(next(places), argument.span) if star else self.initial(argument, parameter.type, f"'{parameter.name}'")
+            for argument, parameter, star in given
         )
+        if body.outs is not None:
+            results = self.hoist(typed.Call(function, arguments, body.outs, node.span), function.name)
+            assert isinstance(results, typed.Load)
+            for place, field in zip(changed, body.outs.fields, strict=True):
+                value = self.load(self.step(results.place, typed.Slice(field.low, field.type), node.span), node.span)
+                self.out.append(typed.Assign(place, value, node.span))
+            return None
         if function.result is None:
             call = typed.Call(function, arguments, typed.Integer(1), node.span)
             self.out.append(typed.Evaluate(call, node.span))

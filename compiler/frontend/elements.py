@@ -199,6 +199,11 @@ class ElementBuilder(Flows):
         return typed.Signal("", (parameter,), found.type, body, node.span)
 
     def _typed_signal(self, node: tree.Function) -> typed.Signal:
+        for parameter in node.parameters:
+            if parameter.is_view:
+                raise self.error(
+                    "E0411", "a signal cannot change its arguments", parameter.span, "return a value: a struct, for several"
+                )
         parameters, scope = self.parameters(node, self.scope)
         result = self.type(node.result) if node.result else None
         body = self.in_body(Body("signal", result), node.body, scope)

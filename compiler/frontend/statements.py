@@ -10,8 +10,8 @@ from compiler.frontend import ast_element as tree
 from compiler.frontend.calls import Body, Calls
 from compiler.frontend.constants import Bad
 from compiler.frontend.loops import rounds
-from compiler.frontend.resolve import UINT, describe
-from compiler.frontend.scope import Broken, FunctionName, Number, Scope, Value
+from compiler.frontend.resolve import UINT, aggregate, describe
+from compiler.frontend.scope import Broken, FunctionName, Number, Scope, Value, View
 from compiler.frontend.source import Diagnostics, Note, Span
 from compiler.frontend.values import constant, read
 
@@ -292,7 +292,7 @@ class Statements(Calls):
             raise self.error("E0415", f"missing return value of type {describe(body.result)}", node.span, "write 'return value;'")
         else:
             value = self.initial(node.value, body.result, "the result")
-        self.out.append(typed.Return(value, node.span))
+        self.out.append(typed.Return(value or body.results, node.span))
 
     # Switch
 
@@ -368,9 +368,19 @@ class Statements(Calls):
     def _function(self, node: tree.Function, around: Scope) -> tuple[typed.Function, Body]:
         parameters, scope = self.parameters(node, around)
         result = self.type(node.result) if node.result else None
-        body = Body("function", result)
+        outs = [variable for variable, given in zip(parameters, node.parameters, strict=True) if given.is_view]
+        if not outs:
+            body = Body("function", result)
+            return typed.Function(node.name.text, parameters, result, self.in_body(body, node.body, scope), node.span), body
+        if result is not None:
+            hint = f"void {node.name.text}(…, {describe(result)} *result)"
+            raise self.error("E0411", "a function that changes its arguments returns no value", node.span, hint)
+        kind = aggregate("struct", f"{node.name.text}_changes", [(out.name, out.type) for out in outs])
+        results = typed.Pack(tuple(typed.Load(typed.Place(out, (), out.span), out.span) for out in outs), kind, node.span)
+        body = Body("function", outs=kind, results=results)
         block = self.in_body(body, node.body, scope)
-        return typed.Function(node.name.text, parameters, result, block, node.span), body
+        block = typed.Block((*block.statements, typed.Return(results, node.span)))
+        return typed.Function(node.name.text, parameters, kind, block, node.span), body
 
     def parameters(self, node: tree.Function, around: Scope) -> tuple[tuple[typed.Variable, ...], Scope]:
         """A function's parameters, and the scope that they stand in."""
@@ -378,11 +388,10 @@ class Statements(Calls):
         try:
             found: list[typed.Variable] = []
             for parameter in node.parameters:
-                if parameter.is_view:
-                    hint = "pass the value: a struct, an array or a flit"
-                    raise self.error("E0411", "a view cannot be a parameter", parameter.span, hint)
-                found.append(typed.Variable(parameter.name.text, self.type(parameter.type), parameter.span))
-                self.declare(parameter.name, found[-1])
+                kind = self.type(parameter.type)
+                found.append(typed.Variable(parameter.name.text, kind, parameter.span))
+                place = typed.Place(found[-1], (), parameter.span)
+                self.declare(parameter.name, View(place, 0, kind, 1, False) if parameter.is_view else found[-1])
             return tuple(found), self.scope
         finally:
             self.scope = outer
