@@ -49,7 +49,8 @@ module sl_parser_stage
   sl_program_match #(.KeyBits(PARSER_KEY_BITS), .Entries(PARSER_ENTRIES)) u_match (
     .clk_i, .rst_i, .key_valid_i(valid[1]), .key_i(key_q),
     .write_valid_i(write_valid_i && write_i.memory == PARSER_MEMORY_MATCH),
-    .write_group_i(write_i.address[7:4]), .write_nibble_i(write_i.address[3:0]), .write_data_i(write_i.data[PARSER_KEY_BITS-1:0]),
+    .write_group_i((PARSER_ENTRIES / 4)'(1) << write_i.address[7:4]), .write_nibble_i(write_i.address[3:0]),
+    .write_data_i(write_i.data[PARSER_KEY_BITS-1:0]),
     .hit_o(hit), .index_o(entry)
   );
   sl_ram_block #(.Width(StepBits), .Depth(PARSER_ENTRIES), .Latency(2)) u_steps (

@@ -15,7 +15,7 @@ module sl_program_match #(
   input  logic                      key_valid_i,
   input  logic [KeyBits-1:0]        key_i,
   input  logic                      write_valid_i,
-  input  logic [$clog2(Groups)-1:0] write_group_i,
+  input  logic [Groups-1:0]         write_group_i,   // one-hot, decoded by whoever writes, who has time for a register behind it
   input  logic [3:0]                write_nibble_i,
   input  logic [KeyBits-1:0]        write_data_i,    // bit 4n + m: entry m of the group takes this nibble as nibble n of a key
   output logic                      hit_o,           // five cycles after key_valid_i, stable until the next
@@ -27,17 +27,14 @@ module sl_program_match #(
   localparam int unsigned FanBits  = $clog2(Fan);
 
   logic [4:1]                       valid_q;
-  logic [Groups-1:0]                write_group;
   logic [Partials-1:0][Entries-1:0] partial;
   logic [Entries-1:0]               match_q;
   logic [Fans-1:0]                  fan_hit_q;    // an entry of these matches
   logic [Fans-1:0][FanBits-1:0]     fan_index_q;  // the lowest of them
 
-  always_comb for (int g = 0; g < Groups; g++) write_group[g] = 32'(write_group_i) == g;
-
   sl_tcam_slice #(.KeyBits(KeyBits), .Entries(Entries)) u_slice (
     .clk_i, .key_valid_i, .key_i,
-    .write_valid_i, .write_group_i(write_group), .write_word_i(write_nibble_i), .write_data_i,
+    .write_valid_i, .write_group_i, .write_word_i(write_nibble_i), .write_data_i,
     .match_o(partial)
   );
 

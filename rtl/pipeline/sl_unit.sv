@@ -18,7 +18,7 @@ module sl_unit
   input  logic                  clk_i,
   input  logic                  rst_i,          // synchronous, active high
   input  logic                  write_valid_i,  // to a unit, if to this one
-  input  pipeline_write_t           write_i,        // effective for packets that enter four cycles later
+  input  pipeline_write_t       write_i,        // effective for packets that enter four cycles later
   input  logic                  valid_i,
   input  pipeline_phv_t         phv_i,
   output logic                  valid_o,        // UNIT_LATENCY cycles after valid_i

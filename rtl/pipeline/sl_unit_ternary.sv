@@ -24,8 +24,8 @@ module sl_unit_ternary
   localparam int unsigned Banks = Entries / 64;
 
   logic                             valid;
-  logic                             write_valid_q;
-  logic [11:0]                      write_group_q;
+  logic [Banks-1:0]                 write_valid_q;   // decoded before the register: its loads are spread over all LUT RAMs of the banks
+  logic [15:0]                      write_group_q;   // of the bank, one-hot
   logic [3:0]                       write_nibble_q;
   logic [UNIT_TERNARY_BITS-1:0]     write_data_q;
   logic [Banks-1:0]                 hit;
@@ -37,14 +37,14 @@ module sl_unit_ternary
   for (genvar b = 0; b < Banks; b++) begin : gen_bank
     sl_program_match #(.KeyBits(UNIT_TERNARY_BITS), .Entries(64)) u_match (
       .clk_i, .rst_i, .key_valid_i, .key_i(UNIT_TERNARY_BITS'({version_i, key_i})),
-      .write_valid_i(write_valid_q && 32'(write_group_q[11:4]) == b), .write_group_i(write_group_q[3:0]),
+      .write_valid_i(write_valid_q[b]), .write_group_i(write_group_q),
       .write_nibble_i(write_nibble_q), .write_data_i(write_data_q), .hit_o(hit[b]), .index_o(entry[b])
     );
   end
 
   always_ff @(posedge clk_i) begin
-    write_valid_q <= write_valid_i && !rst_i;
-    if (write_valid_i) {write_group_q, write_nibble_q, write_data_q} <= {write_group_i, write_nibble_i, write_data_i};
+    for (int b = 0; b < Banks; b++) write_valid_q[b] <= write_valid_i && 32'(write_group_i[11:4]) == b && !rst_i;
+    if (write_valid_i) {write_group_q, write_nibble_q, write_data_q} <= {16'd1 << write_group_i[3:0], write_nibble_i, write_data_i};
     valid_q <= rst_i ? '0 : {valid_q[UNIT_TERNARY_LATENCY-2:1], key_valid_i};
     if (valid) begin
       hit_o <= hit != '0;

@@ -26,13 +26,24 @@ module sl_units
   output lookup_event_t [Units-1:0] lookups_o,  // without stateful units
   output flow_event_t [Units-1:0] flows_o       // of these
 );
-  logic          [Units:0] valid;
-  pipeline_phv_t [Units:0] phv;
+  logic            [Units:0]   valid;
+  pipeline_phv_t   [Units:0]   phv;
+  logic            [Units-1:0] write_valid;  // passed on a unit a cycle, ahead of the packets, so that no wire leads to all units
+  pipeline_write_t [Units-1:0] write;
 
   assign valid[0] = valid_i;
   assign phv[0]   = phv_i;
   assign valid_o  = valid[Units];
   assign phv_o    = phv[Units];
+
+  assign write_valid[0] = write_valid_i;
+  assign write[0]       = write_i;
+  for (genvar u = 1; u < Units; u++) begin : gen_write
+    always_ff @(posedge clk_i) begin
+      write_valid[u] <= write_valid[u-1] && !rst_i;
+      write[u]       <= write[u-1];
+    end
+  end
 
   for (genvar u = 0; u < Units; u++) begin : gen_unit
     if (Stateful[u]) begin : gen_stateful
@@ -41,7 +52,7 @@ module sl_units
         .Conditions(Sizes.conditions), .Words(Sizes.words), .Updates(Sizes.updates), .Entries(Sizes.entries), .Actions(Sizes.actions),
         .Composed(Sizes.composed)
       ) u_unit (
-        .clk_i, .rst_i, .tick_i, .write_valid_i, .write_i, .pause_i, .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]),
+        .clk_i, .rst_i, .tick_i, .write_valid_i(write_valid[u]), .write_i(write[u]), .pause_i, .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]),
         .phv_o(phv[u+1]), .event_o(flows_o[u])
       );
       assign lookups_o[u] = '0;
@@ -49,8 +60,8 @@ module sl_units
       logic [$clog2(ExactEntries + TernaryEntries + 2)-1:0] action;
 
       sl_unit #(.Number(u), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)) u_unit (
-        .clk_i, .rst_i, .write_valid_i, .write_i, .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]), .phv_o(phv[u+1]),
-        .looked_up_o(lookups_o[u].looked_up), .action_o(action), .length_o(lookups_o[u].length)
+        .clk_i, .rst_i, .write_valid_i(write_valid[u]), .write_i(write[u]), .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]),
+        .phv_o(phv[u+1]), .looked_up_o(lookups_o[u].looked_up), .action_o(action), .length_o(lookups_o[u].length)
       );
       assign lookups_o[u].action = 16'(action);
       assign flows_o[u] = '0;

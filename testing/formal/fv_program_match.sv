@@ -25,7 +25,7 @@ module fv_program_match #(
 
   sl_program_match #(.KeyBits(KeyBits), .Entries(Entries), .Fan(4)) u_match (
     .clk_i, .rst_i(rst_q), .key_valid_i(key_valid_i && !rst_q), .key_i,
-    .write_valid_i, .write_group_i, .write_nibble_i, .write_data_i, .hit_o(hit), .index_o(index)
+    .write_valid_i, .write_group_i(Groups'(1) << write_group_i), .write_nibble_i, .write_data_i, .hit_o(hit), .index_o(index)
   );
 
   // Which entries accept each nibble of the watched key.
