@@ -410,7 +410,7 @@ PROOFS = (
         (
             Broken("sl_program_match", "(int e = Fan - 2; e >= 0; e--)", "(int e = 0; e < Fan - 1; e++)", "a_finds_the_lowest"),
             Broken("sl_program_match", "(int n = Fans - 1; n >= 0; n--)", "(int n = 0; n < Fans; n++)", "a_finds_the_lowest"),
-            Broken("sl_program_match", ".write_valid_i, .write_group_i, .", ".write_valid_i, .write_group_i('1), .", "a_hits_when_an_entry_accepts"),
+            Broken("sl_program_match", ", .write_group_i, .", ", .write_group_i('1), .", "a_hits_when_an_entry_accepts"),
             Broken("sl_tcam_slice", "Entries'(memory[key_q[", "Entries'(memory[key_i[", "a_hits_when_an_entry_accepts"),
         ),
         synthesis=True,
