@@ -2,20 +2,16 @@
 // Random operations on the driver against a model: rules are made, validated, queried, destroyed and flushed on the
 // ports of one device, ports are configured, set up, started, stopped, spread, filtered, detached and attached
 // (random_ports.h), and packets go in between: what leaves lanes and comes to the host must be what the rules say that
-// were accepted, byte for byte, and their counters, too. The model is a plain scan of rules in rte_flow's terms over
-// the fields that a packet was built from; no code of the host library decides there.
+// were accepted (random_model.h), byte for byte (random_traffic.h), and their counters, too.
 // `random_rules EAL-ARGUMENTS -- SEED OPERATIONS SEQUENCES TERNARY FOLDER`: that many operations, most of them on
 // rules; or that many sequences of calls, most of them on ports. TERNARY is the size of the device's TCAM, and lanes 0
 // to 2 are the Unix sockets FOLDER/lane0 to 2. Prints what it did as JSON; at the first difference says what and ends
 // with 1.
 #include <errno.h>
-#include <pthread.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
-#include <rte_ip.h>
 #include <rte_mbuf.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,135 +20,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "random_ports.h"
+#include "random_traffic.h"
 
 enum { COUNTER_TRIES = 5000, COUNTER_MICROSECONDS = 1000 };
-enum { RULES = 4096, BATCH = 8, PATIENCE = 60, TABLES = 7 }; // redirection tables of a port for rules
-
-struct rule {
-    struct rte_flow *handle;
-    uint16_t port;
-    uint32_t priority;
-    struct match match;
-    struct change change;
-    uint64_t packets, bytes;
-};
-
-struct expected {
-    uint8_t frame[FRAME];
-    uint32_t size, mark;
-    uint8_t lanes; // where it is still to come
-    bool host;
-    uint16_t port;
-    struct change change; // whose queues it is for
-    struct packet packet; // as it came in
-    bool is_malformed;
-};
-
-static struct rule rules[RULES];
-static unsigned rule_count, ternary;
-static struct rte_flow *stale; // a handle that was destroyed
-static unsigned strays[PORTS]; // frames for a lane that was off, which the device may still hold when it is on
-static int sockets[PORTS];
-static struct sockaddr_un lanes[PORTS];
-static struct expected expected[BATCH + PORTS];
-static unsigned expected_count;
-static uint32_t first_number;
-static struct {
-    uint64_t created, validated, destroyed, queried, flushed, restarted, dumped, packets, refused, full, twice, gone,
-        forwarded, to_host, dropped, filtered, spread, tables_full, sequences, replugged, without_queue;
-} counts;
-
-// ---- The model
-
-static bool has_bits(const struct fields *value, const struct fields *mask, const struct fields *of) {
-    const uint8_t *v = (const void *)value, *m = (const void *)mask, *o = (const void *)of;
-    for (size_t i = 0; i < sizeof *of; i++)
-        if ((v[i] ^ o[i]) & m[i])
-            return false;
-    return true;
-}
-
-static bool matches(const struct match *match, const struct packet *packet) {
-    if (match->tag ? !packet->tagged : packet->tagged && (match->network || match->tells_tag))
-        return false;
-    if (match->network && match->kind != packet->kind)
-        return false;
-    if (match->has_fragment && match->fragment != packet->fragment)
-        return false;
-    if (match->transport && packet->fragment == LATER)
-        return false;
-    return has_bits(&match->value, &match->mask, &packet->of);
-}
-
-static struct rule *winner(uint16_t port, const struct packet *packet) {
-    struct rule *best = NULL;
-    for (unsigned i = 0; i < rule_count; i++)
-        if (rules[i].port == port && (!best || rules[i].priority < best->priority) && matches(&rules[i].match, packet))
-            best = &rules[i];
-    return best;
-}
-
-static const struct change to_port = {.to_host = true};
-
-static bool has_list(const struct change *change, const struct change *other) {
-    return change->queue_count == other->queue_count &&
-           !memcmp(change->queues, other->queues, change->queue_count * sizeof *change->queues);
-}
-
-// Needs a redirection table.
-static bool has_table(const struct change *change) {
-    return change->queue_count > 1;
-}
-
-// Whether the port has no table for a rule: others have all of them.
-static bool is_out_of_tables(const struct rule *rule) {
-    const struct change *lists[TABLES];
-    unsigned count = 0;
-    for (unsigned i = 0; i < rule_count && has_table(&rule->change); i++) {
-        const struct change *change = &rules[i].change;
-        bool is_new = rules[i].port == rule->port && has_table(change);
-        for (unsigned n = 0; n < count; n++)
-            is_new &= !has_list(change, lists[n]);
-        if (is_new && has_list(change, &rule->change))
-            return false;
-        if (is_new)
-            lists[count++] = change;
-    }
-    return count == TABLES;
-}
-
-// What becomes of a packet that came into a port.
-static void expect(uint16_t port, struct packet packet) {
-    struct expected *it = &expected[expected_count++];
-    uint8_t frame[FRAME];
-    struct rule *rule = winner(port, &packet);
-    const struct change *change = rule ? &rule->change : &to_port;
-    uint32_t size = build(&packet, frame);
-    *it = (struct expected){.port = port, .mark = change->mark, .change = *change, .packet = packet};
-    it->host =
-        change->to_host && (rule || takes(&ports[port], &packet)) && size <= ports[port].mtu + (uint32_t)OVERHEAD;
-    if (rule) {
-        rule->packets++;
-        rule->bytes += size;
-    }
-    bool expires = change->decrements && packet.of.ttl <= 1;
-    for (uint16_t lane = 0; lane < PORTS && !expires; lane++) {
-        it->lanes |= (uint8_t)(is_receiving(lane) ? change->lanes & 1 << lane : 0);
-        strays[lane] += !is_receiving(lane) && (change->lanes >> lane & 1);
-    }
-    packet.of.ttl = (uint8_t)(packet.of.ttl - change->decrements);
-    packet.is_group &= !change->sets_mac;
-    packet.of.dst_mac = change->sets_mac ? change->mac : packet.of.dst_mac;
-    packet.of.destination = change->sets_destination ? change->destination : packet.of.destination;
-    packet.tagged = change->pushes || (packet.tagged && !change->pops);
-    packet.of.tci = change->pushes ? NEW_TAG : packet.of.tci;
-    it->size = build(&packet, it->frame);
-    counts.to_host += it->host;
-    counts.forwarded += it->lanes != 0;
-    counts.filtered += change->to_host && !it->host;
-    counts.dropped += !it->host && !it->lanes;
-}
 
 // ---- Operations
 
@@ -430,138 +300,6 @@ static void use_dump(void) {
         FAIL("a dump of %u rules; there are %u", lines, wanted);
     free(text);
     counts.dumped++;
-}
-
-// ---- Traffic
-
-static void send_frame(uint16_t port, const uint8_t *frame, uint32_t size) {
-    if (sendto(sockets[port], frame, size, 0, (const struct sockaddr *)&lanes[port], sizeof lanes[port]) !=
-        (ssize_t)size)
-        FAIL("lane %u takes no frame: %s", port, strerror(errno));
-}
-
-// A packet with a broken IPv4 header for the port's own address, which no rule matches: when it comes, all before it
-// have gone their way.
-static void send_last(uint16_t port) {
-    struct expected *it = &expected[expected_count++];
-    struct packet packet = {.kind = IPV4, .number = first_number + expected_count - 1};
-    packet.of.protocol = IPPROTO_UDP;
-    *it = (struct expected){.port = port, .host = true, .change = to_port, .packet = packet, .is_malformed = true};
-    it->size = build(&packet, it->frame);
-    it->frame[14] = 0x41; // a header of 4 bytes
-    if (rte_eth_macaddr_get(ports[port].id, (struct rte_ether_addr *)it->frame))
-        FAIL("port %u has no address", port);
-    send_frame(port, it->frame, it->size);
-}
-
-static uint32_t number_of(const uint8_t *frame, uint32_t size) {
-    uint32_t number = 0;
-    if (size >= sizeof number)
-        memcpy(&number, frame + size - sizeof number, sizeof number);
-    return number;
-}
-
-// The packet that a frame is; its bytes must be the expected ones.
-static struct expected *find(const uint8_t *frame, uint32_t size, const char *where, unsigned port) {
-    uint32_t number = number_of(frame, size);
-    if (number - first_number >= expected_count)
-        FAIL("%s %u: a frame of %u bytes that nobody sent now", where, port, size);
-    struct expected *it = &expected[number - first_number];
-    if (it->size != size || memcmp(it->frame, frame, size)) {
-        for (uint32_t i = 0; i < size; i++)
-            printf("%02x%s", frame[i], i < it->size && it->frame[i] != frame[i] ? "!" : "");
-        FAIL(" at %s %u is another than expected", where, port);
-    }
-    return it;
-}
-
-static unsigned read_lane(uint16_t port) {
-    uint8_t frame[2048];
-    ssize_t size = recv(sockets[port], frame, sizeof frame, MSG_DONTWAIT);
-    if (size <= 0)
-        return 0;
-    if (strays[port] && number_of(frame, (uint32_t)size) < first_number) {
-        strays[port]--;
-        return 1;
-    }
-    struct expected *it = find(frame, (uint32_t)size, "lane", port);
-    if (!(it->lanes >> port & 1))
-        FAIL("lane %u: a packet that should not be there, or came twice", port);
-    it->lanes &= (uint8_t) ~(1U << port);
-    return 1;
-}
-
-static unsigned read_queue(uint16_t port, uint16_t queue) {
-    struct rte_mbuf *burst[BATCH];
-    uint16_t count = rte_eth_rx_burst(ports[port].id, queue, burst, BATCH);
-    for (uint16_t i = 0; i < count; i++) {
-        struct expected *it = find(rte_pktmbuf_mtod(burst[i], uint8_t *), burst[i]->pkt_len, "port", port);
-        uint32_t mark = burst[i]->ol_flags & RTE_MBUF_F_RX_FDIR_ID ? burst[i]->hash.fdir.hi : 0;
-        if (!it->host || it->port != port || it->mark != mark)
-            FAIL("port %u: a packet of port %u with mark %u; expected mark %u%s", port, it->port, mark, it->mark,
-                 it->host ? "" : ", and not here");
-        const struct packet *hashed = it->is_malformed ? NULL : &it->packet;
-        uint16_t wanted = it->is_malformed ? 0 : queue_of(&ports[port], &it->change, hashed, burst[i]);
-        if (queue != wanted)
-            FAIL("port %u: a packet in queue %u; expected %u", port, queue, wanted);
-        it->host = false;
-        rte_pktmbuf_free(burst[i]);
-    }
-    return count;
-}
-
-static unsigned read_port(uint16_t port) {
-    unsigned count = 0;
-    for (uint16_t queue = 0; queue < ports[port].queues && ports[port].started; queue++)
-        count += read_queue(port, queue);
-    return count;
-}
-
-static unsigned missing(void) {
-    unsigned count = 0;
-    for (unsigned i = 0; i < expected_count; i++)
-        count += expected[i].lanes || expected[i].host;
-    return count;
-}
-
-static void receive_all(void) {
-    time_t begin = time(NULL);
-    while (missing()) {
-        unsigned got = 0;
-        for (uint16_t port = 0; port < PORTS; port++)
-            got += read_lane(port) + read_port(port);
-        if (!got && time(NULL) - begin > PATIENCE)
-            FAIL("%u of %u packets did not come", missing(), expected_count);
-        if (!got)
-            sched_yield();
-    }
-}
-
-static void use_packets(void) {
-    uint8_t frame[FRAME];
-    uint8_t into = 0;
-    unsigned count = 1 + draw(BATCH - PORTS);
-    first_number += expected_count;
-    expected_count = 0;
-    for (unsigned i = 0; i < count; i++) {
-        struct packet packet = draw_packet();
-        uint16_t port = (uint16_t)draw(PORTS);
-        packet.number = first_number + expected_count;
-        if (!is_receiving(port))
-            continue;
-        uint32_t size = build(&packet, frame);
-        expect(port, packet);
-        send_frame(port, frame, size);
-        into |= (uint8_t)(1U << port);
-        counts.packets++;
-    }
-    for (uint16_t port = 0; port < PORTS; port++)
-        if (into >> port & 1)
-            send_last(port);
-    receive_all();
-    for (uint16_t port = 0; port < PORTS && into; port++)
-        strays[port] = is_receiving(port) ? 0 : strays[port]; // they came before these
-    operation += count - 1;
 }
 
 // ---- All of it
