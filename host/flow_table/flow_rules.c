@@ -1,99 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule manager of the flow table: rules with any mask into a few mask groups in hashed memory, and a small TCAM.
-//
-// A rule goes into a group of its mask that has room, else it makes a free group one of its mask, else it goes into the
-// TCAM. When the TCAM has little room left, the mask with the most rules there takes the place of the group with the
-// fewest, if it has at least twice as many: that group's rules go into the TCAM, its own into the group. When a group
-// becomes free, the largest mask of the TCAM takes it. A rule that moves is populated at its new place before it is
-// deleted at the old one, with the same priority and actions, so no packet misses it; what it counted at the old place
-// is added to what it counts at the new.
-#include "flow_table.h"
+// Where each goes is said in flow_places.c.
+#include "flow_places.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow_words.h"
-#include "hash_index.h"
 #include "sluice/sluice.h"
-
-enum { NONE = -1, KEY = SLUICE_FLOW_KEY_BYTES, WORDS = SLUICE_FLOW_WORDS, LITTLE_ROOM = 4, WORTHWHILE = 2, LINE = 64 };
-
-// Two cache lines: with tens of thousands of rules nearly all of what a change costs is memory that no cache holds.
-struct rule {
-    uint64_t value[WORDS];                 // masked
-    uint32_t actions[SLUICE_ACTION_SLOTS]; // folded
-    uint32_t hash, rule_id;
-    int32_t mask;           // NONE: there is no such rule
-    int32_t before, behind; // in the list of its place
-    uint16_t rule_priority;
-    uint8_t table_id, group;
-    bool has_moved;   // it has counted at earlier places
-    uint32_t version; // odd while it changes; for threads that read places meanwhile
-};
-_Static_assert(sizeof(struct rule) == 2 * LINE, "two cache lines");
-_Static_assert((int)SLUICE_FLOW_WORDS == (int)SLUICE_HASH_WORDS, "keys are hashed whole");
-
-struct mask {
-    uint64_t bits[WORDS];
-    uint32_t hash, rules, ternary;
-};
-
-struct place { // a group, or the TCAM
-    int32_t first, mask;
-    uint32_t rules;
-    bool is_full; // it refused a rule, and none has left it since
-};
-
-struct ids { // a stack of free numbers
-    uint32_t *free;
-    uint32_t count;
-};
-
-struct sluice_flow_rules {
-    struct sluice_flow_table table;
-    uint32_t limit, masks;             // that there can be
-    uint64_t unread[WORDS];            // bits of a key that the device does not read
-    struct rule *rules;                // by handle
-    struct sluice_rule_counters *base; // by handle: counted at earlier places
-    struct mask *mask;
-    int32_t recent;                 // mask of the last new rule
-    struct place *places;           // the groups, then the TCAM
-    struct sluice_hash_index index; // of the rules by value and mask
-    struct ids handles, ids[2];
-};
-
-static int take(struct ids *ids) {
-    return ids->count ? (int)ids->free[--ids->count] : NONE;
-}
-
-static void give(struct ids *ids, uint32_t number) {
-    ids->free[ids->count++] = number;
-}
 
 static void fill(struct ids *ids, uint32_t count) {
     for (ids->count = 0; ids->count < count;)
         give(ids, count - 1 - ids->count);
-}
-
-static struct place *place_of(const struct sluice_flow_rules *rules, uint8_t table_id, uint8_t group) {
-    return &rules->places[table_id == SLUICE_TABLE_HASHED ? group : rules->table.groups];
-}
-
-static struct place *ternary_place(const struct sluice_flow_rules *rules) {
-    return &rules->places[rules->table.groups];
-}
-
-// What the rule is and where: an operation but for its kind.
-static struct sluice_flow_operation operation_of(const struct sluice_flow_rules *rules, const struct rule *rule) {
-    struct sluice_flow_operation op = {.table_id = rule->table_id,
-                                       .group = rule->group,
-                                       .rule_priority = rule->rule_priority,
-                                       .rule_id = rule->rule_id};
-    memcpy(op.value, rule->value, sizeof op.value);
-    memcpy(op.mask, rules->mask[rule->mask].bits, sizeof op.mask);
-    sluice_flow_unfold(&op.actions, rule->actions);
-    return op;
 }
 
 // The mask's number, or NONE.
@@ -110,189 +28,6 @@ static int32_t spare_mask(const struct sluice_flow_rules *rules) {
         if (rules->mask[i].rules == 0)
             return (int32_t)i;
     return NONE;
-}
-
-static void link_place(struct sluice_flow_rules *rules, int32_t handle) {
-    struct rule *rule = &rules->rules[handle];
-    struct place *place = place_of(rules, rule->table_id, rule->group);
-    rule->before = NONE;
-    rule->behind = place->first;
-    if (place->first != NONE)
-        rules->rules[place->first].before = handle;
-    place->first = handle;
-    place->mask = rule->mask;
-    place->rules++;
-    if (place == ternary_place(rules))
-        rules->mask[rule->mask].ternary++;
-}
-
-static void unlink_place(struct sluice_flow_rules *rules, const struct rule *rule) {
-    struct place *place = place_of(rules, rule->table_id, rule->group);
-    if (rule->before == NONE)
-        place->first = rule->behind;
-    else
-        rules->rules[rule->before].behind = rule->behind;
-    if (rule->behind != NONE)
-        rules->rules[rule->behind].before = rule->before;
-    place->rules--;
-    place->is_full = false;
-    if (place == ternary_place(rules))
-        rules->mask[rule->mask].ternary--;
-}
-
-// Around every change of what sluice_flow_rule_peek reads of a rule: mask, place, has_moved, base. All of these are
-// stored as atomics: the reader may see any mixture of them, and finds by the version that it did.
-static void begin_change(struct rule *rule) {
-    __atomic_store_n(&rule->version, rule->version + 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-}
-
-static void end_change(struct rule *rule) {
-    __atomic_store_n(&rule->version, rule->version + 1, __ATOMIC_RELEASE);
-}
-
-static void show_place(struct rule *rule, const struct sluice_flow_operation *op) {
-    __atomic_store_n(&rule->table_id, op->table_id, __ATOMIC_RELAXED);
-    __atomic_store_n(&rule->rule_id, op->rule_id, __ATOMIC_RELAXED);
-    rule->group = op->group;
-}
-
-static void show_base(struct sluice_rule_counters *base, const struct sluice_rule_counters *counted) {
-    __atomic_store_n(&base->packets, counted->packets, __ATOMIC_RELAXED);
-    __atomic_store_n(&base->bytes, counted->bytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&base->last_hit, counted->last_hit, __ATOMIC_RELAXED);
-}
-
-// The table's word for an operation.
-static int run(struct sluice_flow_rules *rules, uint8_t kind, struct sluice_flow_operation *op) {
-    op->kind = kind;
-    return rules->table.execute(rules->table.context, op);
-}
-
-// Populates `op` in a table and group, under a rule id that it chooses.
-static int put(struct sluice_flow_rules *rules, struct sluice_flow_operation *op, uint8_t table_id, uint8_t group) {
-    int id = take(&rules->ids[table_id]);
-    if (id == NONE)
-        return -ENOSPC;
-    op->table_id = table_id;
-    op->group = group;
-    op->rule_id = (uint32_t)id;
-    int result = run(rules, SLUICE_INSTRUCTION_POPULATE, op);
-    if (result)
-        give(&rules->ids[table_id], (uint32_t)id);
-    return result;
-}
-
-static int add_counters(const struct sluice_flow_rules *rules, uint8_t table_id, uint32_t rule_id,
-                        struct sluice_rule_counters *sum) {
-    struct sluice_rule_counters counters = {0};
-    int result = rules->table.counters(rules->table.context, table_id, rule_id, &counters);
-    if (result)
-        return result;
-    sum->packets += counters.packets;
-    sum->bytes += counters.bytes;
-    if (counters.packets)
-        sum->last_hit = counters.last_hit;
-    return 0;
-}
-
-// Moves a rule; where the new place refuses it, it stays where it is.
-static int move(struct sluice_flow_rules *rules, int32_t handle, uint8_t table_id, uint8_t group) {
-    struct rule *rule = &rules->rules[handle];
-    struct sluice_flow_operation old = operation_of(rules, rule), next = old;
-    int result = put(rules, &next, table_id, group);
-    if (result)
-        return result;
-    result = run(rules, SLUICE_INSTRUCTION_DELETE, &old);
-    struct sluice_rule_counters base = rule->has_moved ? rules->base[handle] : (struct sluice_rule_counters){0};
-    if (result == 0)
-        result = add_counters(rules, old.table_id, old.rule_id, &base);
-    unlink_place(rules, rule);
-    begin_change(rule);
-    show_base(&rules->base[handle], &base);
-    __atomic_store_n(&rule->has_moved, true, __ATOMIC_RELAXED);
-    give(&rules->ids[old.table_id], old.rule_id);
-    show_place(rule, &next);
-    end_change(rule);
-    link_place(rules, handle);
-    return result;
-}
-
-static int free_group(const struct sluice_flow_rules *rules) {
-    for (uint32_t g = 0; g < rules->table.groups; g++)
-        if (rules->places[g].rules == 0)
-            return (int)g;
-    return NONE;
-}
-
-// The mask that has the most rules in the TCAM, and how many.
-static int32_t largest_ternary(const struct sluice_flow_rules *rules, uint32_t *count) {
-    int32_t largest = NONE;
-    *count = 0;
-    for (uint32_t i = 0; i < rules->masks; i++) {
-        if (rules->mask[i].rules && rules->mask[i].ternary > *count) {
-            *count = rules->mask[i].ternary;
-            largest = (int32_t)i;
-        }
-    }
-    return largest;
-}
-
-// The rules of a mask go from the TCAM into a group that is free.
-static void gather(struct sluice_flow_rules *rules, int32_t mask, uint8_t group) {
-    int32_t behind;
-    for (int32_t handle = ternary_place(rules)->first; handle != NONE; handle = behind) {
-        behind = rules->rules[handle].behind;
-        if (rules->rules[handle].mask == mask && move(rules, handle, SLUICE_TABLE_HASHED, group) == -ENOSPC)
-            return;
-    }
-}
-
-// The group of another mask that has the fewest rules, and no more than `limit`.
-static int smallest_group(const struct sluice_flow_rules *rules, int32_t mask, uint32_t limit) {
-    int smallest = NONE;
-    for (uint32_t g = 0; g < rules->table.groups; g++) {
-        const struct place *place = &rules->places[g];
-        if (place->mask != mask && place->rules <= limit &&
-            (smallest == NONE || place->rules < rules->places[smallest].rules))
-            smallest = (int)g;
-    }
-    return smallest;
-}
-
-static void grow(struct sluice_flow_rules *rules) {
-    uint32_t count, room = rules->ids[SLUICE_TABLE_TERNARY].count;
-    int32_t mask = largest_ternary(rules, &count);
-    int group = free_group(rules);
-    if (mask == NONE)
-        return;
-    if (group == NONE && room < rules->table.ternary_entries / LITTLE_ROOM) {
-        group = smallest_group(rules, mask, count / WORTHWHILE < room ? count / WORTHWHILE : room);
-        while (group != NONE && rules->places[group].rules)
-            if (move(rules, rules->places[group].first, SLUICE_TABLE_TERNARY, 0))
-                return;
-    }
-    if (group != NONE)
-        gather(rules, mask, (uint8_t)group);
-}
-
-// Groups of the mask, a free group, the TCAM: the first that takes the rule.
-static int find_place(struct sluice_flow_rules *rules, struct sluice_flow_operation *op, int32_t mask) {
-    int result;
-    for (uint32_t g = 0; g < rules->table.groups; g++) {
-        struct place *place = &rules->places[g];
-        if (place->rules == 0 || place->mask != mask || place->is_full)
-            continue;
-        result = put(rules, op, SLUICE_TABLE_HASHED, (uint8_t)g);
-        if (result == -ENOSPC)
-            place->is_full = true;
-        else if (result != -EEXIST) // the same key with another priority: elsewhere
-            return result;
-    }
-    int group = free_group(rules);
-    if (group != NONE)
-        return put(rules, op, SLUICE_TABLE_HASHED, (uint8_t)group);
-    return put(rules, op, SLUICE_TABLE_TERNARY, 0);
 }
 
 // A new rule; `mask` is NONE where no rule has its mask.
@@ -341,7 +76,7 @@ static void keep(struct sluice_flow_rules *rules, int handle, struct rule *rule,
     __atomic_store_n(&kept->mask, rule->mask, __ATOMIC_RELAXED);
     __atomic_store_n(&kept->has_moved, false, __ATOMIC_RELAXED);
     end_change(kept);
-    link_place(rules, handle);
+    sluice_flow_link(rules, handle);
 }
 
 // The next rule's memory, for which it need not wait then.
@@ -374,7 +109,7 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
     if (result)
         return result;
     int32_t number = rule.mask == NONE ? spare_mask(rules) : rule.mask;
-    result = number == NONE ? -ENOSPC : find_place(rules, &op, rule.mask);
+    result = number == NONE ? -ENOSPC : sluice_flow_find_place(rules, &op, rule.mask);
     if (result == -ENOSPC)
         return no_room(rules, rule.mask);
     if (result)
@@ -389,7 +124,7 @@ int sluice_flow_rule_add(struct sluice_flow_rules *rules, const uint8_t *value, 
     rules->recent = rule.mask;
     fetch_next(rules);
     if (op.table_id == SLUICE_TABLE_TERNARY)
-        grow(rules);
+        sluice_flow_grow(rules);
     return handle;
 }
 
@@ -407,7 +142,7 @@ int sluice_flow_rule_update(struct sluice_flow_rules *rules, int handle, const s
     struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return no_rule(handle);
-    struct sluice_flow_operation next = operation_of(rules, rule);
+    struct sluice_flow_operation next = sluice_flow_operation_of(rules, rule);
     next.actions = *actions;
     int result = run(rules, SLUICE_INSTRUCTION_UPDATE, &next);
     if (result)
@@ -430,7 +165,7 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     if (result)
         return sluice_fail(result, "the flow table refused the deletion of rule %d", handle);
     sluice_hash_index_remove(&rules->index, handle);
-    unlink_place(rules, rule);
+    sluice_flow_unlink(rules, rule);
     rules->mask[rule->mask].rules--;
     give(&rules->ids[op.table_id], op.rule_id);
     give(&rules->handles, (uint32_t)handle);
@@ -438,7 +173,7 @@ int sluice_flow_rule_delete(struct sluice_flow_rules *rules, int handle) {
     __atomic_store_n(&rule->mask, NONE, __ATOMIC_RELAXED);
     end_change(rule);
     if (place_of(rules, op.table_id, op.group)->rules == 0)
-        grow(rules);
+        sluice_flow_grow(rules);
     return 0;
 }
 
@@ -447,7 +182,7 @@ int sluice_flow_rule_counters(struct sluice_flow_rules *rules, int handle, struc
     if (!rule)
         return no_rule(handle);
     *counters = rule->has_moved ? rules->base[handle] : (struct sluice_rule_counters){0};
-    int result = add_counters(rules, rule->table_id, rule->rule_id, counters);
+    int result = sluice_flow_add_counters(rules, rule->table_id, rule->rule_id, counters);
     return result ? sluice_fail(result, "the counters of rule %d cannot be read", handle) : 0;
 }
 
@@ -481,7 +216,7 @@ int sluice_flow_rule_place(const struct sluice_flow_rules *rules, int handle, st
     const struct rule *rule = rule_of(rules, handle);
     if (!rule)
         return no_rule(handle);
-    *place = operation_of(rules, rule);
+    *place = sluice_flow_operation_of(rules, rule);
     return 0;
 }
 
