@@ -16,109 +16,25 @@ from dataclasses import dataclass
 from enum import Enum
 
 from compiler.frontend.source import Span
+from compiler.frontend.typed_places import (
+    BOOL,
+    Array,
+    Entry,
+    Integer,
+    Place,
+    Placement,
+    Slice,
+    Step,
+    Struct,
+    StructField,
+    Type,
+    Variable,
+)
 
-# Types
+# With what is below, the names of the typed tree.
+__all__ = ["BOOL", "Array", "Entry", "Integer", "Place", "Placement", "Slice", "Step", "Struct", "StructField", "Type", "Variable"]
 
-
-@dataclass(frozen=True)
-class Integer:
-    """`uint<N>`, `int<N>`, `bool` (1 bit, unsigned), or an enum by its bits."""
-
-    bits: int
-    signed: bool = False
-    name: str = ""  # of the enum, or "bool"; "" for a plain integer
-
-
-@dataclass(frozen=True)
-class StructField:
-    name: str
-    type: Type
-    low: int  # lowest bit in the struct
-
-
-@dataclass(frozen=True)
-class Struct:
-    """A `struct` or a `header`; `fields` from the highest bits down."""
-
-    name: str
-    bits: int
-    fields: tuple[StructField, ...]
-    is_header: bool = False
-
-
-@dataclass(frozen=True)
-class Array:
-    element: Type
-    count: int
-
-    @property
-    def bits(self) -> int:
-        return self.element.bits * self.count
-
-
-Type = Integer | Struct | Array
-
-BOOL = Integer(1, False, "bool")
-
-# Variables and places
-
-
-class Placement(Enum):
-    """Where the source asks a state to be; AUTO leaves it to the compiler."""
-
-    AUTO = "auto"
-    REGISTER = "register"
-    LOCAL = "local"  # block RAM
-
-
-@dataclass(frozen=True, eq=False)
-class Variable:
-    """A local, a parameter or a state; identity is the object. Locals start at 0 where they are declared (written as
-    an `Assign` of 0 where there is no initial value), states at reset."""
-
-    name: str
-    type: Type
-    span: Span
-    is_state: bool = False
-    placement: Placement = Placement.AUTO
-
-
-@dataclass(frozen=True)
-class Slice:
-    """Bits `low` to `low + type.bits - 1`, always inside. `swap`: the bytes are reversed (a header seen in packet bytes)."""
-
-    low: int
-    type: Type
-    swap: bool = False
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Element `index` of `count` elements of `type` that start at bit 0. Outside: reads 0, writes nothing. `index` is unsigned.
-
-    With `swap` every element is byte-swapped, as in `Slice`."""
-
-    index: Expression
-    type: Type
-    count: int
-    swap: bool = False
-
-
-Step = Slice | Entry
-
-
-@dataclass(frozen=True)
-class Place:
-    """Part of a variable. The type is that of the last step, or of the variable where there is none."""
-
-    variable: Variable
-    steps: tuple[Step, ...]
-    span: Span
-
-    @property
-    def type(self) -> Type:
-        return self.steps[-1].type if self.steps else self.variable.type
-
+CYCLES, RANDOM, ERRNO = Integer(64), Integer(32), Integer(8)
 
 # Expressions. Evaluated left to right; operands before the operator.
 
@@ -293,7 +209,7 @@ class Now:
     """Core cycles: a choice, one for an iteration, never less than in an earlier one. 64 bits."""
 
     span: Span
-    type: Integer = Integer(64)
+    type: Integer = CYCLES
 
 
 @dataclass(frozen=True)
@@ -302,7 +218,7 @@ class Random:
     `Element.seed`."""
 
     span: Span
-    type: Integer = Integer(32)
+    type: Integer = RANDOM
 
 
 @dataclass(frozen=True)
@@ -326,7 +242,7 @@ class Update:
     is_insert: bool
     arguments: tuple[Expression, ...]
     span: Span
-    type: Integer = Integer(8)
+    type: Integer = ERRNO
 
 
 Expression = (
