@@ -77,6 +77,7 @@ class ProgramParser(ElementParser):
         )
 
     def _file_constant(self, doc: str) -> ast.Constant | tree.Declaration:
+        """A number, or an array or struct of constants."""
         start = self.next().span
         kind, name = self.type(), self.name("the constant's name")
         counts = []

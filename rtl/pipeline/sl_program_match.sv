@@ -15,7 +15,7 @@ module sl_program_match #(
   input  logic                      key_valid_i,
   input  logic [KeyBits-1:0]        key_i,
   input  logic                      write_valid_i,
-  input  logic [Groups-1:0]         write_group_i,   // one-hot, decoded by whoever writes, who has time for a register behind it
+  input  logic [Groups-1:0]         write_group_i,   // one-hot; best registered
   input  logic [3:0]                write_nibble_i,
   input  logic [KeyBits-1:0]        write_data_i,    // bit 4n + m: entry m of the group takes this nibble as nibble n of a key
   output logic                      hit_o,           // five cycles after key_valid_i, stable until the next

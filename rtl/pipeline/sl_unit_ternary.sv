@@ -24,7 +24,7 @@ module sl_unit_ternary
   localparam int unsigned Banks = Entries / 64;
 
   logic                             valid;
-  logic [Banks-1:0]                 write_valid_q;   // decoded before the register: its loads are spread over all LUT RAMs of the banks
+  logic [Banks-1:0]                 write_valid_q;   // decoded before the register, whose loads are spread over all LUT RAMs
   logic [15:0]                      write_group_q;   // of the bank, one-hot
   logic [3:0]                       write_nibble_q;
   logic [UNIT_TERNARY_BITS-1:0]     write_data_q;

@@ -28,7 +28,7 @@ module sl_units
 );
   logic            [Units:0]   valid;
   pipeline_phv_t   [Units:0]   phv;
-  logic            [Units-1:0] write_valid;  // passed on a unit a cycle, ahead of the packets, so that no wire leads to all units
+  logic            [Units-1:0] write_valid;  // on to the next unit in each cycle, ahead of the packets: no wire leads to all
   pipeline_write_t [Units-1:0] write;
 
   assign valid[0] = valid_i;
@@ -52,16 +52,17 @@ module sl_units
         .Conditions(Sizes.conditions), .Words(Sizes.words), .Updates(Sizes.updates), .Entries(Sizes.entries), .Actions(Sizes.actions),
         .Composed(Sizes.composed)
       ) u_unit (
-        .clk_i, .rst_i, .tick_i, .write_valid_i(write_valid[u]), .write_i(write[u]), .pause_i, .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]),
-        .phv_o(phv[u+1]), .event_o(flows_o[u])
+        .clk_i, .rst_i, .tick_i, .write_valid_i(write_valid[u]), .write_i(write[u]), .pause_i, .valid_i(valid[u]),
+        .phv_i(phv[u]), .valid_o(valid[u+1]), .phv_o(phv[u+1]), .event_o(flows_o[u])
       );
       assign lookups_o[u] = '0;
     end else begin : gen_stateless
       logic [$clog2(ExactEntries + TernaryEntries + 2)-1:0] action;
 
       sl_unit #(.Number(u), .ExactEntries(ExactEntries), .TernaryEntries(TernaryEntries)) u_unit (
-        .clk_i, .rst_i, .write_valid_i(write_valid[u]), .write_i(write[u]), .valid_i(valid[u]), .phv_i(phv[u]), .valid_o(valid[u+1]),
-        .phv_o(phv[u+1]), .looked_up_o(lookups_o[u].looked_up), .action_o(action), .length_o(lookups_o[u].length)
+        .clk_i, .rst_i, .write_valid_i(write_valid[u]), .write_i(write[u]), .valid_i(valid[u]), .phv_i(phv[u]),
+        .valid_o(valid[u+1]), .phv_o(phv[u+1]), .looked_up_o(lookups_o[u].looked_up), .action_o(action),
+        .length_o(lookups_o[u].length)
       );
       assign lookups_o[u].action = 16'(action);
       assign flows_o[u] = '0;

@@ -17,3 +17,4 @@ constexpr uint BAD_NUMBER = 0x12g4;
 constexpr uint BAD_CHARACTER = 1 # 2;
 import bare_word;
 static_assert ((1 == 1);
+constexpr uint LIST[2] = 3;
