@@ -215,7 +215,7 @@ def harness(compiled: Compiled, bounds: Bounds) -> str:
             *(f"  logic takes_{name};\n  logic [15:0] without_{name}_q, taken_{name}_q = '0;" for name, _, _ in groups),
             *(f"  assign takes_{name} = {' || '.join(ready)};" for name, ready, _ in groups),
             f"  {compiled.module} u_element ({', '.join(connections)});",
-            "  assign begins = u_element.advance && u_element.start;",
+            "  assign begins = u_element.start;",
             f"  assign swept = {' && '.join(ready) or chr(49) + chr(39) + 'b1'};",
             "  always_ff @(posedge clk_i) begin",
             "    rst_q    <= 1'b0;",
@@ -228,12 +228,37 @@ def harness(compiled: Compiled, bounds: Bounds) -> str:
             *(f"      c_takes_{name} : cover (taken_{name}_q == 16'd{TAKEN});" for name, _, _ in groups),
             "    end",
             *no_signal,
+            "    if (!rst_q) begin",
+            *_credits(compiled),
+            "    end",
             "    if (!rst_q && swept_q) a_stays_swept : assert (swept);",
             "  end",
             "endmodule",
             "",
         ]
     )
+
+
+def _credits(compiled: Compiled) -> list[str]:
+    """For the induction: who has the credits of an output that nobody keeps waiting. So at least one is left."""
+    found = []
+    for name in compiled.plan.pipeline.puts:
+        output, stage = f"u_element.u_{name}_output", compiled.plan.port[name]
+        fifo = f"{output}.u_fifo"
+        inside = [f"u_element.valid[{n}]" for n in range(1, stage + 1)]
+        held = [f"32'({bit})" for bit in (*inside, f"{output}.return_q")]
+        found += [
+            f"      i_{name}_credits : assert (32'({output}.in_flight_q) == 32'({fifo}.count_o) + {' + '.join(held)});",
+            f"      i_{name}_credit : assert ({output}.credit_o == (32'({output}.in_flight_q) != {output}.Depth));",
+            f"      i_{name}_fifo : assert ({fifo}.stored_q <= 1 && {fifo}.stored_any_q == {fifo}.stored_q[0] &&",
+            f"        {fifo}.in_ready_o && 32'({fifo}.count_o) == 32'({fifo}.stored_q) + 32'({fifo}.out_valid_o));",
+        ]
+        if compiled.ir.signals:
+            found += [
+                f"      i_{name}_kind_{n} : assert (!u_element.valid[{n}] || u_element.is_handler_iteration_s{n});"
+                for n in range(1, stage + 1)
+            ]
+    return found
 
 
 def _groups(compiled: Compiled, bounds: Bounds) -> list[tuple[str, list[str], int]]:

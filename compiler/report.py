@@ -45,7 +45,7 @@ def element(compiled: Compiled) -> dict[str, Any]:
         "pace": pace.text(plan.interval, compiled.token_cycles),
         "token_cycles": {name: count for name, count in compiled.token_cycles.items() if name != pace.ANY},
         "depth": plan.depth,
-        "latency_cycles": plan.depth,  # from taking a token to its leaving, the register of the output included
+        "latency_cycles": plan.latency,
         "clock_mhz": round(1000 / plan.clock, 1),
         "estimated_mhz": round(1000 / plan.estimate, 1),
         "pipeline_bits": pipeline_bits(plan),

@@ -107,7 +107,7 @@ def _longest(program: Program, device: Mapping[str, Compiled], ways_meet: bool, 
                 cycles, path, stores = best.get(channel.source.instance, (0, [], 0))
                 ways.append((cycles + _latency(store, depth), path, stores + (store is Store.PACKETS)))
         cycles, path, stores = max(ways, key=lambda way: way[0])
-        best[name] = (cycles + device[name].plan.depth, [*path, name], stores)
+        best[name] = (cycles + device[name].plan.latency, [*path, name], stores)
     leaving = [
         (cycles + _latency(*store_of(channel, ways_meet)), path, stores + (store_of(channel, ways_meet)[0] is Store.PACKETS))
         for channel in program.channels

@@ -2,7 +2,8 @@
 """A scheduled element as one SystemVerilog module (`docs/design/compiler.md`, the shape of a generated element).
 
 Values keep the names that they have in the source, with the source line behind; a value of stage k that is used in stage n is
-`name_sn` there. The pipeline stands still as a whole while an output has no room; wide registers are written under their valid.
+`name_sn` there. The pipeline never stalls: an iteration begins only with room for what it may write (`sl_pipe_output`). Wide
+registers are written under their valid.
 With SLUICE_TRACE defined the module also prints its choices, messages and, at the end, its state, for the differential tests.
 """
 
@@ -16,7 +17,7 @@ from compiler.backends.sv_memories import Memories
 from compiler.backends.sv_tables import Tables
 from compiler.backends.sv_trace import trace
 from compiler.backends.sv_unused import unused
-from compiler.ir.ir import ElementIr, Node
+from compiler.ir.ir import ElementIr, Node, PortInfo, Put
 from compiler.schedule.schedule import Schedule, latency
 
 ONE = "1'b1"
@@ -174,11 +175,13 @@ class Module:
     def _declare(self) -> None:
         """What several stages refer to."""
         lines, element = self.lines, self.element
-        lines += [f"  logic {port.name}_room;  // the output can take a token" for port in element.outputs]
+        lines += [
+            f"  logic {name}_room;  // there is a place for a token of an iteration that begins" for name in self.pipeline.puts
+        ]
         lines += [f"  logic {instance}_ready;" for instance, _ in self.memories.read_ports()]
         lines += self.tables.declarations()
         lines += [
-            "  logic advance, start, start_handler;",
+            "  logic start, start_handler;",
             f"  logic [{max(self.depth, 1)}:0] valid;  // bit n: an iteration in stage n",
         ]
         if self.has_signals:
@@ -207,18 +210,16 @@ class Module:
         """Who may begin, and the valid bits."""
         lines, schedule, pipeline = self.lines, self.schedule, self.pipeline
         lines.append("\n  // Who may begin")
-        rooms = [f"{port.name}_room" for port in self.element.outputs]
+        rooms = [f"{name}_room" for name in pipeline.puts]
         memories = [f"{instance}_ready" for instance, _ in self.memories.read_ports()]
         if self.has_signals:
             self._signal_control()
-        lines.append(f"  assign advance = {' && '.join(rooms) or ONE};")
         conditions = [*memories, *self.tables.ready()]
         if any(self.memories.asked(node) < 0 for _, node in self.memories.read_ports()):
             lines += [
                 "  logic [1:0] settled_q;  // what is read before it is known who begins was read from ready memories",
                 "  always_ff @(posedge clk_i) begin",
-                f"    if (advance) settled_q <= {{settled_q[0], {' && '.join(memories)}}};",
-                "    if (rst_i) settled_q <= '0;",
+                f"    settled_q <= rst_i ? '0 : {{settled_q[0], {' && '.join(memories)}}};",
                 "  end",
             ]
             conditions.append("settled_q[1]")
@@ -227,7 +228,7 @@ class Module:
             lines += [
                 f"  logic [{bits - 1}:0] wait_q;  // stages until the next iteration may begin",
                 "  always_ff @(posedge clk_i) begin",
-                f"    if (advance) wait_q <= start ? {bits}'d{schedule.interval - 1} : wait_q == '0 ? '0 : wait_q - 1'b1;",
+                f"    wait_q <= start ? {bits}'d{schedule.interval - 1} : wait_q == '0 ? '0 : wait_q - 1'b1;",
                 "    if (rst_i) wait_q <= '0;",
                 "  end",
             ]
@@ -243,6 +244,7 @@ class Module:
             ]
             conditions.append("!held")
         signal_start = [*conditions, "signal_pending", *self.tables.signal_conditions()]
+        conditions += rooms
         for name, node in pipeline.needs.items():
             if not (node.op == "const" and node.value == 0):
                 conditions.append(f"{name}_valid_i" if is_one(node) else f"(!{self.ref(node, 0)} || {name}_valid_i)")
@@ -262,13 +264,12 @@ class Module:
                 lines.append(f"  assign {port.name}_ready_o = 1'b0;")
             else:
                 extra = "" if is_one(take) else f" && {self.ref(take, 0)}"
-                lines.append(f"  assign {port.name}_ready_o = advance && start_handler{extra};")
+                lines.append(f"  assign {port.name}_ready_o = start_handler{extra};")
         lines.append("  assign valid[0] = start;")
         if self.depth:
             lines += [
                 "  always_ff @(posedge clk_i) begin",
-                f"    if (advance) valid[{self.depth}:1] <= valid[{self.depth - 1}:0];",
-                f"    if (rst_i) valid[{self.depth}:1] <= '0;",
+                f"    valid[{self.depth}:1] <= rst_i ? '0 : valid[{self.depth - 1}:0];",
                 "  end",
             ]
         else:
@@ -284,17 +285,22 @@ class Module:
         arguments = max([1, *(sum(width for _, width in signal.arguments) for signal in signals)])
         result = self.pipeline.result.width if self.pipeline.result is not None else 1
         stage = self.schedule.other.get(("result",), 0)
-        enable = f"advance && valid[{stage}] && !{self._kind_at(stage)}"
+        enable = f"valid[{stage}] && !{self._kind_at(stage)}"
         self.lines += [
             f"\n  sl_signal_node #(.Signals({len(signals)}), .ArgumentBits({arguments}), .ResultBits({result})) u_signals (",
             "    .clk_i, .rst_i, .instance_i(Instance),",
             "    .in_data_i(signal_data_i), .in_valid_i(signal_valid_i), .in_ready_o(signal_ready_o),",
             "    .out_data_o(signal_data_o), .out_valid_o(signal_valid_o), .out_ready_i(signal_ready_i),",
             "    .pending_o(signal_pending), .kind_o(signal_kind), .arguments_o(signal_arguments),",
-            "    .take_i(advance && start_signal),",
+            "    .take_i(start_signal),",
             f"    .result_valid_i({enable}), .result_i({self._result(stage)})",
             "  );",
         ]
+
+    def kind_until(self) -> int:
+        """The last stage that asks whether the iteration is the handler's; -1 where there is none."""
+        ports = [self.schedule.port[name] for name in self.pipeline.puts]
+        return max([self.schedule.other.get(("result",), 0), *ports]) if self.has_signals else -1
 
     def _kind_at(self, stage: int) -> str:
         return "is_handler_iteration" if stage == 0 else f"is_handler_iteration_s{stage}"
@@ -312,15 +318,15 @@ class Module:
             if node.op not in ("read", "lookup", "register", "ahead"):
                 self._value(node, stage)
         onward = [node for node in self.pipeline.nodes if node.op != "const" and self.stage[node] <= stage < self.last_use[node]]
-        if self.has_signals and stage < self.schedule.other.get(("result",), 0):
+        if stage < self.kind_until():
             self.lines.append(f"  logic {self._kind_at(stage + 1)};")
         for node in onward:
             self.lines.append(f"  logic [{node.width - 1}:0] {self.ref(node, stage + 1)};")
         moved = [f"{self.ref(node, stage + 1)} <= {self.ref(node, stage)};" for node in onward]
-        if self.has_signals and stage < self.schedule.other.get(("result",), 0):
+        if stage < self.kind_until():
             moved.append(f"{self._kind_at(stage + 1)} <= {self._kind_at(stage)};")
         if moved:
-            self.lines.append(f"  always_ff @(posedge clk_i) if (advance && valid[{stage}]) begin")
+            self.lines.append(f"  always_ff @(posedge clk_i) if (valid[{stage}]) begin")
             self.lines += [f"    {line}" for line in moved]
             self.lines.append("  end")
 
@@ -375,36 +381,41 @@ class Module:
             if following is not None:
                 stage = self.schedule.register[name]
                 enable = "" if is_one(following.enable) else f" && {self.ref(following.enable, stage)}"
-                self.lines.append(f"    if (advance && valid[{stage}]{enable}) {target} <= {self.ref(following.data, stage)};")
+                self.lines.append(f"    if (valid[{stage}]{enable}) {target} <= {self.ref(following.data, stage)};")
             self.lines += [f"    if (rst_i) {target} <= {literal(register.reset, register.width)};", "  end"]
 
     def _outputs(self) -> None:
         for port in self.element.outputs:
             put = self.pipeline.puts.get(port.name)
-            if put is None:
-                valid, data = "1'b0", f"{port.width}'d0"
-            else:
-                stage = self.schedule.port[port.name]
-                enable = "" if is_one(put.enable) else f" && {self.ref(put.enable, stage)}"
-                valid, data = f"advance && valid[{stage}]{enable}", self.ref(put.data, stage)
             self.lines.append("")
-            if port.guard is not None and put is not None:
-                guarded = f"{port.name}_guarded"
-                self.lines += [
-                    f"  logic [{port.width - 1}:0] {guarded}_data;",
-                    f"  logic {guarded}_valid;",
-                    f"  sl_packet_guard u_{port.name}_guard (",
-                    f"    .clk_i, .rst_i, .in_data_i({data}), .in_valid_i({valid}),",
-                    f"    .out_data_o({guarded}_data), .out_valid_o({guarded}_valid)",
-                    "  );",
-                ]
-                valid, data = f"{guarded}_valid", f"{guarded}_data"
+            if put is None:
+                self.lines += [f"  assign {port.name}_valid_o = 1'b0;", f"  assign {port.name}_data_o = '0;"]
+            else:
+                self._output(port, put)
+
+    def _output(self, port: PortInfo, put: Put) -> None:
+        name, stage = port.name, self.schedule.port[port.name]
+        done = f"valid[{stage}]" + (f" && {self._kind_at(stage)}" if self.has_signals else "")
+        writes, data = self.ref(put.enable, stage), self.ref(put.data, stage)
+        if port.guard is not None:
+            guarded = f"{name}_guarded"
             self.lines += [
-                f"  sl_skid #(.Width({port.width})) u_{port.name}_skid (",
-                f"    .clk_i, .rst_i, .in_data_i({data}), .in_valid_i({valid}), .in_ready_o({port.name}_room),",
-                f"    .out_data_o({port.name}_data_o), .out_valid_o({port.name}_valid_o), .out_ready_i({port.name}_ready_i)",
+                f"  logic [{port.width - 1}:0] {guarded}_data;",
+                f"  logic {guarded}_valid;",
+                f"  sl_packet_guard u_{name}_guard (",
+                f"    .clk_i, .rst_i, .in_data_i({data}), .in_valid_i(valid[{stage}] && {writes}),",
+                f"    .out_data_o({guarded}_data), .out_valid_o({guarded}_valid)",
                 "  );",
             ]
+            writes, data = f"{guarded}_valid", f"{guarded}_data"
+        interval = f", .Interval({self.schedule.interval})" if self.schedule.interval > 1 else ""
+        self.lines += [
+            f"  sl_pipe_output #(.Width({port.width}), .Latency({stage}){interval}) u_{name}_output (",
+            f"    .clk_i, .rst_i, .credit_o({name}_room), .take_i(start_handler), .done_i({done}),",
+            f"    .write_i({writes}), .data_i({data}),",
+            f"    .out_data_o({name}_data_o), .out_valid_o({name}_valid_o), .out_ready_i({name}_ready_i)",
+            "  );",
+        ]
 
 
 def _names(schedule: Schedule) -> dict[Node, str]:

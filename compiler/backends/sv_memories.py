@@ -43,7 +43,7 @@ class Memories:
             f"\n  logic [{address - 1}:0] {instance}_reset_address;",
             f"  sl_forward_ram #(.Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})) {instance} (",
             f"    .clk_i, .rst_i, .ready_o({instance}_ready), .reset_address_o({instance}_reset_address),",
-            f"    .reset_data_i({self._reset_word(memory, instance)}), .advance_i(advance),",
+            f"    .reset_data_i({self._reset_word(memory, instance)}),",
             f"    .read_valid_i({enable}), .read_index_i({widened(self.module.ref(index, asked), index.width, write[3])}),",
             f"    .read_data_o({name}),",
             f"    .write_valid_i({write[0]}), .write_index_i({write[1]}), .write_data_i({write[2]})",
@@ -89,7 +89,7 @@ class Memories:
         array = f"{register_name(memory.name)}_unread"
         lines = [f"  logic [{memory.width - 1}:0] {array} [{memory.entries}] = '{{default: '0}};"]
         lines += [f"  initial {array}[{at}] = {literal(value, memory.width)};" for at, value in memory.reset.items()]
-        lines.append("  always_ff @(posedge clk_i) if (!rst_i && advance) begin")
+        lines.append("  always_ff @(posedge clk_i) if (!rst_i) begin")
         for write, stage in sorted(self._writes(memory), key=lambda found: -found[1]):
             index, data = self.module.ref(write.index, stage), self.module.ref(write.data, stage)
             lines.append(f"    if ({self._enable(write, stage)} && 64'({index}) < {memory.entries}) {array}[{index}] <= {data};")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of an element in its module: a `sl_lookup_table` for every lookup, and a queue of its answers.
+"""The tables of an element in its module: a `sl_lookup_table` for every lookup, and a register of its answer.
 
 An update is a signal. The table looks for its rule while iterations go on; then no iteration begins until the pipeline is empty and
 the rule is changed; the update's own iteration is the next. Copies of a table, one for each lookup, get every update at once.
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from compiler.ir.ir import Node, Table, updates
-from compiler.schedule.tables import KINDS, QUEUE, lookup_latency
+from compiler.schedule.tables import ANSWER, KINDS, lookup_latency
 
 if TYPE_CHECKING:
     from compiler.backends.sv_element import Module
@@ -93,7 +93,7 @@ class Tables:
             f"  assign update_go = update_stop_q && !(|valid[{depth}:1]);",
             "  always_ff @(posedge clk_i) begin",
             f"    if ({' || '.join(want)}) update_stop_q <= 1'b1;",
-            "    if (rst_i || (advance && start_signal)) update_stop_q <= 1'b0;",
+            "    if (rst_i || start_signal) update_stop_q <= 1'b0;",
             "  end",
         ]
 
@@ -108,8 +108,8 @@ class Tables:
     def _copy(self, table: Table, instance: str, node: Node | None, is_first: bool) -> list[str]:
         module = self.module
         latency = lookup_latency(table.kind, table.key, table.entries)
-        asked = module.stage[node] - latency - QUEUE if node is not None else 0
-        valid = f"advance && valid[{asked}]" if node is not None else "1'b0"
+        asked = module.stage[node] - latency - ANSWER if node is not None else 0
+        valid = f"valid[{asked}]" if node is not None else "1'b0"
         key = module.ref(node.args[0], asked) if node is not None else f"{table.key}'d0"
         given = self._given(table)
         lines = [
@@ -128,15 +128,12 @@ class Tables:
             "  always_ff @(posedge clk_i) begin",
             f"    if ({instance}_take) {instance}_done_q <= 1'b1;",
             *([f"    if ({instance}_take) {table.name}_status_q <= {instance}_status;"] if is_first else []),
-            f"    if (rst_i || (advance && start_signal)) {instance}_done_q <= 1'b0;",
+            f"    if (rst_i || start_signal) {instance}_done_q <= 1'b0;",
             "  end",
         ]
         if node is not None:
             lines += [
-                f"  sl_lookup_queue #(.Width({table.value + 1}), .Latency({latency})) {instance}_queue (",
-                f"    .clk_i, .rst_i, .in_valid_i({instance}_result_valid), .in_data_i({instance}_result),",
-                f"    .take_i(advance && valid[{module.stage[node] - 1}]), .out_data_o({module.names[node]})",
-                "  );",
+                f"  always_ff @(posedge clk_i) if ({instance}_result_valid) {module.names[node]} <= {instance}_result;",
             ]
         return lines
 

@@ -18,7 +18,7 @@ def trace(module: Module) -> list[str]:
         "\n`ifdef SLUICE_TRACE",
         "  int unsigned iteration_q = 0, cycle_q = 0, last_q = 0;",
         "  always_ff @(posedge clk_i) cycle_q <= rst_i ? 0 : cycle_q + 1;",
-        "  always_ff @(posedge clk_i) if (!rst_i && advance && start) begin",
+        "  always_ff @(posedge clk_i) if (!rst_i && start) begin",
     ]
     lines += ["    iteration_q <= iteration_q + 1;", "    last_q <= cycle_q;"]
     if choices or module.has_signals:
@@ -55,7 +55,7 @@ def trace(module: Module) -> list[str]:
 def _messages(module: Module) -> list[str]:
     """What the element prints, in one process, so that the order of the source holds."""
     stage = module.schedule.other.get(("message",), 0)
-    lines = [f"  always_ff @(posedge clk_i) if (!rst_i && advance && valid[{stage}]) begin"]
+    lines = [f"  always_ff @(posedge clk_i) if (!rst_i && valid[{stage}]) begin"]
     for message in module.pipeline.messages:
         text = _escaped(message.text).replace("{}", "%0d")
         shown = [

@@ -22,6 +22,7 @@ def unused(module: Module) -> list[str]:
         if not any(n.op == "head" and n.name == port.name for n in module.pipeline.nodes)
     ]
     partly += [f"{port.name}_valid_i" for port in module.element.inputs if not _valid_is_used(module, port.name)]
+    partly += [f"{port.name}_ready_i" for port in module.element.outputs if port.name not in module.pipeline.puts]
     sliced = {argument for node in module.pipeline.nodes if node.op == "extract" for argument in node.args}
     for node in module.pipeline.nodes:
         is_whole = used.get(node, 0) == (1 << node.width) - 1

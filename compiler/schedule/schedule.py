@@ -26,6 +26,7 @@ from compiler.schedule.pipeline import Pipeline
 from compiler.schedule.tables import stages
 
 READ_LATENCY = 2  # of sl_forward_ram
+OUTPUT_CYCLES = 2  # from the stage that writes a token to the cycle that offers it (sl_pipe_output)
 APART = frozenset({"read", "lookup", "ahead"})  # a clock edge is between them and their arguments
 AT_START = frozenset({"head", "available", "argument", "choice", "kind", "insert", "remove"})  # what is there in stage 0
 START = ("start",)  # stage 0
@@ -66,6 +67,11 @@ class Schedule:
     clock: float  # ns asked for
     estimate: float  # ns of the slowest stage
     tried: tuple[str, ...] = ()  # where the interval is more than 1: what does not help
+
+    @property
+    def latency(self) -> int:
+        """Cycles from taking a token to offering the last one that comes of it, or to its last effect where none does."""
+        return max(self.port.values()) + OUTPUT_CYCLES if self.port else self.depth
 
 
 NO_SLACK: Mapping[str, str] = MappingProxyType({})

@@ -7,7 +7,7 @@ from compiler.ir.ir import Table
 
 KINDS = ("exact", "lpm", "ternary")  # as numbered in sl_lookup_pkg
 MOST_KEY_BITS = 320  # of the match tables
-QUEUE = 2  # stages of sl_lookup_queue
+ANSWER = 1  # stages: the register of an answer
 
 
 def lookup_latency(kind: str, key_bits: int, entries: int) -> int:
@@ -21,7 +21,7 @@ def lookup_latency(kind: str, key_bits: int, entries: int) -> int:
 
 def stages(table: Table) -> int:
     """From the stage of the key to that of the answer."""
-    return lookup_latency(table.kind, table.key, table.entries) + QUEUE
+    return lookup_latency(table.kind, table.key, table.entries) + ANSWER
 
 
 def drained_cycles(table: Table, depth: int) -> int:

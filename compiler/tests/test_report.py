@@ -89,7 +89,7 @@ def test_the_slowest_element_decides(tmp_path: Path) -> None:
         ("from_lane[0]", "slow.in", slow["ii"], "register"),
         ("slow.out", "logger.in", slow["ii"], "packet FIFO"),
     ]
-    assert graph["latency"]["cycles"] == slow["depth"] + graph["channels"][1]["latency_cycles"] > slow["depth"]
+    assert graph["latency"]["cycles"] == slow["latency_cycles"] + graph["channels"][1]["latency_cycles"] > slow["depth"]
     assert graph["latency"]["path"] == ["slow"] and graph["latency"]["packets_stored"] == 1
 
 

@@ -47,14 +47,14 @@ module sl_flow_fence
   logic                set_valid_q, set_to_host_q;
 
   sl_forward_ram #(.Width($bits(word_t)), .Entries(2 ** FlowBits)) u_words (
-    .clk_i, .rst_i, .ready_o(word_ready), .reset_address_o(unused_word_address), .reset_data_i('0), .advance_i(1'b1),
+    .clk_i, .rst_i, .ready_o(word_ready), .reset_address_o(unused_word_address), .reset_data_i('0),
     .read_valid_i(valid_i && word_ready), .read_index_i(flow_i), .read_data_o(found),
     .write_valid_i(write), .write_index_i(flow_q[1]), .write_data_i(next)
   );
 
   // A read sees writes of the same cycle and of the next: the flag is written one cycle late, so that no earlier record sees it.
   sl_forward_ram #(.Width(1), .Entries(Rules)) u_flags (
-    .clk_i, .rst_i, .ready_o(flag_ready), .reset_address_o(unused_flag_address), .reset_data_i(1'b0), .advance_i(1'b1),
+    .clk_i, .rst_i, .ready_o(flag_ready), .reset_address_o(unused_flag_address), .reset_data_i(1'b0),
     .read_valid_i(valid_i && hit_i), .read_index_i(rule_i), .read_data_o(flag),
     .write_valid_i(set_valid_q), .write_index_i(set_rule_q), .write_data_i(set_to_host_q)
   );

@@ -18,7 +18,6 @@ module sl_forward_ram #(
   output logic                   ready_o,          // the reset words are written
   output logic [AddressBits-1:0] reset_address_o,  // before `ready_o`: address whose reset word is written in this cycle
   input  logic [Width-1:0]       reset_data_i,
-  input  logic                   advance_i,        // the pipeline advances; otherwise everything holds
   input  logic                   read_valid_i,     // stage n
   input  logic [IndexBits-1:0]   read_index_i,     // stage n
   output logic [Width-1:0]       read_data_o,      // stage n + 2
@@ -43,10 +42,10 @@ module sl_forward_ram #(
 
   sl_ram_block #(.Width(Width), .Depth(Entries), .Latency(1)) u_ram (
     .clk_i,
-    .write_valid_i(!reset_done_q || (write_q && advance_i)),
+    .write_valid_i(!reset_done_q || write_q),
     .write_address_i(reset_done_q ? write_address_q : reset_q),
     .write_data_i(reset_done_q ? write_data_q : reset_data_i),
-    .read_valid_i(read_valid_i && advance_i && is_inside(read_index_i)),
+    .read_valid_i(read_valid_i && is_inside(read_index_i)),
     .read_address_i(read_address),
     .read_data_o(ram_q)
   );
@@ -58,23 +57,21 @@ module sl_forward_ram #(
   assign read_data_o = !inside_q2 ? '0 : late_hit_q ? late_data_q : word_q;
 
   always_ff @(posedge clk_i) begin
-    if (advance_i) begin
-      write_q <= write;
-      if (write) begin
-        write_address_q <= write_address;
-        write_data_q    <= write_data_i;
-      end
-      if (read_valid_i) begin
-        inside_q       <= is_inside(read_index_i);
-        read_address_q <= read_address;
-        early_hit_q    <= (write && write_address == read_address) || (write_q && write_address_q == read_address);
-        early_data_q   <= write && write_address == read_address ? write_data_i : write_data_q;
-      end
-      word_q      <= ram_q;
-      inside_q2   <= inside_q;
-      late_hit_q  <= early_hit_q || (write && write_address == read_address_q);
-      late_data_q <= write && write_address == read_address_q ? write_data_i : early_data_q;
+    write_q <= write;
+    if (write) begin
+      write_address_q <= write_address;
+      write_data_q    <= write_data_i;
     end
+    if (read_valid_i) begin
+      inside_q       <= is_inside(read_index_i);
+      read_address_q <= read_address;
+      early_hit_q    <= (write && write_address == read_address) || (write_q && write_address_q == read_address);
+      early_data_q   <= write && write_address == read_address ? write_data_i : write_data_q;
+    end
+    word_q      <= ram_q;
+    inside_q2   <= inside_q;
+    late_hit_q  <= early_hit_q || (write && write_address == read_address_q);
+    late_data_q <= write && write_address == read_address_q ? write_data_i : early_data_q;
     if (!reset_done_q) begin
       reset_q      <= reset_q + 1'b1;
       reset_done_q <= reset_q == AddressBits'(Entries - 1);

@@ -102,7 +102,7 @@ module sl_composed #(
 
   logic [AddressBits-1:0] unused_reset_address;
   sl_forward_ram #(.Width(StateWidth), .Entries(2 ** AddressBits)) u_states (
-    .clk_i, .rst_i, .ready_o(ram_ready), .reset_address_o(unused_reset_address), .reset_data_i('0), .advance_i(1'b1),
+    .clk_i, .rst_i, .ready_o(ram_ready), .reset_address_o(unused_reset_address), .reset_data_i('0),
     .read_valid_i(valid[Read-2]), .read_index_i(address[Read-2]), .read_data_o(state),
     .write_valid_i(valid[Write]), .write_index_i(address[Write]), .write_data_i(new_state_q[Lag])
   );

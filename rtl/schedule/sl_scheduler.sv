@@ -51,7 +51,7 @@ module sl_scheduler #(
     .out_ready_i
   );
   sl_forward_ram #(.Width(StateWidth), .Entries(2 ** AddressBits)) u_states (
-    .clk_i, .rst_i, .ready_o(ram_ready), .reset_address_o(unused_reset_address), .reset_data_i('0), .advance_i(1'b1),
+    .clk_i, .rst_i, .ready_o(ram_ready), .reset_address_o(unused_reset_address), .reset_data_i('0),
     .read_valid_i(read_valid), .read_index_i(read_address), .read_data_o(state),
     .write_valid_i(write_valid), .write_index_i(write_address), .write_data_i(done_state_i)
   );

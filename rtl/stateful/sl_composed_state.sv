@@ -40,7 +40,7 @@ module sl_composed_state #(
   assign valid_o    = valid[3:0];
 
   sl_forward_ram #(.Width(Width), .Entries(2 ** AddressBits)) u_states (
-    .clk_i, .rst_i, .ready_o, .reset_address_o(unused_reset_address), .reset_data_i('0), .advance_i(1'b1),
+    .clk_i, .rst_i, .ready_o, .reset_address_o(unused_reset_address), .reset_data_i('0),
     .read_valid_i(valid[0] || read_valid_i), .read_index_i(valid[0] ? address[0] : read_address_i), .read_data_o(word_o),
     .write_valid_i((valid[4] && keeps[4]) || write_valid_i), .write_index_i(valid[4] ? address[4] : write_address_i),
     .write_data_i(valid[4] ? written : write_data_i)

@@ -101,7 +101,7 @@ module sl_stateful_core
     logic [AddressBits-1:0] unused_reset_address;
 
     sl_forward_ram #(.Width(32 * Words), .Entries(2 ** AddressBits)) u_states (
-      .clk_i, .rst_i, .ready_o(ready), .reset_address_o(unused_reset_address), .reset_data_i('0), .advance_i(1'b1),
+      .clk_i, .rst_i, .ready_o(ready), .reset_address_o(unused_reset_address), .reset_data_i('0),
       .read_valid_i(read_valid), .read_index_i(read_address), .read_data_o(state),
       .write_valid_i(write_valid), .write_index_i(write_address), .write_data_i(done.new_state)
     );

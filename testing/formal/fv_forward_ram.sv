@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof obligations of sl_forward_ram, for all runs (induction): for one freely chosen word, every read returns the value of the
-// latest earlier write (or of the reset), for any mix of reads, writes and stalls; reads out of range return 0.
+// latest earlier write (or of the reset), for any mix of reads and writes; reads out of range return 0.
 module fv_forward_ram #(
   parameter int unsigned Width   = 2,
   parameter int unsigned Entries = 3
 ) (
   input logic             clk_i,
-  input logic             advance_i,
   input logic             read_valid_i,
   input logic [1:0]       read_index_i,
   input logic             write_valid_i,
@@ -22,7 +21,7 @@ module fv_forward_ram #(
 
   sl_forward_ram #(.Width(Width), .Entries(Entries), .IndexBits(2)) u_ram (
     .clk_i, .rst_i(rst_q), .ready_o(ready), .reset_address_o(reset_address), .reset_data_i(Width'(~reset_address)),
-    .advance_i, .read_valid_i, .read_index_i, .read_data_o(read_data), .write_valid_i, .write_index_i, .write_data_i
+    .read_valid_i, .read_index_i, .read_data_o(read_data), .write_valid_i, .write_index_i, .write_data_i
   );
 
   logic [Width-1:0] word_q;                                   // expected value of the watched word
@@ -37,7 +36,7 @@ module fv_forward_ram #(
       read_q2   <= 1'b0;
       outside_q  <= 1'b0;
       outside_q2 <= 1'b0;
-    end else if (advance_i) begin
+    end else begin
       read_q     <= read_valid_i && read_index_i == watched_q;
       outside_q  <= read_valid_i && read_index_i >= 2'(Entries);
       read_q2    <= read_q;
