@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from toolchain import ROOT
-from toolchain.simulate import GENERATED, closure, make_folder, packages
+from toolchain.simulate import CLANG, GENERATED, closure, make_folder, packages
 
 BUILD = make_folder("bench")
 HEADERS = (Path(__file__).with_name("harness.h"), GENERATED / "sluice_layouts.h")  # of every harness
 FLAGS = ("--x-assign", "fast", "--noassert", "-Wno-fatal", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include")
 FAST = ("-O3", "-CFLAGS", "-O2")
-QUICK = ("-CFLAGS", "-O0")  # to build, not to run
+QUICK = ("-CFLAGS", "-O0", *CLANG)  # to build, not to run
 
 
 def simulator(

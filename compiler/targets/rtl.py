@@ -23,7 +23,7 @@ from compiler.ir.ir import ElementIr
 from compiler.schedule.delays import delays
 from compiler.schedule.plan import plan
 from compiler.schedule.schedule import Schedule
-from toolchain.simulate import SOURCES, make_folder
+from toolchain.simulate import CLANG, SOURCES, make_folder
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = make_folder("rtl")
@@ -37,9 +37,7 @@ TIMEOUT_SECONDS = 600
 TIMELESS = 1 << 30  # in place of seed 0, by which Verilator means one of its own in each run
 REST_CYCLES = 300  # without an iteration, after which an element is at rest
 UNOPTIMIZED = ("--output-split", "0", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0")
-# A quarter of the time that g++ takes without optimization.
-CLANG = ("-MAKEFLAGS", "CXX=clang++ LINK=clang++", "-CFLAGS", "-fbracket-depth=4096", "-LDFLAGS", "-latomic")
-QUICK = (*UNOPTIMIZED, *(CLANG if shutil.which("clang++") else ()))  # to build, not to run
+QUICK = (*UNOPTIMIZED, *CLANG)  # to build, not to run
 THOROUGH = ("-CFLAGS", "-O1", "-j", "2")
 
 

@@ -64,7 +64,7 @@ MAKE = "-MAKEFLAGS CFG_CXXFLAGS_PCH_I=-include -MAKEFLAGS OPT_FAST=-O2 -MAKEFLAG
 CPU = Path("/proc/cpuinfo")  # what it can do is part of what a build is known by
 ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")
 FLAGS = f"--cc --build -j 2 -Wno-fatal {SPEED} {MAKE}".split()
-# Of builds for tests, hostile ones and traced configurations: soon built rather than fast.
+# Of hostile builds, traced configurations and, by SLUICE_SIM_QUICK, all that `make test` makes: soon built rather than fast.
 QUICK = ["-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0"]
 TRACED = ["-DSLUICE_TRACE"]  # elements print what happens
 
@@ -112,7 +112,8 @@ def build(
     wanted = {**defaults(), **(sizes or {})}
     modules = _written(graph or {})
     is_traced = bool(graph and traced)
-    optimized = UNOPTIMIZED if wanted["sanitize"] else QUICK if is_traced or wanted["hostile"] else []
+    is_quick = is_traced or wanted["hostile"] or os.environ.get("SLUICE_SIM_QUICK")
+    optimized = UNOPTIMIZED if wanted["sanitize"] else QUICK if is_quick else []
     flags = [*(TRACED if is_traced else []), *optimized]
     library = BUILD / _digest(wanted, modules, flags, *sorted(HERE.glob("*.[ch]*"))) / "libsluice_sim.so"
     if not library.exists():
