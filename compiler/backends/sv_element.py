@@ -211,16 +211,20 @@ class Module:
         lines, schedule, pipeline = self.lines, self.schedule, self.pipeline
         lines.append("\n  // Who may begin")
         rooms = [f"{name}_room" for name in pipeline.puts]
-        memories = [f"{instance}_ready" for instance, _ in self.memories.read_ports()]
+        ready = [*(f"{instance}_ready" for instance, _ in self.memories.read_ports()), *self.tables.ready()]
         if self.has_signals:
             self._signal_control()
-        conditions = [*memories, *self.tables.ready()]
+        conditions: list[str] = []
+        if ready:
+            lines += [
+                "  logic ready_q;  // memories and tables are swept",
+                f"  always_ff @(posedge clk_i) ready_q <= !rst_i && {' && '.join(ready)};",
+            ]
+            conditions.append("ready_q")
         if any(self.memories.asked(node) < 0 for _, node in self.memories.read_ports()):
             lines += [
                 "  logic [1:0] settled_q;  // what is read before it is known who begins was read from ready memories",
-                "  always_ff @(posedge clk_i) begin",
-                f"    settled_q <= rst_i ? '0 : {{settled_q[0], {' && '.join(memories)}}};",
-                "  end",
+                "  always_ff @(posedge clk_i) settled_q <= rst_i ? '0 : {settled_q[0], ready_q};",
             ]
             conditions.append("settled_q[1]")
         if schedule.interval > 1:

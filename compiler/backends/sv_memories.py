@@ -12,8 +12,6 @@ from compiler.schedule.schedule import READ_LATENCY
 if TYPE_CHECKING:
     from compiler.backends.sv_element import Module
 
-ONE = "1'b1"
-
 
 class Memories:
     """What the module of `module` says about its memories; nothing where it has none."""
@@ -36,7 +34,6 @@ class Memories:
 
     def _memory(self, instance: str, node: Node, memory: Memory) -> list[str]:
         name, index, asked = self.module.names[node], node.args[0], self.asked(node)
-        enable = ONE if asked < 0 else f"valid[{asked}]"
         write = self.write_port(memory, index.width)
         address = max(1, (memory.entries - 1).bit_length())
         return [
@@ -44,7 +41,7 @@ class Memories:
             f"  sl_forward_ram #(.Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})) {instance} (",
             f"    .clk_i, .rst_i, .ready_o({instance}_ready), .reset_address_o({instance}_reset_address),",
             f"    .reset_data_i({self._reset_word(memory, instance)}),",
-            f"    .read_valid_i({enable}), .read_index_i({widened(self.module.ref(index, asked), index.width, write[3])}),",
+            f"    .read_valid_i(1'b1), .read_index_i({widened(self.module.ref(index, asked), index.width, write[3])}),",
             f"    .read_data_o({name}),",
             f"    .write_valid_i({write[0]}), .write_index_i({write[1]}), .write_data_i({write[2]})",
             "  );",

@@ -155,6 +155,11 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
     tried = interval or max([1, *(pipeline.turns(name) for name in read)])
     problem = _constraints(pipeline, apart, tried)
     solution = problem.solve()
+    near = [pair for pair in apart if pair[2] == 1]
+    if solution is None and len(near) < len(apart):  # the interval counts more than the wires to the blocks of a memory
+        apart = near
+        problem = _constraints(pipeline, apart, tried)
+        solution = problem.solve()
     if solution is None:
         recurrences = _explain(pipeline, problem)
         more = None if interval else problem.lacking()
@@ -200,14 +205,19 @@ def _firing(pipeline: Pipeline) -> list[Node]:
     return found + ([pipeline.any_of] if pipeline.any_of is not None else [])
 
 
-def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Node, Node]]:
-    """Pairs of nodes whose path, both included, takes longer than `budget` ns; only the shortest such paths."""
+def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Node, Node, int]]:
+    """Pairs of nodes whose path, both included, takes longer than `budget` ns, and the stages between them; only the shortest such
+    paths. The path to a memory that is read ends at its blocks."""
     firing = set(order(_firing(pipeline)))
     reach: dict[Node, dict[Node, float]] = {}
-    pairs: list[tuple[Node, Node]] = []
+    pairs: list[tuple[Node, Node, int]] = []
     for node in pipeline.nodes:
         if node.op == "const":
             continue
+        if node.op == "read" and node not in firing:
+            wires = table.address(pipeline.element.memories[node.name])
+            far = [origin for origin, delay in reach.get(node.args[0], {}).items() if delay + wires > budget]
+            pairs += [(origin, node, READ_LATENCY + 1) for origin in far]
         longest: dict[Node, float] = {}
         for argument in () if node.op in APART else node.args:
             for origin, delay in reach.get(argument, {}).items():
@@ -216,7 +226,7 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Nod
         kept: dict[Node, float] = {}
         for origin, delay in longest.items():
             if delay + own > budget and own > 0 and node not in firing:
-                pairs.append((origin, node))
+                pairs.append((origin, node, 1))
             else:
                 kept[origin] = delay + own
         kept[node] = own
@@ -224,7 +234,7 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Nod
     return pairs
 
 
-def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node]], interval: int) -> _Problem:
+def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node, int]], interval: int) -> _Problem:
     problem = _Problem()
     problem.variable(START, 0.0)
     for node in pipeline.nodes:
@@ -237,8 +247,8 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node]], interval: i
             _use(problem, argument, node, latency(pipeline, node))
             if node.op == "ahead" and argument.op != "const":
                 problem.add(argument, node, 1 - node.value)
-    for first, second in apart:
-        problem.add(first, second, 1)
+    for first, second, distance in apart:
+        problem.add(first, second, distance)
     for node in _firing(pipeline):
         if node.op != "const":
             problem.upper[problem.variable(node)] = 0.0
@@ -348,9 +358,14 @@ def _result(
 
 
 def _slowest(pipeline: Pipeline, stage: dict[Node, int], table: Delays) -> float:
-    """The longest path inside a stage, ns."""
+    """The longest path inside a stage, ns, those to the blocks of a memory that is read included."""
     ends: dict[Node, float] = {}
+    asked = [0.0]
     for node in pipeline.nodes:
-        before = [ends[argument] for argument in node.args if node.op not in APART and stage[argument] == stage[node]]
-        ends[node] = max(before, default=0.0) + table.of(node)
-    return max(ends.values(), default=0.0)
+        if node.op == "read" and node.args[0].op != "const":
+            index = node.args[0]
+            before = ends[index] if stage[index] == stage[node] - READ_LATENCY else 0.0
+            asked.append(before + table.address(pipeline.element.memories[node.name]))
+        through = [ends[argument] for argument in node.args if node.op not in APART and stage[argument] == stage[node]]
+        ends[node] = max(through, default=0.0) + table.of(node)
+    return max([*asked, *ends.values()])
