@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from toolchain import ROOT
+from toolchain.lock import locked
 from toolchain.simulate import CLANG, GENERATED, closure, make_folder, packages
 
 BUILD = make_folder("bench")
@@ -38,9 +39,6 @@ def simulator(
         state.update(path.read_bytes())
     folder = BUILD / f"{name}-{state.hexdigest()[:16]}"
     program = folder / name
-    if program.exists():
-        return program
-    folder.mkdir(parents=True, exist_ok=True)
     first = [*(path for path in extra if path.suffix != ".sv"), *(path for path in packages() if path in files)]
     sources = [*first, *(path for path in files if path not in first), harness]
     command = [
@@ -50,10 +48,17 @@ def simulator(
         *(f"-G{parameter}={value}" for parameter, value in parameters.items()),
         *map(str, sources),
     ]
-    with (folder / "build.log").open("w") as log:
-        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
-        subprocess.run(command, cwd=ROOT, check=True, stdout=log, stderr=subprocess.STDOUT, env=environment)
+    with locked(BUILD / f"{folder.name}.lock"):  # of two processes that want it, one builds
+        if not program.exists():
+            _run(command, folder / "build.log")
     return program
+
+
+def _run(command: Sequence[str], log: Path) -> None:
+    log.parent.mkdir(exist_ok=True)
+    with log.open("w") as out:
+        environment = {**os.environ, "MAKEFLAGS": "CFG_CXXFLAGS_PCH_I=-include"}
+        subprocess.run(command, cwd=ROOT, check=True, stdout=out, stderr=subprocess.STDOUT, env=environment)
 
 
 def figures(program: Path, *arguments: object) -> dict[str, Any]:
