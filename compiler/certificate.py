@@ -252,7 +252,8 @@ def _credits(compiled: Compiled) -> list[str]:
             f"      i_{name}_credits : assert (32'({output}.in_flight_q) == 32'({fifo}.count_o) + {' + '.join(held)});",
             f"      i_{name}_credit : assert ({output}.credit_o == (32'({output}.in_flight_q) != {output}.Depth));",
             f"      i_{name}_fifo : assert ({fifo}.stored_q <= 1 && {fifo}.stored_any_q == {fifo}.stored_q[0] &&",
-            f"        {fifo}.in_ready_o && 32'({fifo}.count_o) == 32'({fifo}.stored_q) + 32'({fifo}.out_valid_o));",
+            f"        {fifo}.in_ready_o && 32'({fifo}.count_o) ==",
+            f"        32'({fifo}.stored_q) + 32'({fifo}.read_valid_q) + 32'({fifo}.out_valid_o));",
         ]
         if compiled.ir.signals:
             found += [

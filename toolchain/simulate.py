@@ -182,8 +182,7 @@ def simulate(
         public.write_text("`verilator_config\n" + "".join(f'public_flat_rw -module "{it}" -var "*"\n' for it in (module, *visible)))
         if bound:
             checks.write_text(bound)
-        made = patch.dict(os.environ, MAKEFLAGS=_make_flags())  # other simulators that this process builds have their own
-        with made:
+        with patch.dict(os.environ, MAKEFLAGS=_make_flags()):  # what else this process builds has its own
             runner.build(
                 sources=[
                     *[p for p in packages(generated) if p in files],

@@ -26,7 +26,7 @@ from compiler.schedule.pipeline import Pipeline
 from compiler.schedule.tables import stages
 
 READ_LATENCY = 2  # of sl_forward_ram
-OUTPUT_CYCLES = 2  # from the stage that writes a token to the cycle that offers it (sl_pipe_output)
+MOST_IN_LUT_RAM = 64  # places of sl_pipe_output; more are in block RAM
 APART = frozenset({"read", "lookup", "ahead"})  # a clock edge is between them and their arguments
 AT_START = frozenset({"head", "available", "argument", "choice", "kind", "insert", "remove"})  # what is there in stage 0
 START = ("start",)  # stage 0
@@ -71,7 +71,12 @@ class Schedule:
     @property
     def latency(self) -> int:
         """Cycles from taking a token to offering the last one that comes of it, or to its last effect where none does."""
-        return max(self.port.values()) + OUTPUT_CYCLES if self.port else self.depth
+        return max(map(self._offered, self.port.values()), default=self.depth)
+
+    def _offered(self, stage: int) -> int:
+        """The cycle in which sl_pipe_output offers what that stage writes."""
+        places = -(-(stage + 3) // self.interval) + 2
+        return stage + (3 if places > MOST_IN_LUT_RAM else 2)
 
 
 NO_SLACK: Mapping[str, str] = MappingProxyType({})

@@ -2,12 +2,14 @@
 """An emitted element of which an output waits: as long as it has credits, the other output goes on at a token a cycle; then no
 token is taken, signals are still answered, and nothing is lost."""
 
+import os
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles
+from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 
-from compiler.compile import compile_element
+from compiler.certificate import certify
+from compiler.compile import Compiled, compile_element
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.targets.rtl import ROOT
@@ -15,6 +17,11 @@ from testing.cocotb.channel import Sink, Source, stalls, start
 from toolchain.simulate import simulate
 
 LAST = 1 << 32
+WAITS = (
+    "two_tokens_that_wait_do_not_slow_the_other_output",
+    "an_output_that_waits_for_ever_stops_tokens_and_no_signal",
+    "signals_take_no_credits",
+)
 COUNT = (0, 0, LAST)  # the call of a signal: a header, and as many words of arguments as the other signal has
 FOLDER = ROOT / "build" / "rtl_outputs"
 SPLIT = """
@@ -31,18 +38,41 @@ SPLIT = """
     .signal void set(uint<4> at, uint<32> value) { offsets[at] = value; }
 }
 """
+DEEP = """
+.element Deep (uint<8> in -> uint<8> out) {
+    .handler { uint<8> x = read(in); .repeat (i, 0, 20) { x = 250 / (x | 1); } write(out, x); }
+}
+"""
+
+
+def compiled(text: str) -> Compiled:
+    diagnostics = Diagnostics()
+    program = load_text(text, "test.sl", diagnostics)
+    assert program is not None, "\n".join(error.render() for error in diagnostics.sorted())
+    return compile_element(program.elements[0])
+
+
+def run(element: Compiled, testcase: str) -> None:
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    source = FOLDER / f"{element.module}.sv"
+    source.write_text(element.text)
+    environment = {"LATENCY": str(element.plan.latency)}
+    simulate(element.module, __file__, extra_sources=[source], env=environment, testcase=testcase)
 
 
 def test_an_output_that_waits() -> None:
-    diagnostics = Diagnostics()
-    program = load_text(SPLIT, "split.sl", diagnostics)
-    assert program is not None, "\n".join(error.render() for error in diagnostics.sorted())
-    compiled = compile_element(program.elements[0])
-    assert compiled.plan.interval == 1 and min(compiled.plan.port.values()) >= 1
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    source = FOLDER / f"{compiled.module}.sv"
-    source.write_text(compiled.text)
-    simulate(compiled.module, __file__, extra_sources=[source])
+    element = compiled(SPLIT)
+    assert element.plan.interval == 1 and min(element.plan.port.values()) >= 1
+    run(element, ",".join(WAITS))
+
+
+def test_a_fifo_in_block_ram() -> None:
+    """Of an element of many stages: its certificate, and its latency."""
+    element = compiled(DEEP)
+    assert element.plan.depth > 64
+    found = certify(element)
+    assert (found.failure, found.cycles) == ("", 0)
+    run(element, "a_token_leaves_when_the_report_says")
 
 
 async def begin(dut, waits=0.0):
@@ -95,3 +125,20 @@ async def signals_take_no_credits(dut):
     assert counts == sorted(counts) and len(set(counts)) > 40
     assert await even.wait_for(sum(x & 1 == 0 for x in tokens)) == [x for x in tokens if x & 1 == 0]
     assert await odd.wait_for(sum(x & 1 for x in tokens)) == [x * 3 & 0xFFFFFFFF for x in tokens if x & 1]
+
+
+@cocotb.test()
+async def a_token_leaves_when_the_report_says(dut):
+    dut.in_valid_i.value = dut.out_ready_i.value = 0
+    await start(dut)
+    dut.in_valid_i.value, dut.in_data_i.value = 1, 7
+    await RisingEdge(dut.clk_i)
+    dut.in_valid_i.value = 0
+    cycles = 1
+    while True:
+        await ReadOnly()
+        if dut.out_valid_o.value == 1:
+            break
+        await RisingEdge(dut.clk_i)
+        cycles += 1
+    assert cycles == int(os.environ["LATENCY"])

@@ -25,6 +25,7 @@ module sl_fifo #(
   logic [CountBits-1:0]   stored_q;  // words in the RAM, not yet read
   logic                   stored_any_q;
   logic                   push, pop, fetch, out_free;
+  logic                   read_valid_q;  // block RAM: its output register holds a word
 
   assign push     = in_valid_i && in_ready_o;
   assign pop      = out_valid_o && out_ready_i;
@@ -59,6 +60,7 @@ module sl_fifo #(
       .read_address_i(read_address_q), .read_data_o(read_data)
     );
     assign fetch = stored_any_q && out_free;
+    assign read_valid_q = 1'b0;
 
     always_ff @(posedge clk_i) begin
       if (fetch) out_data_o <= read_data;
@@ -67,7 +69,6 @@ module sl_fifo #(
     end
   end else begin : gen_block
     logic [Width-1:0] read_data;
-    logic             read_valid_q;  // the RAM's output register holds a word
 
     sl_ram_block #(.Width(Width), .Depth(Depth), .Latency(1)) u_ram (
       .clk_i, .write_valid_i(push), .write_address_i(write_address_q), .write_data_i(in_data_i),
@@ -85,6 +86,9 @@ module sl_fifo #(
       end
     end
   end
+
+  logic unused;
+  assign unused = &{1'b0, read_valid_q};
 
   sl_channel_check #(.Width(Width)) u_check (
     .clk_i, .rst_i, .data_i(out_data_o), .valid_i(out_valid_o), .ready_i(out_ready_i)

@@ -19,7 +19,7 @@ module sl_pipe_output #(
   output logic             out_valid_o, // registered
   input  logic             out_ready_i
 );
-  // A credit returns after Latency + 4 cycles (block RAM: + 5): begin, write, through the FIFO, back.
+  // A credit is there again after Latency + 3 cycles (block RAM: + 4): begin, write, through the FIFO, back.
   localparam int unsigned Places = (Latency + 3 + Interval - 1) / Interval + 2;
   localparam int unsigned Depth  = Places <= 16 ? 16 : 2 ** $clog2(Places);
   localparam int unsigned CountBits = $clog2(Depth + 1);

@@ -142,7 +142,7 @@ module fv_checksum_fill
   logic        is_stored, end_is_stored, result_is_ours;
 
   assign skid      = 32'(out_valid) + 32'(u_fill.u_out.spare_valid_q);
-  assign fetched   = 32'(u_fill.head_valid) + 32'(u_fill.u_packets.gen_block.read_valid_q);
+  assign fetched   = 32'(u_fill.head_valid) + 32'(u_fill.u_packets.read_valid_q);
   assign count     = 32'(u_fill.count);
   assign results   = 32'(u_fill.u_results.count_o);
   assign results_stored = results - 32'(u_fill.result_valid);
@@ -279,7 +279,7 @@ module fv_checksum_fill
       if (watching && !is_stored && ahead == 1) i_waits_behind : assert (
         sample(u_fill.u_out.spare_q) == sample(expected) && (!filled || (ended_q && 32'(since_q) >= Patience)));
       if (head && !out_valid) i_moves_on : assert (
-        32'(waits_q) <= (u_fill.head_valid ? 2 : 32'(u_fill.u_packets.gen_block.read_valid_q))
+        32'(waits_q) <= (u_fill.head_valid ? 2 : 32'(u_fill.u_packets.read_valid_q))
         || (u_fill.head_valid && filled && (!ended_q || 32'(since_q) < Patience)));
       c_both : cover (head && out_valid && watched_q.fill_ipv4 && watched_q.fill_l4 && kept_q.eop);
       c_behind_another : cover (head && out_valid && filled && behind_q);

@@ -37,7 +37,7 @@ module fv_fifo #(
     assign read_data   = '0;
     assign memory_word = u_fifo.gen_lut.u_ram.memory[place];
   end else begin : gen_block
-    assign read_valid  = u_fifo.gen_block.read_valid_q;
+    assign read_valid  = u_fifo.read_valid_q;
     assign read_data   = u_fifo.gen_block.read_data;
     assign memory_word = u_fifo.gen_block.u_ram.memory[place];
   end
