@@ -16,19 +16,20 @@ module sl_process_alu
   output logic [31:0]  on_carry_o,
   output logic [31:0]  on_none_o
 );
-  logic [31:0] a, b, sum;
+  logic [31:0] a, b, sum, on_carry, on_none;
   logic        unused;
 
-  function automatic logic bit_of(process_bits_e operation, logic a_bit, logic b_bit);
+  // Of `a` and `b`; whole words, which a simulator computes at once.
+  function automatic logic [31:0] bits_of(process_bits_e operation);
     unique case (operation)
-      BITS_B:     return b_bit;
-      BITS_AND:   return a_bit && b_bit;
-      BITS_OR:    return a_bit || b_bit;
-      BITS_XOR:   return a_bit != b_bit;
-      BITS_A:     return a_bit;
-      BITS_NOT_B: return !b_bit;
-      BITS_ONES:  return 1'b1;
-      default:    return 1'b0;
+      BITS_B:     return b;
+      BITS_AND:   return a & b;
+      BITS_OR:    return a | b;
+      BITS_XOR:   return a ^ b;
+      BITS_A:     return a;
+      BITS_NOT_B: return ~b;
+      BITS_ONES:  return '1;
+      default:    return '0;
     endcase
   endfunction
 
@@ -41,10 +42,12 @@ module sl_process_alu
       a[8*n+7] ^= control_i.signs[n];
       b[8*n+7] ^= control_i.signs[n];
     end
-    for (int n = 0; n < 32; n++) begin
-      on_carry_o[n] = !control_i.lanes[n/8] ? old_i[n] : control_i.sum_on_carry ? sum[n] : bit_of(control_i.on_carry, a[n], b[n]);
-      on_none_o[n]  = !control_i.lanes[n/8] ? old_i[n] : control_i.sum_on_none ? sum[n] : bit_of(control_i.on_none, a[n], b[n]);
-      if (n % 8 == 0 && control_i.ones[n/8]) on_none_o[n] = 1'b1;
+    on_carry = control_i.sum_on_carry ? sum : bits_of(control_i.on_carry);
+    on_none  = control_i.sum_on_none ? sum : bits_of(control_i.on_none);
+    for (int n = 0; n < 4; n++) begin
+      on_carry_o[8*n+:8] = control_i.lanes[n] ? on_carry[8*n+:8] : old_i[8*n+:8];
+      on_none_o[8*n+:8]  = control_i.lanes[n] ? on_none[8*n+:8] : old_i[8*n+:8];
+      on_none_o[8*n] |= control_i.ones[n];
     end
   end
 endmodule

@@ -234,7 +234,7 @@ PROOFS = (
         (
             Broken("sl_process_pkg", "? BITS_ONES", "? BITS_ZERO", "a_writes_the_field"),
             Broken("sl_process_pkg", "(n == 0 || !lanes[n-1])", "1'b1", "a_writes_the_field"),
-            Broken("sl_process_alu", "return !b_bit", "return b_bit", "a_writes_the_field"),
+            Broken("sl_process_alu", "return ~b", "return b", "a_writes_the_field"),
             Broken("sl_process_condition", "less || none", "less", "a_compares"),
             Broken("sl_process_condition", "difference[31]", "less", "a_compares"),
         ),
