@@ -52,7 +52,7 @@ def _native(element: typed.Element) -> cpp.NativeText:
 def _check(element: typed.Element, native: cpp.NativeText, flags: tuple[str, ...]) -> None:
     """Compile the element alone around its body. Raises HardwareError with what the compiler says first."""
     try:
-        cpp_build.compiled(cpp.generate(typed.Program((element,), (), (), 0), {element.name: native}), ".cc", flags)
+        cpp_build.object_of(cpp.generate(typed.Program((element,), (), (), 0), {element.name: native}), flags)
     except cpp_build.BuildError as error:
         said = re.findall(r"error: (.*)", str(error))
         places = re.findall(rf"^{re.escape(native.name)}\.\w+:(\d+)", str(error), re.MULTILINE)

@@ -12,6 +12,7 @@ from compiler import pace
 from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.ir.ir import Node, Table
+from compiler.passes import headers_only
 from compiler.passes.classify import Pattern, StateUpdate
 from compiler.schedule.pipeline import turns_of
 from compiler.schedule.schedule import Recurrence, Schedule, latency
@@ -53,9 +54,17 @@ def element(compiled: Compiled) -> dict[str, Any]:
         "states": [_state(compiled, update) for update in compiled.updates.values()],
         "tables": [_table(plan, table) for table in compiled.ir.tables.values()],
         "guarded_outputs": [port.name for port in compiled.ir.outputs if port.guard is not None],
+        "flits_on_cpu": _flits_on_cpu(compiled),
         "limits": [_limit(recurrence, compiled.updates.get(recurrence.state), plan.tried) for recurrence in plan.recurrences],
         "turns": _turns(compiled),
     }
+
+
+def _flits_on_cpu(compiled: Compiled) -> str | None:
+    """Why the packet engine of the CPU shows the element every flit; "" where it shows first flits alone, None without packets."""
+    if not any(port.is_packet for port in (*compiled.element.inputs, *compiled.element.outputs)):
+        return None
+    return headers_only.why_not(compiled.element, compiled.ir) or ""
 
 
 def pipeline_bits(plan: Schedule) -> int:
@@ -189,6 +198,11 @@ def turns_text(turns: dict[str, Any]) -> str:
     )
 
 
+def on_cpu_text(why: str) -> str:
+    """Which flits the packet engine shows an element, for people."""
+    return f"sees every flit, because {why}" if why else "sees the first flit of each packet alone"
+
+
 def text(found: dict[str, Any]) -> str:
     """The figures of an element, for people; what became registers alike is one line."""
     stages = f"{found['depth']} stage{'s' if found['depth'] != 1 else ''}"
@@ -203,6 +217,8 @@ def text(found: dict[str, Any]) -> str:
     lines += [f"  {technique}" for technique in found["techniques"]]
     for port in found["guarded_outputs"]:
         lines.append(f"  output {port} has a packet guard: it is not proved that the program keeps packets whole")
+    if found["flits_on_cpu"] is not None:
+        lines.append(f"  on the CPU: {on_cpu_text(found['flits_on_cpu'])}")
     for name, limit, _ in alike(found["limits"], "state"):
         extra = f"{limit['extra_stages']} stage{'s' if limit['extra_stages'] != 1 else ''}"
         lines.append(f"  slowed by {name}: {extra} too many from read to write")

@@ -6,7 +6,7 @@ What a class computes does not depend on who runs it. Names are those of the sou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.backends.cpp_analysis import functions, selects, waiting
@@ -37,14 +37,16 @@ def loggers(program: typed.Program) -> list[typed.Instance]:
     return [instance for instance in program.instances if instance.element.source_name == LOGGER]
 
 
-def generate(program: typed.Program, natives: Mapping[str, NativeText] | None = None) -> str:
+def generate(
+    program: typed.Program, natives: Mapping[str, NativeText] | None = None, headers_only: Container[str] = frozenset()
+) -> str:
     """The whole program as one file: the elements, and the graph of its configuration where it has one. `natives`: the bodies
-    written by hand that are to be taken, by element."""
+    written by hand that are to be taken, by element. `headers_only`: elements that the packet engine shows first flits alone."""
     natives = natives or {}
     classes = class_names(program)
     names = Namer([*RUN_TIME, *classes.values(), *(native.name for native in natives.values())])
     types = Types(names)
-    bodies = [_element(element, classes[element.name], types, names, natives.get(element.name)) for element in program.elements]
+    bodies = [_element(e, classes[e.name], types, names, natives.get(e.name), e.name in headers_only) for e in program.elements]
     by_hand = list({native.name: native for native in natives.values()}.values())
     makes = "".join(f"    if (name == {quoted(c)})\n        return std::make_unique<program::{c}>();\n" for c in classes.values())
     return (
@@ -106,7 +108,7 @@ def _context(element: typed.Element, types: Types, names: Namer) -> Context:
         {function: own(function.name) for function in dict.fromkeys(found)},
         {group: own("select_" + "_".join(port.name for port in group)) for group in selects(element)},
         {table.name: own(table.name) for table in element.tables},
-        waiting(element).may_wait,
+        waiting(element).keeps,
         own,
     )
 
@@ -115,26 +117,29 @@ def _members(names: Sequence[tuple[str, str]]) -> str:
     return "".join(f"        {kind} {name};\n" for kind, name in names)
 
 
-def _ports(context: Context) -> str:
+def _port_type(port: typed.Port, types: Types, headers_only: bool) -> str:
+    kind = f"{'Packet' if port.is_packet else ''}{'Input' if port.is_input else 'Output'}"
+    return f"{kind}<{types.name(port.type)}{', true' if port.is_packet and headers_only else ''}>"
+
+
+def _ports(context: Context, headers_only: bool) -> str:
     element, types = context.element, context.types
     text = ""
     for holder, ports in (("in", element.inputs), ("out", element.outputs)):
         members = []
         for port in ports:
-            kind = "Input" if port.is_input else "PacketOutput" if port.is_packet else "Output"
-            members.append(
-                (f"{kind}<{types.name(port.type)}>", f"{context.ports[port].split('.')[1]}{{owner, {quoted(port.name)}}}")
-            )
+            name = context.ports[port].split(".")[1]
+            members.append((_port_type(port, types, headers_only), f"{name}{{owner, {quoted(port.name)}}}"))
         if members:
             title = "Inputs" if holder == "in" else "Outputs"
             text += f"    struct {title} {{\n        Element &owner;\n{_members(members)}    }} {holder}{{*this}};\n"
     return text
 
 
-def _holders(context: Context) -> str:
+def _holders(context: Context, headers_only: bool) -> str:
     """Ports, states, tables and what selects remember."""
     element, types = context.element, context.types
-    text = _ports(context)
+    text = _ports(context, headers_only)
     states = [(types.name(s.type), f"{context.states[s].split('.')[1]}{{}}") for s in element.states]
     if states:
         text += f"    struct State {{\n{_members(states)}    }} state;\n"
@@ -142,7 +147,7 @@ def _holders(context: Context) -> str:
         kind = f"{table.kind.value.capitalize()}Table<{types.name(table.key)}, {types.name(table.value)}>"
         text += f"    {kind} {context.tables[table.name]}{{{table.entries}}};\n"
     for group, name in context.selects.items():
-        kind = f"{types.name(group[0].type)}, {len(group)}"
+        kind = f"{_port_type(group[0], types, headers_only)}, {len(group)}"
         inputs = ", ".join(f"&{context.ports[port]}" for port in group)
         text += f"    Select<{kind}> {name}{{*this, {{{inputs}}}, {str(group[0].is_packet).lower()}}};\n"
     return text
@@ -189,6 +194,22 @@ def _dump(context: Context) -> str:
     return f"    std::vector<std::pair<std::string, std::string>> dump() const override {{ return {{{values}}}; }}\n"
 
 
+def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str]) -> str:
+    """What the loop of the packet engine asks a class for."""
+    element = context.element
+    text = f"\n  private:\n    friend ElementOf<{name}>;\n"
+    text += f"    static constexpr bool HEADERS_ONLY = {str(headers_only).lower()};\n"
+    ports = {"input": element.inputs, "output": element.outputs}
+    visited = {kind: [context.ports[port] for port in found] for kind, found in ports.items()} | {"select": selects}
+    for kind, members in visited.items():
+        calls = " ".join(f"visit({member});" for member in members)
+        text += f"    template <class Visit> void each_{kind}([[maybe_unused]] Visit visit) {{ {calls} }}\n"
+    if headers_only:
+        packets = next(context.ports[port] for port in element.inputs if port.is_packet)
+        text += f"    auto *packet() {{ return {packets}.packet(); }}\n"
+    return text
+
+
 def _native_members(context: Context, native: NativeText) -> str:
     """What runs the body written by hand: its class, with the parameters of the element."""
     element, types = context.element, context.types
@@ -210,29 +231,31 @@ def _native_members(context: Context, native: NativeText) -> str:
     return text + '        return "0";\n    }\n'
 
 
-def _element(element: typed.Element, name: str, types: Types, names: Namer, native: NativeText | None) -> str:
+def _element(element: typed.Element, name: str, types: Types, names: Namer, native: NativeText | None, headers_only: bool) -> str:
     context = _context(element, types, names)
     numbered = str(element.numbered).lower()
     head = (
         f"// {element.name}, {element.span.source.name}:{element.span.line}\n"
-        f"class {name} : public Element {{\n  public:\n"
-        f"    {name}() : Element({quoted(name)}, {numbered}, {element.seed}u) {{}}\n"
+        f"class {name} final : public ElementOf<{name}> {{\n  public:\n"
+        f"    {name}() : ElementOf<{name}>({quoted(name)}, {numbered}, {element.seed}u) {{}}\n"
     )
     if native:
         no_states = "    std::vector<std::pair<std::string, std::string>> dump() const override { return {}; }\n\n"
-        return head + no_states + _ports(context) + _native_members(context, native) + "};\n"
+        body = _ports(context, headers_only) + _native_members(context, native)
+        return head + no_states + body + _loop(context, name, headers_only, []) + "};\n"
     init = Body(context, "init", None).write(element.init, ())
     handler = Body(context, "handler", None).write(element.handler, ())
     return (
         head
         + _dump(context)
         + "\n"
-        + _holders(context)
+        + _holders(context, headers_only)
         + "\n  protected:\n"
         + "".join(_function(context, function) for function in context.functions)
         + f"    void init() override {{\n{init}    }}\n"
         + _can_begin(context)
         + f"    void handler() override {{\n{handler}    }}\n"
         + _signals(context)
+        + _loop(context, name, headers_only, list(context.selects.values()))
         + "};\n"
     )

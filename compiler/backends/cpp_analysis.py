@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from compiler.frontend import typed
 
-Node = typed.Expression | typed.Statement
+Statement = typed.Statement
+Node = typed.Expression | Statement
 
 
 def children(node: Node) -> Iterator[typed.Expression]:
@@ -129,11 +130,11 @@ def selects(element: typed.Element) -> list[tuple[typed.Port, ...]]:
 
 @dataclass(frozen=True)
 class Waiting:
-    """`needed`: groups of inputs, of each of which one must have a token before the handler can begin. `may_wait`: it can wait
-    even then."""
+    """`needed`: groups of inputs, of each of which one must have a token before the handler can begin. `keeps`: it can wait even
+    then, behind a change of a state."""
 
     needed: tuple[tuple[typed.Port, ...], ...]
-    may_wait: bool
+    keeps: bool
 
 
 def waiting(element: typed.Element) -> Waiting:
@@ -144,7 +145,35 @@ def waiting(element: typed.Element) -> Waiting:
     all_nodes = list(nodes(element.handler))
     reads = {node.port for node in all_nodes if isinstance(node, typed.Read | typed.Peek)}
     is_unsure = any(isinstance(node, typed.SelectPort | typed.Test) for node in all_nodes)
-    return Waiting(needed, is_unsure or not reads <= {group[0] for group in needed})
+    may_wait = is_unsure or not reads <= {group[0] for group in needed}
+    return Waiting(needed, may_wait and _reads_behind_change(element.handler))
+
+
+def _reads_behind_change(block: typed.Block) -> bool:
+    """Whether a token is asked for behind a statement that changes a state, or in a loop that does both."""
+    is_changed = changes = False
+    for node in nodes(block):
+        if isinstance(node, Statement):
+            is_changed |= changes
+            changes = False
+        match node:
+            case typed.Read() | typed.Peek() | typed.SelectPort() | typed.Test() if is_changed:
+                return True
+            case typed.Loop(body=body, step=step):
+                inside = [*nodes(body), *nodes(step)]
+                is_changed |= any(_changes_state(n) for n in inside)
+            case _:
+                pass
+        changes |= _changes_state(node)
+    return False
+
+
+def _changes_state(node: Node) -> bool:
+    match node:
+        case typed.Assign(place=place) | typed.SelectPort(index_to=place) | typed.Lookup(to=place) if place:
+            return place.variable.is_state
+        case _:
+            return False
 
 
 def _needed(block: typed.Block) -> Iterator[tuple[typed.Port, ...]]:
@@ -165,6 +194,37 @@ def _always(expression: typed.Expression) -> Iterator[tuple[typed.Port, ...]]:
     inner = list(children(expression))
     for child in inner[:1] if isinstance(expression, typed.Logical | typed.Conditional) else inner:
         yield from _always(child)
+
+
+def flit_in_place(element: typed.Element) -> typed.Variable | None:
+    """The local that can be the flit in the packet itself, without a copy: it is assigned as a whole once, and is all that is read
+    from a packet input; nothing is read behind a change of it, and it is not changed behind a write of it."""
+    found: typed.Variable | None = None
+    is_changed = is_written = False
+    for node in nodes(element.handler):
+        match node:
+            case typed.Assign(place=typed.Place(variable=variable, steps=()), value=typed.Read(port=port)) if port.is_packet:
+                if found is not None:
+                    return None
+                found = variable
+            case typed.Assign(place=place) | typed.SelectPort(index_to=place) | typed.Lookup(to=place) if place:
+                if found is not None and place.variable is found:
+                    if not place.steps or is_written:
+                        return None
+                    is_changed = True
+            case typed.Write(value=typed.Load(place=typed.Place(variable=variable, steps=()))):
+                is_written |= variable is found
+            case typed.Loop():
+                inside = list(nodes(node.body)) + list(nodes(node.step))
+                if any(isinstance(n, typed.Write) or (isinstance(n, typed.Assign) and n.place.variable is found) for n in inside):
+                    return None
+            case _:
+                pass
+        is_read = isinstance(node, typed.Read | typed.Peek | typed.SelectPort | typed.Test)
+        if is_read and (is_changed or (isinstance(node, typed.Peek) and node.port.is_packet)):
+            return None
+    reads = [node for node in nodes(element.handler) if isinstance(node, typed.Read) and node.port.is_packet]
+    return found if len(reads) == 1 and found is not None and not found.is_state else None
 
 
 def variables(node: Node) -> Iterator[typed.Variable]:

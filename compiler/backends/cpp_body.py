@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from compiler.backends.cpp_analysis import Locals, is_impure, place_locals
+from compiler.backends.cpp_analysis import Locals, flit_in_place, is_impure, place_locals
 from compiler.backends.cpp_types import Namer, Types, quoted
 from compiler.frontend import typed
 from compiler.frontend.source import Span
@@ -36,14 +36,34 @@ class Context:
 
 
 def by_members(kind: typed.Type, steps: Sequence[typed.Step]) -> list[typed.Step]:
-    """The same steps, where a slice first goes to the smallest field or element that has it."""
+    """The same steps, where a slice first goes to the smallest field or element that has it, and of a header only the bytes of the
+    field are swapped."""
     found: list[typed.Step] = []
-    for step in steps:
+    for step in _narrowed(steps):
         while isinstance(step, typed.Slice) and (inner := _around(kind, step)):
             found.append(inner)
             step, kind = typed.Slice(step.low - inner.low, step.type, step.swap), inner.type
         found.append(step)
         kind = step.type
+    return found
+
+
+def _narrowed(steps: Sequence[typed.Step]) -> list[typed.Step]:
+    """The same steps, where a part of a swapped value becomes that part of the bytes it is in, swapped."""
+    found: list[typed.Step] = []
+    for step in steps:
+        whole = found[-1] if found else None
+        if isinstance(whole, typed.Slice) and whole.swap and isinstance(step, typed.Slice) and not step.swap:
+            first, last = step.low // 8, (step.low + step.type.bits - 1) // 8
+            low = whole.low + whole.type.bits - 8 * (last + 1)
+            left = step.low - 8 * first
+            if step.type.bits == 8 * (last + 1 - first):
+                found[-1] = typed.Slice(low, step.type, swap=last > first)
+            else:
+                found[-1] = typed.Slice(low, typed.Integer(8 * (last + 1 - first), False), swap=last > first)
+                found.append(typed.Slice(left, step.type))
+        else:
+            found.append(step)
     return found
 
 
@@ -74,6 +94,7 @@ class Body:
         self.names = Namer(context.names.taken)
         self.locals: dict[typed.Variable, str] = {}
         self.placed = Locals(set(), [], set())
+        self.in_place = flit_in_place(context.element) if kind == "handler" else None
         self.depth = 2
         self.last_line = ""
         self.comments = True
@@ -359,6 +380,10 @@ class Body:
                 self._line("continue;", node.span)
             case typed.Return(value=value):
                 self._return(value, node.span)
+            case typed.Write(port=port, value=typed.Load(place=typed.Place(variable=variable, steps=()))) if (
+                port.is_packet and variable is self.in_place and variable in self.locals
+            ):
+                self._line(f"{self.context.ports[port]}.pass({self.locals[variable]});", node.span)
             case typed.Write(port=port, value=value):
                 text = self.converted(self.value(value), value.type, port.type)
                 self._line(f"{self.context.ports[port]}.write({text});", node.span)
@@ -380,6 +405,11 @@ class Body:
 
     def _assignment(self, node: typed.Assign) -> None:
         place = node.place
+        if place.variable is self.in_place and isinstance(node.value, typed.Read):
+            if id(node) in self.placed.at:
+                self._line(f"auto &&{self._name(place.variable)} = {self.context.ports[node.value.port]}.take();", node.span)
+                return
+            self.in_place = None
         if id(node) in self.placed.at:
             value = self.converted(self.value(node.value), node.value.type, place.type)
             unused = self._unused(place.variable)

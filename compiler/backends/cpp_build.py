@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUN_TIME = ROOT / "host" / "cpu"
 BUILD = ROOT / "build" / "cpu"
+ENGINES = ("exact", "packets")  # folders there
 FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror")
 C_FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror")
 
@@ -31,8 +33,8 @@ def _run(command: Sequence[str], target: Path) -> None:
 def compiled(text: str, suffix: str, flags: Sequence[str], includes: Sequence[Path] = ()) -> Path:
     """The object of a source text, compiled where it is new."""
     state = hashlib.sha256(repr((text, suffix, tuple(flags), [str(p) for p in includes])).encode())
-    headers = sorted(RUN_TIME.glob("*.h")) if suffix == ".cc" else [p for folder in includes for p in sorted(folder.glob("*.h"))]
-    for header in headers:
+    folders = [*includes, *([RUN_TIME] if suffix == ".cc" else [])]
+    for header in [path for folder in folders for path in sorted(folder.glob("*.h"))]:
         state.update(header.read_bytes())
     target = BUILD / f"{state.hexdigest()[:16]}.o"
     if not target.exists():
@@ -40,17 +42,37 @@ def compiled(text: str, suffix: str, flags: Sequence[str], includes: Sequence[Pa
         source = target.with_suffix(suffix)
         source.write_text(text)
         compiler = "g++" if suffix == ".cc" else "gcc"
-        _run([compiler, *flags, *(f"-I{p}" for p in (RUN_TIME, *includes)), "-c", str(source)], target)
+        _run([compiler, *flags, *(f"-I{p}" for p in (*includes, RUN_TIME)), "-c", str(source)], target)
     return target
 
 
-def program(generated: str, main: str, flags: Sequence[str] = FLAGS) -> Path:
-    """The executable of a generated program with a main of the run-time (`cases`, `graphs`, `captures`). Raises BuildError."""
-    sources = [(RUN_TIME / name).read_text() for name in ("element.cc", *(["graph.cc"] if main != "cases" else []))]
-    objects = [compiled(text, ".cc", flags) for text in (generated, *sources)]
+def object_of(text: str, flags: Sequence[str] = FLAGS, engine: str = "exact") -> Path:
+    """The object of a generated program."""
+    return compiled(text, ".cc", flags, [RUN_TIME / engine])
+
+
+def _dpdk(asked: str) -> str:
+    """What pkg-config says of DPDK. Raises BuildError where it is not there."""
+    found = subprocess.run(["pkg-config", asked, "libdpdk"], capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        raise BuildError("DPDK's headers are missing: run `make dpdk`")
+    return found.stdout
+
+
+def program(generated: str, main: str, flags: Sequence[str] = FLAGS, engine: str = "exact") -> Path:
+    """The executable of a generated program with a main of the run-time (`cases`, `graphs`, `captures`, `ports`) on an engine.
+    Raises BuildError."""
+    parts = [RUN_TIME / "common.cc"]
+    parts += [path for path in sorted((RUN_TIME / engine).glob("*.cc")) if main != "cases" or path.stem != "graph"]
+    texts = [generated, *(path.read_text() for path in parts)]
+    objects = [object_of(text, flags, engine) for text in texts]
     lanes = ROOT / "host" / "lanes"
-    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", flags, [lanes] if main == "captures" else []))
+    more = [lanes] if main == "captures" else []
+    main_flags = [*flags, *shlex.split(_dpdk("--cflags").replace("-I", "-isystem"))] if main == "ports" else flags
+    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", main_flags, [RUN_TIME / engine, *more]))
     libraries: list[str] = []
+    if main == "ports":
+        libraries = shlex.split(_dpdk("--libs"))
     if main == "captures":
         objects.append(compiled((lanes / "capture.c").read_text(), ".c", C_FLAGS, [lanes]))
         libraries = ["-lpcap"]

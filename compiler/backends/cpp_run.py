@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from compiler.backends import cpp, cpp_build
+from compiler.backends import cpp, cpp_build, cpp_packets
 from compiler.frontend import typed
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
@@ -100,11 +100,18 @@ def run_graph(
     return runs
 
 
-def run_captures(program: typed.Program, arguments: Sequence[str], progress: Callable[[str], None]) -> dict[str, Any]:
+def run_captures(
+    program: typed.Program, arguments: Sequence[str], progress: Callable[[str], None], exact: bool = False
+) -> dict[str, Any]:
     """The configuration over captures (`host/cpu/captures.cc` has the arguments); what it printed, and its outcome by instance as
-    `instances`. Raises BuildError, and RuntimeError with a sentence where it fails."""
+    `instances`. `exact`: on the engine that moves flits, which also runs where channels lead back. Raises BuildError, and
+    RuntimeError with a sentence where it fails."""
     progress("compiling")
-    binary = cpp_build.program(cpp.generate(program), "captures")
+    packets = None if exact else cpp_packets.generate(program)
+    if packets:
+        binary = cpp_build.program(packets.text, "captures", engine="packets")
+    else:
+        binary = cpp_build.program(cpp.generate(program), "captures")
     done = subprocess.run([str(binary), *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(done.stderr.strip() or f"{binary.name} ended with {done.returncode}")

@@ -19,12 +19,12 @@ throw true try typedef typeid typename union unix unsigned using virtual void vo
 KEYWORDS = frozenset(KEYWORDS_WORDS.split())
 # What generated code uses of the run-time, in scope everywhere.
 RUN_TIME_WORDS = """
-Array Blocked Bool Element Graph Guard Input InputPort Int Integer NoGuard Output OutputPort PacketOutput Rounds Select
-SignalCall State Step ExactTable LpmTable TernaryTable Uint Words answer answers
-argument call can_begin decimal dump entry fail failures find found
-from_words get_word handler hex hit in index init inputs iterations keep kept left lines log low_ones make_element mask name
-now out outputs part peek print program put put_entry put_word random read ready_mask run same_bits seed signal signals
-sluice start state std step swapped to_words token value view wait_for width words
+Array Blocked Bool Buffer Bytes Element ElementBase ElementOf ExactTable Graph Guard HEADERS_ONLY Input InputPort Int Integer
+LOGGED LpmTable NoGuard Output OutputPort Packet PacketInput PacketOutput Queue Rounds Select SignalCall State Step
+TernaryTable Uint Visit Words Writer answer answers argument call can_begin decimal dump each_input each_output each_select
+entry fail failures find found from_words get_word handler hex hit in index init inputs iterations keep kept left lines log
+low_ones make_element mask name now out outputs packet part peek print program put put_entry put_word random read ready_mask
+run same_bits seed signal signals sluice start state std step swapped to_words token value view visit wait_for width words
 """
 RUN_TIME = frozenset(RUN_TIME_WORDS.split())
 FIELD_NAMES = ("width", "store", "load", "words", "low", "uint64_t", "size_t", "Array", "Int", "Uint", "Bool")  # what a struct uses

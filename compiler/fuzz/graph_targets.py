@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from compiler.backends import cpp, cpp_build, cpp_run
+from compiler.backends import cpp, cpp_build, cpp_packets, cpp_run
 from compiler.frontend import typed
 from compiler.fuzz.targets import CPU_FLAGS, hardware
 from compiler.interpreter.choices import SignalCall
@@ -90,19 +90,36 @@ def _calls(jobs: Sequence[Job]) -> list[tuple[str, SignalCall]]:
 
 
 def cpu(jobs: Sequence[Job], seeds: Sequence[int]) -> GraphRan:
-    """The C++. Raises BuildError and RuntimeError."""
-    text = cpp.generate(joined(jobs))
-    binary = cpp_build.program(text, "graphs", CPU_FLAGS)
-    made = cpp_build.compiled(text, ".cc", CPU_FLAGS)
-    packets = [(lane + LANES * n, data) for n, job in enumerate(jobs) for lane, data in job.packets]
+    """The C++, flit by flit. Raises BuildError and RuntimeError."""
+    return _in_cpp(jobs, seeds, cpp.generate(joined(jobs)), CPU_FLAGS, "exact")
+
+
+def packets(jobs: Sequence[Job], seeds: Sequence[int], headers_only: bool = True) -> GraphRan:
+    """The C++ on the packet engine, which makes the choices of the plain run. Raises BuildError and RuntimeError."""
+    refused = {job.name: "its channels lead back" for job in jobs if cpp_packets.forward(job.program) is None}
+    found = cpp_packets.generate(joined(jobs, refused), headers_only)
+    assert found is not None
+    if len(refused) == len(jobs):
+        return GraphRan([{} for _ in seeds], refused)
+    ran = _in_cpp(jobs, seeds, found.text, (*CPU_FLAGS, "-DSLUICE_CHOICES"), "packets", refused)
+    return replace(ran, refused=refused)
+
+
+def _in_cpp(
+    jobs: Sequence[Job], seeds: Sequence[int], text: str, flags: Sequence[str], engine: str, without: Container[str] = ()
+) -> GraphRan:
+    binary = cpp_build.program(text, "graphs", flags, engine)
+    made = cpp_build.object_of(text, flags, engine)
+    numbered = [(n, job) for n, job in enumerate(jobs) if job.name not in without]
+    sent = [(lane + LANES * n, data) for n, job in numbered for lane, data in job.packets]
     outcomes = []
-    for instances, left in cpp_run.run_graph(binary, packets, seeds, _calls(jobs)):
+    for instances, left in cpp_run.run_graph(binary, sent, seeds, _calls([job for _, job in numbered])):
         outcomes.append(
             {
                 job.name: GraphOutcome(
                     _own(job, instances), packets={lane - LANES * n: p for lane, p in left.items() if lane // LANES == n}
                 )
-                for n, job in enumerate(jobs)
+                for n, job in numbered
             }
         )
     return GraphRan(outcomes, {}, (binary, made, made.with_suffix(".cc")))
@@ -166,4 +183,4 @@ def _share(
     )
 
 
-GRAPH_TARGETS: dict[str, GraphRun] = {"cpu": cpu, "rtl": rtl_simulation}
+GRAPH_TARGETS: dict[str, GraphRun] = {"cpu": cpu, "packets": packets, "rtl": rtl_simulation}

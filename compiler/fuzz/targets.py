@@ -49,7 +49,7 @@ def cpu(program: typed.Program, streams: Streams, seeds: Sequence[int], signals:
     """The C++. Raises BuildError and RuntimeError."""
     text = cpp.generate(program)
     binary = cpp_build.program(text, "cases", CPU_FLAGS)
-    made = cpp_build.compiled(text, ".cc", CPU_FLAGS)
+    made = cpp_build.object_of(text, CPU_FLAGS)
     return Ran(cpp_run.run_built(binary, program, streams, seeds, signals), {}, (binary, made, made.with_suffix(".cc")))
 
 

@@ -123,6 +123,18 @@ def differences(element: ElementIr, before: Transition, after: Transition) -> li
     return [f"{name}: {model}" for name, claim in claims.items() if (model := _refuted(claim)) is not None]
 
 
+def follows(element: ElementIr, where: Sequence[Node], a: Node, b: Node, effort: int) -> bool:
+    """Whether two values are equal, for every state and input where the bits of `where` are 1. `effort`: after which it counts as
+    not proved, in Z3's units of resources."""
+    terms: Terms = {}
+    for node in order([a, b, *where]):
+        terms[node] = _term(element, node, [terms[arg] for arg in node.args])
+    solver = z3.Solver()
+    solver.set("rlimit", effort)
+    solver.add(*(terms[bit] == 1 for bit in where), terms[a] != terms[b])
+    return bool(solver.check() == z3.unsat)
+
+
 def _contents(element: ElementIr, transition: Transition, terms: Terms, name: str) -> Any:
     """Any one entry behind the iteration."""
     at = z3.BitVec("any index", INDEX_WIDTH)

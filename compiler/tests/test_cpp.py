@@ -72,7 +72,7 @@ def test_a_wrong_outcome_is_told() -> None:
 def test_names_stay_and_lines_are_told() -> None:
     text = cpp.generate(program())
     assert "state.count = state.count + Uint<64>(1);" in text
-    assert "flit_t x = in.PORT_1.read();" in text
+    assert "auto &&x = in.PORT_1.take();" in text
     assert "// tree.sl:1" in text
 
 

@@ -173,6 +173,13 @@ template <unsigned N, bool Signed> class Integer<N, Signed, false> {
         const bool fits = std::all_of(words_.begin() + 1, words_.end(), [](uint64_t word) { return word == 0; });
         return fits ? words_[0] : ~uint64_t{0};
     }
+    // Its words as they are, lowest first.
+    const uint64_t *words() const {
+        return words_.data();
+    }
+    uint64_t *words() {
+        return words_.data();
+    }
     void store(uint64_t *words, size_t low) const {
         for (size_t i = 0; i < count; i++)
             put_word(words, low + 64 * i, piece(i), words_[i]);

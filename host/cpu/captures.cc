@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
-#include <sstream>
 
 extern "C" {
 #include "capture.h"
@@ -67,16 +66,10 @@ static std::string log_file(const Options &options, const std::string &instance)
 }
 
 static bool add_signal(Graph &graph, const std::string &text) {
-    std::istringstream parts(text);
-    std::string instance, argument;
-    SignalCall call;
-    std::getline(parts, instance, '/');
-    std::getline(parts, call.name, '/');
-    while (std::getline(parts, argument, '/'))
-        call.arguments.push_back(words_of(argument));
+    const size_t end = text.find('/');
     for (auto &[name, element] : graph.instances)
-        if (name == instance) {
-            element->signals.push_back(call);
+        if (name == text.substr(0, end)) {
+            element->signals.push_back(call_of(text.substr(end + 1)));
             return true;
         }
     return false;

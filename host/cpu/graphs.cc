@@ -17,7 +17,7 @@ using namespace sluice;
 
 constexpr uint64_t ROUNDS = 1 << 20;
 
-struct Packet {
+struct Sent {
     unsigned lane;
     Bytes bytes;
 };
@@ -48,7 +48,7 @@ static int complain(const std::string &line) {
 }
 
 // False where the configuration does not come to rest.
-static bool run(const std::vector<Packet> &packets, const std::vector<Signal> &signals, uint64_t seed) {
+static bool run(const std::vector<Sent> &packets, const std::vector<Signal> &signals, uint64_t seed) {
     std::map<unsigned, std::vector<std::string>> left;
     Graph graph([&left](unsigned lane, const Bytes &packet, uint64_t, bool error) {
         left[lane].push_back((error ? "!" : "") + hex_of(packet));
@@ -65,7 +65,7 @@ static bool run(const std::vector<Packet> &packets, const std::vector<Signal> &s
                 element->signals.push_back(signal.call);
     }
     graph.start(seed);
-    for (const Packet &packet : packets)
+    for (const Sent &packet : packets)
         graph.send(packet.lane, packet.bytes, 0);
     if (!graph.run(ROUNDS))
         return false;
@@ -89,7 +89,7 @@ static bool run(const std::vector<Packet> &packets, const std::vector<Signal> &s
 }
 
 int main() {
-    std::vector<Packet> packets;
+    std::vector<Sent> packets;
     std::vector<Signal> signals;
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);

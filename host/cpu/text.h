@@ -3,6 +3,8 @@
 #ifndef SLUICE_CPU_TEXT_H
 #define SLUICE_CPU_TEXT_H
 
+#include <sstream>
+
 #include "element.h"
 
 namespace sluice {
@@ -33,6 +35,17 @@ inline std::string list(const std::vector<std::string> &items, bool quote) {
     for (const std::string &item : items)
         out += (out.size() > 1 ? ", " : "") + (quote ? quoted(item) : item);
     return out + ']';
+}
+
+// A signal as NAME/HEX/HEX...; throws std::invalid_argument where an argument is no number.
+inline SignalCall call_of(const std::string &text) {
+    std::istringstream parts(text);
+    std::string argument;
+    SignalCall call;
+    std::getline(parts, call.name, '/');
+    while (std::getline(parts, argument, '/'))
+        call.arguments.push_back(words_of(argument));
+    return call;
 }
 
 // States, choices and everything that an element said, as the fields of a JSON object.

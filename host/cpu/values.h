@@ -56,7 +56,12 @@ template <class To, class From> To same_bits(const From &from) {
     return from_words<To>(to_words(from));
 }
 
-// The bytes in the other order: a header seen in packet bytes.
+// The bytes in the other order: a header, or a field of one, seen in packet bytes.
+template <unsigned N, bool Signed> Integer<N, Signed, true> swapped(const Integer<N, Signed, true> &value) {
+    static_assert(N % 8 == 0);
+    return Integer<N, Signed, true>(__builtin_bswap64(value.saturated()) >> (64 - N));
+}
+
 template <class T> T swapped(const T &value) {
     static_assert(T::width % 8 == 0 && std::endian::native == std::endian::little);
     Words<T> words = to_words(value);
@@ -67,16 +72,24 @@ template <class T> T swapped(const T &value) {
 
 // Bits `low` on, as a T; `put` replaces them.
 template <class T, class From> T part(const From &from, size_t low) {
-    const auto words = to_words(from);
     T value;
-    value.load(words.data(), low);
+    if constexpr (requires { from.words(); }) {
+        value.load(from.words(), low);
+    } else {
+        const auto words = to_words(from);
+        value.load(words.data(), low);
+    }
     return value;
 }
 
 template <class Into, class T> void put(Into &into, size_t low, const T &value) {
-    auto words = to_words(into);
-    value.store(words.data(), low);
-    into = from_words<Into>(words);
+    if constexpr (requires { into.words(); }) {
+        value.store(into.words(), low);
+    } else {
+        auto words = to_words(into);
+        value.store(words.data(), low);
+        into = from_words<Into>(words);
+    }
 }
 
 // Element `index` of `Count` that begin at bit 0.

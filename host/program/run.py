@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from compiler.backends import cpp, cpp_run
@@ -101,17 +102,22 @@ def rules_of(what: ProgramRun, program: typed.Program) -> list[str]:
     return signals(tables, read_rules(source, {name: table for name, (_, table) in tables.items()}))
 
 
-def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
-    """The configuration in C++."""
+def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], None], exact: bool = False) -> ProgramResult:
+    """The configuration in C++: on the packet engine, or flit by flit where `exact`, channels lead back, or a seed decides."""
     arguments = [word for path in what.inputs for word in ("--in", str(path))]
     arguments += [word for path in what.outputs for word in ("--out", str(path))]
     arguments += [word for i in cpp.loggers(program) for word in ("--log", f"{i.name}={what.log(i.name)}")]
     for text in [*rules_of(what, program), *what.signals]:
         call = call_of(program, text)
-        words = [call.instance, call.signal.name, *(f"{value:x}" for value in call.signal.arguments)]
-        arguments += ["--signal", "/".join(words) + ("" if call.after is None else f"@{call.after}")]
-    found = cpp_run.run_captures(program, [*arguments, "--seed", str(what.seed)], progress)
+        arguments += ["--signal", signal_text(call) + ("" if call.after is None else f"@{call.after}")]
+    arguments += ["--seed", str(what.seed)]
+    found = cpp_run.run_captures(program, arguments, progress, exact or what.seed != 0)
     return ProgramResult(found["lanes"], found["errors"], found["lost"], found["unread"], found["instances"])
+
+
+def signal_text(call: Call) -> str:
+    """A signal as the programs of `host/cpu` read it."""
+    return "/".join([call.instance, call.signal.name, *(f"{value:x}" for value in call.signal.arguments)])
 
 
 def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[str], None]) -> ProgramResult:
@@ -202,7 +208,14 @@ def on_overlay(what: ProgramRun, program: typed.Program, progress: Callable[[str
     return ProgramResult([len(packets) for packets in ran.left], 0, 0, 0, {}, cycles=ran.cycles, notes=[loaded])
 
 
-EXECUTE = {"overlay": on_overlay, "cpu": on_cpu, "sim": simulated, "interpreter": interpreted}
+Execute = Callable[[ProgramRun, typed.Program, Callable[[str], None]], ProgramResult]
+EXECUTE: dict[str, Execute] = {
+    "overlay": on_overlay,
+    "cpu": on_cpu,
+    "cpu-exact": partial(on_cpu, exact=True),
+    "sim": simulated,
+    "interpreter": interpreted,
+}
 
 
 def _write_lanes(what: ProgramRun, program: typed.Program, flits: Mapping[int, Sequence[int]]) -> tuple[list[int], int]:

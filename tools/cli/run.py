@@ -237,8 +237,8 @@ def run(
     ),
     target: str = typer.Option(
         "cpu",
-        help="for a program: cpu (compiled C++), sim (RTL in the simulated accelerator, host elements on the CPU), overlay (the "
-        "programmable pipeline, docs/guide/deploy.md), or interpreter",
+        help="for a program: cpu (compiled C++, whole packets), cpu-exact (flit by flit: slow, for comparison), sim (RTL in the "
+        "simulated accelerator, host elements on the CPU), overlay (the pipeline, docs/guide/deploy.md), or interpreter",
     ),
     seed: int = typer.Option(0, min=0, help="for a program: seed of timing-dependent choices; 0: the default order"),
     signals: list[str] = typer.Option(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a generated element stands on: its ports, iterations, choices. One thread, channels without bound.
+// The exact engine: what a generated element stands on, its ports, iterations, choices. One thread, channels without
+// bound, a flit at a time. It is slow, and the oracle of the differential tests.
 //
 // An iteration that must wait leaves no trace: tokens are taken and written when it ends, and states that it has
 // changed (through `keep`) are put back. What timing would decide is chosen from a seed (0: the plain run: all that is
@@ -7,22 +8,11 @@
 #ifndef SLUICE_CPU_ELEMENT_H
 #define SLUICE_CPU_ELEMENT_H
 
-#include <cstring>
 #include <deque>
-#include <functional>
-#include <map>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "tables.h"
-#include "values.h"
+#include "common.h"
 
 namespace sluice {
-
-// Thrown where an iteration waits for a token.
-struct Blocked {};
 
 enum class Step {
     ran,     // and took a token, or was a signal
@@ -31,18 +21,6 @@ enum class Step {
     blocked, // waits for a token
     hidden,  // waits, but only because the choices hid a token
 };
-
-struct SignalCall {
-    std::string name;
-    std::vector<std::vector<uint64_t>> arguments; // words, lowest first
-};
-
-// As many words as the type has.
-template <class Sized> Sized sized(const std::vector<uint64_t> &words) {
-    Sized result{};
-    std::copy_n(words.begin(), std::min(words.size(), result.size()), result.begin());
-    return result;
-}
 
 class Element;
 
@@ -74,6 +52,7 @@ class InputPort {
 template <class T> class Input : public InputPort {
   public:
     using InputPort::InputPort;
+    using Token = T;
     bool has_token() const override {
         return !tokens.empty();
     }
@@ -88,6 +67,9 @@ template <class T> class Input : public InputPort {
             return T{};
         taken_ = true;
         return tokens.front();
+    }
+    T take() {
+        return read();
     }
     T peek() {
         return arrived_for_reading() ? tokens.front() : T{};
@@ -106,17 +88,16 @@ template <class T> class Input : public InputPort {
     }
 };
 
-class OutputPort {
-  public:
-    OutputPort(Element &owner, const char *name);
-    virtual ~OutputPort() = default;
-    OutputPort(const OutputPort &) = delete;
-    OutputPort &operator=(const OutputPort &) = delete;
+struct NoGuard {
+    template <class T> bool passes(T &, OutputPort &) {
+        return true;
+    }
+};
 
-    const char *name;
-    uint64_t discarded = 0, mended = 0; // flits, at the guard of a packet port
-    // Where words of a token go too, beside the channel.
-    std::function<void(const uint64_t *words, size_t count)> tap;
+// The end of an iteration, for a port of any type.
+class Writer : public OutputPort {
+  public:
+    Writer(Element &owner, const char *name);
 
   protected:
     friend class Element;
@@ -125,42 +106,15 @@ class OutputPort {
     virtual void forget() = 0;
 };
 
-// Keeps packets well-formed: a broken one ends with `error`, and the rest is discarded up to the next sop.
-template <class Flit> class Guard {
+template <class T, class GuardType = NoGuard> class Output : public Writer {
   public:
-    bool passes(Flit &flit, OutputPort &port) {
-        if (!inside_ && !flit.sop) {
-            port.discarded++;
-            return false;
-        }
-        if ((inside_ && flit.sop) || (flit.empty && !flit.eop)) {
-            flit.sop = Uint<1>(!inside_);
-            flit.eop = flit.error = Uint<1>(1);
-            flit.empty = {};
-            inside_ = false;
-            port.mended++;
-            return true;
-        }
-        inside_ = !flit.eop;
-        return true;
-    }
-
-  private:
-    bool inside_ = false;
-};
-
-struct NoGuard {
-    template <class T> bool passes(T &, OutputPort &) {
-        return true;
-    }
-};
-
-template <class T, class GuardType = NoGuard> class Output : public OutputPort {
-  public:
-    using OutputPort::OutputPort;
+    using Writer::Writer;
     void write(const T &token) {
         token_ = token;
         written_ = true;
+    }
+    void pass(const T &token) {
+        write(token);
     }
     void connect(Input<T> &to) {
         to_ = &to;
@@ -179,10 +133,8 @@ template <class T, class GuardType = NoGuard> class Output : public OutputPort {
             to_->tokens.push_back(token_);
         if (sink_)
             sink_(token_);
-        if (tap) {
-            const auto words = to_words(token_);
-            tap(words.data(), words.size());
-        }
+        if (tap)
+            show(token_);
         return true;
     }
     void forget() override {
@@ -196,30 +148,20 @@ template <class T, class GuardType = NoGuard> class Output : public OutputPort {
     std::function<void(const T &)> sink_;
 };
 
-template <class Flit> using PacketOutput = Output<Flit, Guard<Flit>>;
+// As the other engine names them; a port that only heads of packets go through is like any other here.
+template <class Flit, bool = false> using PacketInput = Input<Flit>;
+template <class Flit, bool = false> using PacketOutput = Output<Flit, Guard<Flit>>;
 
-class Element {
+class Element : public ElementBase {
   public:
-    Element(const char *name, bool numbered, uint32_t seed) : name(name), numbered_(numbered), random_(seed) {}
-    virtual ~Element() = default;
-    Element(const Element &) = delete;
-    Element &operator=(const Element &) = delete;
+    using ElementBase::ElementBase;
 
     // Runs `.init`; from here on choices come from the seed.
     void start(uint64_t seed);
     Step step();
-    bool signals_pending() const {
-        return next_signal_ < signals.size();
-    }
-    // Name and hex bits of every state.
-    virtual std::vector<std::pair<std::string, std::string>> dump() const = 0;
 
-    const char *name;
     std::vector<InputPort *> inputs;
-    std::vector<OutputPort *> outputs;
-    std::vector<SignalCall> signals; // to be served, in this order
-    std::vector<std::string> answers, lines, failures, log;
-    uint64_t iterations = 0;
+    std::vector<Writer *> outputs;
 
   protected:
     virtual void init() = 0;
@@ -239,35 +181,9 @@ class Element {
     }
     uint64_t ready_mask();
     uint64_t now();
-    Uint<32> random();
     template <class T> void wait_for(const T &mask) {
         next_mask_ = mask.extended(0);
     }
-    template <class T> static T argument(const SignalCall &call, size_t index) {
-        return index < call.arguments.size() ? from_words<T>(sized<Words<T>>(call.arguments[index])) : T{};
-    }
-    void print(std::string line) {
-        lines.push_back(std::move(line));
-    }
-    void fail(const char *text) {
-        failures.push_back(text);
-    }
-    // For `for (Rounds left(...); condition && left.more(); ...)`: false, and a failure, when the bound is reached.
-    class Rounds {
-      public:
-        Rounds(Element &owner, uint64_t bound, const char *text) : owner_(owner), left_(bound), text_(text) {}
-        bool more() {
-            if (left_-- > 0)
-                return true;
-            owner_.fail(text_);
-            return false;
-        }
-
-      private:
-        Element &owner_;
-        uint64_t left_;
-        const char *text_;
-    };
 
   private:
     friend class InputPort;
@@ -290,11 +206,10 @@ class Element {
     uint64_t chance();
     bool is_signal_next();
 
-    bool numbered_, hidden_ = false;
-    uint32_t random_, random_before_ = 0;
+    bool hidden_ = false;
+    uint32_t random_before_ = 0;
     uint64_t mask_ = 0, next_mask_ = 0;
     uint64_t seed_ = 0, time_ = 0, time_before_ = 0;
-    size_t next_signal_ = 0;
     std::vector<Kept> kept_;
     std::vector<std::function<void(bool)>> ends_; // of selects: to be told whether the iteration ended
     std::map<std::string, uint64_t> entry_;
@@ -305,12 +220,13 @@ template <class T> Bool Input<T>::test() {
 }
 
 // `select(...)`: a ready input, round-robin; on packet ports one port from sop to eop.
-template <class T, size_t Count> class Select {
+template <class Port, size_t Count> class Select {
   public:
-    Select(Element &owner, std::array<Input<T> *, Count> ports, bool packets)
+    using Token = typename Port::Token;
+    Select(Element &owner, std::array<Port *, Count> ports, bool packets)
         : owner_(owner), ports_(ports), packets_(packets) {}
 
-    T take(uint64_t &index) {
+    Token take(uint64_t &index) {
         if (chosen_ == Count) {
             std::vector<size_t> ready;
             for (size_t i = 0; i < Count; i++)
@@ -330,20 +246,22 @@ template <class T, size_t Count> class Select {
     void end(bool ended) {
         if (ended) {
             last_ = chosen_;
-            if constexpr (requires(T token) { token.eop; })
+            if constexpr (requires(Token token) { token.eop; })
                 inside_ = packets_ && !ports_[chosen_]->tokens.front().eop;
         }
         chosen_ = Count;
     }
 
     Element &owner_;
-    std::array<Input<T> *, Count> ports_;
+    std::array<Port *, Count> ports_;
     bool packets_, inside_ = false;
     size_t last_ = ~size_t{0}, chosen_ = Count;
 };
 
+// The base of a generated class.
+template <class> using ElementOf = Element;
+
 // Iterations until the element waits, or has taken nothing for a while, and no signal is to come.
-constexpr unsigned IDLE_ITERATIONS = 64;
 void run(Element &element);
 
 // Defined by the generated code: an element by its name, or nothing.

@@ -8,8 +8,6 @@
 
 namespace sluice {
 
-using Bytes = std::vector<uint8_t>;
-
 // The flits of a packet; the timestamp is its time of arrival in microseconds.
 template <class Flit> void to_flits(const Bytes &packet, unsigned lane, uint64_t time, std::deque<Flit> &to) {
     constexpr size_t size = decltype(Flit::data)::width / 8;

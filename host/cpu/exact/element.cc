@@ -8,7 +8,7 @@ InputPort::InputPort(Element &owner, const char *name)
     owner.inputs.push_back(this);
 }
 
-OutputPort::OutputPort(Element &owner, const char *name) : name(name) {
+Writer::Writer(Element &owner, const char *name) : OutputPort(name) {
     owner.outputs.push_back(this);
 }
 
@@ -34,13 +34,6 @@ uint64_t Element::chance() {
     seed_ ^= seed_ >> 7;
     seed_ ^= seed_ << 17;
     return seed_ >> 11;
-}
-
-Uint<32> Element::random() {
-    random_ ^= random_ << 13;
-    random_ ^= random_ >> 17;
-    random_ ^= random_ << 5;
-    return Uint<32>(random_);
 }
 
 // The same all through the iteration.
@@ -109,26 +102,10 @@ void Element::roll_back() {
     for (auto &end : ends_)
         end(false);
     ends_.clear();
-    for (OutputPort *port : outputs)
+    for (Writer *port : outputs)
         port->forget();
     random_ = random_before_;
     time_ = time_before_;
-}
-
-static std::string words_decimal(const std::vector<uint64_t> &words) {
-    std::vector<uint64_t> rest = words;
-    std::string text;
-    do {
-        unsigned __int128 remainder = 0;
-        for (size_t i = rest.size(); i-- > 0;) {
-            remainder = remainder << 64 | rest[i];
-            rest[i] = uint64_t(remainder / 10);
-            remainder %= 10;
-        }
-        text += char('0' + int(remainder));
-    } while (std::any_of(rest.begin(), rest.end(), [](uint64_t word) { return word != 0; }));
-    std::reverse(text.begin(), text.end());
-    return text;
 }
 
 void Element::commit(const SignalCall *call) {
@@ -136,20 +113,8 @@ void Element::commit(const SignalCall *call) {
         end(true);
     ends_.clear();
     kept_.clear();
-    if (call || !entry_.empty()) {
-        std::string text = "{\"iteration\": " + std::to_string(iterations) + ", \"kind\": \"";
-        text += call ? "signal " + call->name : std::string("handler");
-        text += '"';
-        if (call) {
-            text += ", \"arguments\": [";
-            for (size_t i = 0; i < call->arguments.size(); i++)
-                text += (i ? ", " : "") + words_decimal(call->arguments[i]);
-            text += ']';
-        }
-        for (const auto &[field, value] : entry_)
-            text += ", \"" + field + "\": " + std::to_string(value);
-        log.push_back(text + "}");
-    }
+    if (call || !entry_.empty())
+        log.push_back(log_line(iterations, call, entry_));
     iterations++;
 }
 
@@ -184,7 +149,7 @@ Step Element::step() {
             port->pop();
             took = true;
         }
-    for (OutputPort *port : outputs)
+    for (Writer *port : outputs)
         wrote |= port->commit();
     return took ? Step::ran : wrote ? Step::wrote : Step::idle;
 }

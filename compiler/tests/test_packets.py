@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The packet engine of the CPU: which elements see first flits alone, and that packets leave as the interpreter says."""
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from compiler.backends import cpp_packets
+from compiler.frontend import typed
+from compiler.frontend.program import load_text
+from compiler.frontend.source import Diagnostics
+from compiler.fuzz import graph_driver, graph_targets
+from compiler.fuzz.graph_targets import GraphRan, Job
+from compiler.interpreter.choices import SignalCall
+from compiler.passes.headers_only import why_not
+from host.program.run import ProgramRun, on_cpu
+from testing.programs import run
+
+SIZES = (1, 20, 63, 64, 65, 127, 128, 129, 200, 1500)
+ELEMENT = (
+    ".element One (packet in{inputs} -> packet out{outputs}) {{ .state {{ {state} }} .handler {{ flit x = read(in); {body} }} }}"
+)
+
+
+def program_of(text: str) -> typed.Program:
+    diagnostics = Diagnostics()
+    program = load_text(text, "one.sl", diagnostics)
+    assert program, "".join(error.render() for error in diagnostics.sorted())
+    return program
+
+
+def element(body: str, state: str = "ulong n;", inputs: str = "", outputs: str = "") -> typed.Element:
+    (found,) = program_of(ELEMENT.format(inputs=inputs, outputs=outputs, state=state, body=body)).elements
+    return found
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (x.sop) n += 1; write(out, x);",
+        "if (x.sop) x.meta.mark = n; write(out, x);",
+        "if (x.sop) { n = x.meta.mark & 1; x.data = x.data + n; } if (n == 1) write(out, x);",
+        "if (x.sop && x.eop) x.empty = 3; write(out, x);",
+    ],
+)
+def test_acts_on_first_flits_alone(body: str) -> None:
+    assert why_not(element(body)) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "more", "why"),
+    [
+        ("n += 1; write(out, x);", {}, "a later flit may change 'n'"),
+        ("n[x.meta.mark] = 1; write(out, x);", {"state": "ulong n[16];"}, "a later flit may change 'n'"),
+        ("if (!x.sop) x.data = 0; write(out, x);", {}, "may change a later flit at 'out'"),
+        ("if (!x.sop) x.meta.mark = 1; write(out, x);", {}, "may change a later flit at 'out'"),
+        ("if (x.sop || n == 1) write(out, x);", {}, "later flits at 'out' do not follow the first"),
+        ("if (!x.sop) write(out, x);", {}, "later flits at 'out' do not follow the first"),
+        ("if (x.data != 0) write(out, x);", {}, "depends on more than its registers"),
+        ("if (n[x.meta.mark] == 1) write(out, x);", {"state": "ulong n[16];"}, "depends on more than its registers"),
+        ("if (x.sop) x.eop = 1; write(out, x);", {}, "may change where packets begin or end"),
+        ("if (x.sop) x.sop = 0; write(out, x);", {}, "may change where packets begin or end"),
+        ("if (x.sop) x.empty = 1; write(out, x);", {}, "may shorten the first flit"),
+        ('if (!x.sop) print("later"); write(out, x);', {}, "a later flit may print or fail"),
+        ("assert(x.sop); write(out, x);", {}, "a later flit may print or fail"),
+        ("write(out, x); write(tokens, 1);", {"outputs": ", uint<8> tokens"}, "a later flit may write a token to 'tokens'"),
+        ("uint<8> y = read(tokens); write(out, x);", {"inputs": ", uint<8> tokens"}, "may take a token from 'tokens'"),
+        ("write(out, x); flit y = read(more);", {"inputs": ", packet more"}, "it has several inputs of packets"),
+    ],
+)
+def test_sees_every_flit(body: str, more: dict[str, str], why: str) -> None:
+    assert why in (why_not(element(body, **more)) or "")
+
+
+GRAPH = """
+/// First flits alone: some are dropped, others leave at two outputs.
+.element Sort (packet in -> packet even, packet odd, uint<16> lengths) {
+    .state { bool is_even; bool is_odd; ulong dropped; }
+    .handler {
+        flit x = read(in);
+        if (x.sop) {
+            uint<8> first = (uint<8>) x.data;
+            is_even = first < 200 && (first & 1) == 0;
+            is_odd = first < 200 && (first & 3) != 0;
+            if (!is_even && !is_odd) dropped += 1;
+            x.meta.mark = first;
+            write(lengths, x.meta.length);
+        }
+        if (is_odd) write(odd, x);
+        if (x.sop) x.meta.verdict = VERDICT_DROP;
+        if (is_even) write(even, x);
+    }
+    .signal ulong get_dropped() { return dropped; }
+}
+/// Every flit.
+.element Stir (packet in -> packet out) {
+    .state { uint<8> flits; }
+    .handler {
+        flit x = read(in);
+        flits += 1;
+        x.data = x.data ^ (uint<512>) flits << 8;
+        x.meta.mark += flits;
+        if (x.eop && flits[3:0] == 9) x.error = 1;
+        write(out, x);
+    }
+}
+/// Waits for a token behind the first flit, in the middle of an iteration, when a state has changed already.
+.element Join (packet in, uint<16> lengths -> packet out) {
+    .state { ulong sum; ulong before; }
+    .handler {
+        flit x = read(in);
+        before += 1;
+        if (x.sop) { uint<16> length = read(lengths); sum += length; x.data = x.data + (uint<512>) (length << 8); }
+        write(out, x);
+    }
+}
+/// Breaks packets: the guard mends them.
+.element Break (packet in -> packet out) {
+    .state { uint<8> n; }
+    .handler {
+        flit x = read(in);
+        n += 1;
+        if (n == 5) x.sop = 0;
+        if (n == 11) x.empty = 9;
+        if (n != 17) write(out, x);
+    }
+}
+Sort :: sort @
+Stir :: stir
+Join :: join
+Break :: mangle
+Tee<packet, 3> :: tee
+Mux<packet, 2> :: mux
+Demux<2> :: demux
+from_lane[0] -> tee
+tee[1] -> sort
+tee[2] -> join.in
+tee[3] -> mangle -> to_lane[3]
+sort.lengths -> join.lengths
+sort.even -> stir -> demux
+demux.out[0] -> to_lane[0]
+demux.out[1] -> to_lane[4]
+sort.odd -> mux.in[0]
+join.out -> mux.in[1]
+mux.out -> to_lane[1]
+from_lane[1] -> to_lane[2]
+"""
+
+
+def job_of(text: str) -> Job:
+    program = program_of('import "elements/tee/tee.sl";\nimport "elements/mux/mux.sl";\nimport "elements/demux/demux.sl";\n' + text)
+    choose = random.Random(1)
+    packets = [(choose.choice([0, 0, 0, 1]), choose.randbytes(choose.choice(SIZES))) for _ in range(200)]
+    calls = [("sort", SignalCall("get_dropped", ()))]
+    return Job("J", program, packets, calls)
+
+
+def disagreement(job: Job, ran: GraphRan) -> str:
+    return graph_driver.disagreement(job, 0, ran.outcomes[0]["J"])
+
+
+@pytest.mark.parametrize("headers_only", [True, False])
+def test_packets_leave_as_the_interpreter_says(headers_only: bool) -> None:
+    job = job_of(GRAPH)
+    alone = {e.name for e in job.program.elements if why_not(e) is None}
+    assert {"Sort", "Tee_packet_3", "Demux_2"} <= alone and not {"Stir", "Join", "Break"} & alone
+    ran = graph_targets.packets([job], [0], headers_only)
+    assert disagreement(job, ran) == ""
+    assert ran.outcomes[0]["J"].instances["mangle"].mended > 0, "the guard had something to do"
+
+
+def test_a_wrong_proof_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an element that acts on every flit sees first flits alone, the comparison fails."""
+    monkeypatch.setattr(cpp_packets, "why_not", lambda one: None if one.source_name == "Stir" else "not asked")
+    job = job_of(GRAPH)
+    assert "instance stir: " in disagreement(job, graph_targets.packets([job], [0]))
+
+
+BACK = """
+.element Once (packet in, bool done -> packet out, bool next) {
+    .state { bool is_begun; }
+    .handler {
+        flit x = read(in);
+        if (x.sop) {
+            if (is_begun) { bool was = read(done); }
+            is_begun = true;
+        }
+        write(out, x);
+        if (x.eop) write(next, true);
+    }
+}
+Once :: once
+from_tor -> once.in
+once.next -> once.done
+once.out -> to_tor
+"""
+
+
+def test_a_configuration_whose_channels_lead_back_runs_flit_by_flit(tmp_path: Path) -> None:
+    assert cpp_packets.forward(program_of(BACK)) is None
+    packets = [bytes([n] * 100) for n in range(5)]
+    assert run(BACK, [packets], tmp_path, "cpu").left == [packets]
+    ran = graph_targets.packets([replace(job_of(GRAPH), program=program_of(BACK), calls=[])], [0])
+    assert ran.refused == {"J": "its channels lead back"}
+
+
+def test_a_run_without_end_is_an_error(tmp_path: Path) -> None:
+    text = ".element Endless (-> packet out) { .handler { flit x; x.sop = 1; x.eop = 1; write(out, x); } }\n"
+    text += "Endless :: e\ne -> to_tor\n"
+    (tmp_path / "endless.sl").write_text(text)
+    with pytest.raises(RuntimeError, match="does not terminate"):
+        on_cpu(ProgramRun(tmp_path / "endless.sl", [], [], [], 0), program_of(text), lambda _: None)

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr size_t LONGEST_FLIT = 256; // bytes
+
+// Bytes of a packet that came as a vector.
+struct Owned : Buffer {
+    Bytes bytes;
+    explicit Owned(const Bytes &packet)
+        : Buffer{1, [](Buffer *buffer) { delete static_cast<Owned *>(buffer); }}, bytes(packet) {}
+};
+
+} // namespace
+
+void Graph::start(uint64_t) {
+    for (auto &[name, element] : instances)
+        element->start();
+}
+
+bool Graph::send(unsigned lane, const Bytes &packet, uint64_t time) {
+    auto *buffer = new Owned(packet);
+    buffer->bytes.resize(std::max(packet.size(), LONGEST_FLIT));
+    if (send(lane, buffer->bytes.data(), packet.size(), time, buffer))
+        return true;
+    delete buffer;
+    return false;
+}
+
+bool Graph::send(unsigned lane, const uint8_t *bytes, size_t size, uint64_t time, Buffer *buffer) {
+    if (lane >= inlets_.size() || !inlets_[lane])
+        return false;
+    inlets_[lane](bytes, size, time, buffer);
+    return true;
+}
+
+bool Graph::run(uint64_t rounds) {
+    for (auto &[name, element] : instances)
+        if (!element->run(rounds))
+            return false;
+    for (const auto &empty : outlets_)
+        empty();
+    return true;
+}
+
+uint64_t Graph::unread() const {
+    uint64_t count = 0;
+    for (const auto &[name, element] : instances)
+        for (const InputPort *port : element->inputs)
+            count += port->waiting();
+    return count;
+}
+
+} // namespace sluice

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a configuration on DPDK's ports, port n as lane n: `ports [--packets N] [--seconds N] -- EAL OPTIONS`.
+//
+// Lines on stdin: `signal INSTANCE/NAME/HEX...`, `stats`, `stop`. Each gets a line of JSON on stdout: of a signal its
+// answer, else counters of lanes and instances. The end of stdin, SIGINT and SIGTERM stop it too; the last line is that
+// of `stop`. Exit status 1: a port does not start; a sentence on stderr says why.
+#include <csignal>
+#include <ctime>
+#include <iostream>
+#include <poll.h>
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <sstream>
+#include <unistd.h>
+
+#include "graph.h"
+#include "text.h"
+
+using namespace sluice;
+
+namespace {
+
+constexpr uint16_t BURST = 64, DESCRIPTORS = 512;
+constexpr size_t USUAL_FLIT = 64; // bytes; copied with a size that the compiler knows
+constexpr unsigned MBUFS = 8191, CACHE = 256;
+constexpr uint64_t ROUNDS = 1 << 17;
+constexpr unsigned LISTEN_EVERY = 1024; // rounds of the ports from one look at stdin to the next
+
+volatile std::sig_atomic_t is_stopped = 0;
+
+// In the private bytes of an mbuf.
+struct Held : Buffer {
+    rte_mbuf *mbuf;
+};
+
+Held *held(rte_mbuf *mbuf) {
+    return static_cast<Held *>(rte_mbuf_to_priv(mbuf));
+}
+
+void free_mbuf(Buffer *buffer) {
+    rte_pktmbuf_free(static_cast<Held *>(buffer)->mbuf);
+}
+
+double processor_seconds() {
+    timespec time;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+}
+
+struct Lane {
+    uint64_t received = 0, sent = 0, unsent = 0, errors = 0, lost = 0;
+    rte_mbuf *waiting[BURST];
+    uint16_t count = 0;
+};
+
+struct Options {
+    uint64_t packets = ~uint64_t{0};
+    double seconds = 1e18;
+};
+
+class Runner {
+  public:
+    Runner(rte_mempool *pool, uint16_t ports, const Options &options)
+        : graph_([](unsigned, const Bytes &, uint64_t, bool) {},
+                 [this](unsigned lane, const Leaving &packet) { leave(lane, packet); }),
+          pool_(pool), lanes_(ports), options_(options), hz_(double(rte_get_tsc_hz())) {
+        build(graph_);
+        graph_.start(0);
+    }
+
+    // Until it is stopped; false where the configuration does not come to rest.
+    bool run() {
+        const double processor_begin = processor_seconds();
+        const uint64_t begin = rte_get_tsc_cycles(), end = begin + uint64_t(std::min(1e9, options_.seconds) * hz_);
+        uint64_t total = 0;
+        for (unsigned round = 1; !is_stopped && total < options_.packets; round++) {
+            const uint64_t now = rte_get_tsc_cycles();
+            if (now >= end)
+                break;
+            unsigned arrived = 0;
+            for (unsigned lane = 0; lane < lanes_.size(); lane++)
+                arrived += receive(lane, uint64_t(double(now - begin) / hz_ * 1e6));
+            if (arrived && !pass())
+                return false;
+            total += arrived;
+            if (round % LISTEN_EVERY == 0 && !listen())
+                break;
+        }
+        seconds_ = double(rte_get_tsc_cycles() - begin) / hz_;
+        processor_ = processor_seconds() - processor_begin;
+        return true;
+    }
+
+    void report() const {
+        std::string out =
+            "{\"seconds\": " + std::to_string(seconds_) + ", \"processor_seconds\": " + std::to_string(processor_);
+        out += ", \"lanes\": [";
+        for (size_t i = 0; i < lanes_.size(); i++) {
+            const Lane &lane = lanes_[i];
+            out += std::string(i ? ", " : "") + "{\"received\": " + std::to_string(lane.received);
+            out += ", \"sent\": " + std::to_string(lane.sent) + ", \"unsent\": " + std::to_string(lane.unsent);
+            out += ", \"errors\": " + std::to_string(lane.errors) + ", \"lost\": " + std::to_string(lane.lost) + "}";
+        }
+        out += "], \"unread\": " + std::to_string(graph_.unread()) + ", \"instances\": {";
+        for (size_t i = 0; i < graph_.instances.size(); i++)
+            out +=
+                (i ? ", " : "") + quoted(graph_.instances[i].first) + ": {" + told(*graph_.instances[i].second) + "}";
+        std::cout << out << "}}" << std::endl;
+    }
+
+  private:
+    unsigned receive(unsigned lane, uint64_t time) {
+        rte_mbuf *found[BURST];
+        const uint16_t count = rte_eth_rx_burst(uint16_t(lane), 0, found, BURST);
+        for (uint16_t i = 0; i < count; i++) {
+            rte_mbuf *mbuf = found[i];
+            if (rte_pktmbuf_linearize(mbuf) != 0) {
+                lanes_[lane].lost++;
+                rte_pktmbuf_free(mbuf);
+                continue;
+            }
+            Held *buffer = held(mbuf);
+            buffer->users = 1;
+            buffer->give_back = free_mbuf;
+            buffer->mbuf = mbuf;
+            if (!graph_.send(lane, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, time, buffer)) {
+                lanes_[lane].lost++;
+                rte_pktmbuf_free(mbuf);
+            }
+        }
+        lanes_[lane].received += count;
+        return count;
+    }
+
+    bool pass() {
+        if (!graph_.run(ROUNDS))
+            return false;
+        for (unsigned lane = 0; lane < lanes_.size(); lane++)
+            flush(lane);
+        return true;
+    }
+
+    void leave(unsigned number, const Leaving &packet) {
+        const bool is_kept = packet.buffer && packet.buffer->users == 1;
+        rte_mbuf *mbuf = is_kept ? static_cast<Held *>(packet.buffer)->mbuf : nullptr;
+        if (number >= lanes_.size() || packet.is_bad) {
+            if (number < lanes_.size())
+                lanes_[number].errors++;
+            give_back(packet.buffer);
+            return;
+        }
+        if (!is_kept)
+            mbuf = copied(packet);
+        if (!mbuf) {
+            lanes_[number].unsent++;
+            return;
+        }
+        if (packet.head_room == USUAL_FLIT)
+            std::memcpy(rte_pktmbuf_mtod(mbuf, uint8_t *), packet.head, USUAL_FLIT);
+        else
+            std::memcpy(rte_pktmbuf_mtod(mbuf, uint8_t *), packet.head, packet.head_size);
+        mbuf->data_len = uint16_t(packet.head_size + packet.rest_size);
+        mbuf->pkt_len = mbuf->data_len;
+        Lane &lane = lanes_[number];
+        lane.waiting[lane.count++] = mbuf;
+        if (lane.count == BURST)
+            flush(number);
+    }
+    // Another mbuf with the bytes behind the first flit; none where there is no memory, or they do not fit.
+    rte_mbuf *copied(const Leaving &packet) {
+        rte_mbuf *mbuf = rte_pktmbuf_alloc(pool_);
+        if (mbuf && rte_pktmbuf_tailroom(mbuf) < packet.head_size + packet.rest_size) {
+            rte_pktmbuf_free(mbuf);
+            mbuf = nullptr;
+        }
+        if (mbuf && packet.rest_size) {
+            const auto *from = rte_pktmbuf_mtod(static_cast<Held *>(packet.buffer)->mbuf, const uint8_t *);
+            std::memcpy(rte_pktmbuf_mtod(mbuf, uint8_t *) + packet.head_size, from + packet.head_size,
+                        packet.rest_size);
+        }
+        give_back(packet.buffer);
+        return mbuf;
+    }
+    static void give_back(Buffer *buffer) {
+        if (buffer && --buffer->users == 0)
+            buffer->give_back(buffer);
+    }
+
+    void flush(unsigned number) {
+        Lane &lane = lanes_[number];
+        const uint16_t count = lane.count;
+        if (count == 0)
+            return;
+        const uint16_t sent = rte_eth_tx_burst(uint16_t(number), 0, lane.waiting, count);
+        rte_pktmbuf_free_bulk(lane.waiting + sent, unsigned(count - sent));
+        lane.sent += sent;
+        lane.unsent += unsigned(count - sent);
+        lane.count = 0;
+    }
+
+    // What came on stdin; false where it is to stop.
+    bool listen() {
+        pollfd ready{STDIN_FILENO, POLLIN, 0};
+        if (poll(&ready, 1, 0) <= 0)
+            return true;
+        char bytes[4096];
+        const ssize_t size = read(STDIN_FILENO, bytes, sizeof bytes);
+        if (size <= 0)
+            return false;
+        line_.append(bytes, size_t(size));
+        for (size_t end; (end = line_.find('\n')) != std::string::npos; line_.erase(0, end + 1))
+            if (!follow(line_.substr(0, end)))
+                return false;
+        return true;
+    }
+    bool follow(const std::string &line) {
+        if (line == "stop")
+            return false;
+        if (line == "stats")
+            report();
+        else if (line.rfind("signal ", 0) != 0 || !serve(line.substr(7)))
+            std::cout << "{\"error\": " << quoted("cannot follow: " + line) << "}" << std::endl;
+        return true;
+    }
+    bool serve(const std::string &text) {
+        for (auto &[name, element] : graph_.instances) {
+            if (text.compare(0, name.size() + 1, name + "/") != 0)
+                continue;
+            element->signals.push_back(call_of(text.substr(name.size() + 1)));
+            if (!pass())
+                return false;
+            std::cout << "{\"answer\": " << quoted(element->answers.back()) << "}" << std::endl;
+            element->answers.clear();
+            return true;
+        }
+        return false;
+    }
+
+    Graph graph_;
+    rte_mempool *pool_;
+    std::vector<Lane> lanes_;
+    Options options_;
+    std::string line_;
+    double hz_, seconds_ = 0, processor_ = 0;
+};
+
+bool start_port(uint16_t port, rte_mempool *pool) {
+    rte_eth_conf configuration{};
+    return rte_eth_dev_configure(port, 1, 1, &configuration) == 0 &&
+           rte_eth_rx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, nullptr, pool) == 0 &&
+           rte_eth_tx_queue_setup(port, 0, DESCRIPTORS, SOCKET_ID_ANY, nullptr) == 0 && rte_eth_dev_start(port) == 0 &&
+           (rte_eth_promiscuous_enable(port), true);
+}
+
+int fail(const std::string &text) {
+    std::cerr << text << '\n';
+    return 1;
+}
+
+void stop(int) {
+    is_stopped = 1;
+}
+
+} // namespace
+
+int main(int count, char **words) {
+    Options options;
+    int at = 1;
+    for (; at + 1 < count && std::string(words[at]) != "--"; at += 2) {
+        const std::string name = words[at];
+        if (name == "--packets")
+            options.packets = std::stoull(words[at + 1]);
+        else if (name == "--seconds")
+            options.seconds = std::stod(words[at + 1]);
+        else
+            return fail("options: --packets N, --seconds N, -- EAL OPTIONS");
+    }
+    words[at] = words[0];
+    if (rte_eal_init(count - at, words + at) < 0)
+        return fail("DPDK does not start with these options");
+    const uint16_t ports = rte_eth_dev_count_avail();
+    rte_mempool *pool = rte_pktmbuf_pool_create("packets", MBUFS, CACHE, RTE_ALIGN(sizeof(Held), RTE_MBUF_PRIV_ALIGN),
+                                                RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    if (!pool)
+        return fail("no memory for packets: give DPDK more with -m");
+    for (uint16_t port = 0; port < ports; port++)
+        if (!start_port(port, pool))
+            return fail("port " + std::to_string(port) + " does not start");
+    std::signal(SIGINT, stop);
+    std::signal(SIGTERM, stop);
+    {
+        Runner runner(pool, ports, options);
+        if (!runner.run())
+            return fail("the program does not terminate: an element keeps writing tokens");
+        runner.report();
+    }
+    for (uint16_t port = 0; port < ports; port++)
+        rte_eth_dev_stop(port);
+    rte_eal_cleanup();
+    return 0;
+}
