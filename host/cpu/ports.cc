@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a configuration on DPDK's ports, port n as lane n: `ports [--packets N] [--seconds N] -- EAL OPTIONS`.
+// Runs a configuration on DPDK's ports: `ports --port NAME ... [--packets N] [--seconds N] -- EAL OPTIONS`. The n-th
+// port, by its name in DPDK, is lane n. Ends after so many packets or seconds, at `stop`, at the end of stdin, by
+// SIGINT or SIGTERM.
 //
-// Lines on stdin: `signal INSTANCE/NAME/HEX...`, `stats`, `stop`. Each gets a line of JSON on stdout: of a signal its
-// answer, else counters of lanes and instances. The end of stdin, SIGINT and SIGTERM stop it too; the last line is that
-// of `stop`. Exit status 1: a port does not start; a sentence on stderr says why.
+// Lines on stdin: `signal INSTANCE/NAME/HEX...`, `stats`, `start`, `stop`. No packet is taken before `start`. A signal
+// gets a line of JSON with its answer on stdout, `stats` one with counters; the last line is that of the whole run.
+// Exit status 1: a port does not start; a sentence on stderr says why.
 #include <csignal>
 #include <ctime>
 #include <iostream>
@@ -56,18 +58,27 @@ struct Lane {
 };
 
 struct Options {
+    std::vector<uint16_t> ports; // by lane
     uint64_t packets = ~uint64_t{0};
     double seconds = 1e18;
 };
 
 class Runner {
   public:
-    Runner(rte_mempool *pool, uint16_t ports, const Options &options)
+    Runner(rte_mempool *pool, const Options &options)
         : graph_([](unsigned, const Bytes &, uint64_t, bool) {},
                  [this](unsigned lane, const Leaving &packet) { leave(lane, packet); }),
-          pool_(pool), lanes_(ports), options_(options), hz_(double(rte_get_tsc_hz())) {
+          pool_(pool), lanes_(options.ports.size()), options_(options), hz_(double(rte_get_tsc_hz())) {
         build(graph_);
         graph_.start(0);
+    }
+
+    // Up to `start`; false where it is to end before.
+    bool prepare() {
+        while (!is_started_ && !is_stopped)
+            if (!listen(-1))
+                return false;
+        return !is_stopped;
     }
 
     // Until it is stopped; false where the configuration does not come to rest.
@@ -85,7 +96,7 @@ class Runner {
             if (arrived && !pass())
                 return false;
             total += arrived;
-            if (round % LISTEN_EVERY == 0 && !listen())
+            if (round % LISTEN_EVERY == 0 && !listen(0))
                 break;
         }
         seconds_ = double(rte_get_tsc_cycles() - begin) / hz_;
@@ -93,27 +104,38 @@ class Runner {
         return true;
     }
 
+    // The whole run.
     void report() const {
-        std::string out =
-            "{\"seconds\": " + std::to_string(seconds_) + ", \"processor_seconds\": " + std::to_string(processor_);
-        out += ", \"lanes\": [";
+        std::string out = counters() + "}, \"seconds\": " + std::to_string(seconds_);
+        out += ", \"processor_seconds\": " + std::to_string(processor_) +
+               ", \"unread\": " + std::to_string(graph_.unread());
+        out += ", \"outcomes\": {";
+        for (size_t i = 0; i < graph_.instances.size(); i++)
+            out +=
+                (i ? ", " : "") + quoted(graph_.instances[i].first) + ": {" + told(*graph_.instances[i].second) + "}";
+        std::cout << "{" << out << "}}" << std::endl;
+    }
+
+  private:
+    // Of lanes, and iterations of instances; the object of the latter stays open.
+    std::string counters() const {
+        std::string out = "\"lanes\": [";
         for (size_t i = 0; i < lanes_.size(); i++) {
             const Lane &lane = lanes_[i];
             out += std::string(i ? ", " : "") + "{\"received\": " + std::to_string(lane.received);
             out += ", \"sent\": " + std::to_string(lane.sent) + ", \"unsent\": " + std::to_string(lane.unsent);
             out += ", \"errors\": " + std::to_string(lane.errors) + ", \"lost\": " + std::to_string(lane.lost) + "}";
         }
-        out += "], \"unread\": " + std::to_string(graph_.unread()) + ", \"instances\": {";
+        out += "], \"instances\": {";
         for (size_t i = 0; i < graph_.instances.size(); i++)
-            out +=
-                (i ? ", " : "") + quoted(graph_.instances[i].first) + ": {" + told(*graph_.instances[i].second) + "}";
-        std::cout << out << "}}" << std::endl;
+            out += (i ? ", " : "") + quoted(graph_.instances[i].first) + ": " +
+                   std::to_string(graph_.instances[i].second->iterations);
+        return out;
     }
 
-  private:
     unsigned receive(unsigned lane, uint64_t time) {
         rte_mbuf *found[BURST];
-        const uint16_t count = rte_eth_rx_burst(uint16_t(lane), 0, found, BURST);
+        const uint16_t count = rte_eth_rx_burst(options_.ports[lane], 0, found, BURST);
         for (uint16_t i = 0; i < count; i++) {
             rte_mbuf *mbuf = found[i];
             if (rte_pktmbuf_linearize(mbuf) != 0) {
@@ -193,17 +215,17 @@ class Runner {
         const uint16_t count = lane.count;
         if (count == 0)
             return;
-        const uint16_t sent = rte_eth_tx_burst(uint16_t(number), 0, lane.waiting, count);
+        const uint16_t sent = rte_eth_tx_burst(options_.ports[number], 0, lane.waiting, count);
         rte_pktmbuf_free_bulk(lane.waiting + sent, unsigned(count - sent));
         lane.sent += sent;
         lane.unsent += unsigned(count - sent);
         lane.count = 0;
     }
 
-    // What came on stdin; false where it is to stop.
-    bool listen() {
+    // What came on stdin, for which it waits so many milliseconds (-1: without end); false where it is to stop.
+    bool listen(int patience) {
         pollfd ready{STDIN_FILENO, POLLIN, 0};
-        if (poll(&ready, 1, 0) <= 0)
+        if (poll(&ready, 1, patience) <= 0)
             return true;
         char bytes[4096];
         const ssize_t size = read(STDIN_FILENO, bytes, sizeof bytes);
@@ -218,8 +240,10 @@ class Runner {
     bool follow(const std::string &line) {
         if (line == "stop")
             return false;
-        if (line == "stats")
-            report();
+        if (line == "start")
+            is_started_ = true;
+        else if (line == "stats")
+            std::cout << "{" << counters() << "}}" << std::endl;
         else if (line.rfind("signal ", 0) != 0 || !serve(line.substr(7)))
             std::cout << "{\"error\": " << quoted("cannot follow: " + line) << "}" << std::endl;
         return true;
@@ -228,7 +252,11 @@ class Runner {
         for (auto &[name, element] : graph_.instances) {
             if (text.compare(0, name.size() + 1, name + "/") != 0)
                 continue;
-            element->signals.push_back(call_of(text.substr(name.size() + 1)));
+            try {
+                element->signals.push_back(call_of(text.substr(name.size() + 1)));
+            } catch (const std::logic_error &) { // not a number
+                return false;
+            }
             if (!pass())
                 return false;
             std::cout << "{\"answer\": " << quoted(element->answers.back()) << "}" << std::endl;
@@ -243,6 +271,7 @@ class Runner {
     std::vector<Lane> lanes_;
     Options options_;
     std::string line_;
+    bool is_started_ = false;
     double hz_, seconds_ = 0, processor_ = 0;
 };
 
@@ -265,38 +294,54 @@ void stop(int) {
 
 } // namespace
 
-int main(int count, char **words) {
-    Options options;
-    int at = 1;
-    for (; at + 1 < count && std::string(words[at]) != "--"; at += 2) {
+// The words in front of `--`; the place of that, or -1.
+static int parsed(int count, char **words, Options &options, std::vector<std::string> &names) {
+    for (int at = 1; at < count; at += 2) {
         const std::string name = words[at];
-        if (name == "--packets")
+        if (name == "--")
+            return at;
+        if (at + 1 == count)
+            return -1;
+        if (name == "--port")
+            names.push_back(words[at + 1]);
+        else if (name == "--packets")
             options.packets = std::stoull(words[at + 1]);
         else if (name == "--seconds")
             options.seconds = std::stod(words[at + 1]);
         else
-            return fail("options: --packets N, --seconds N, -- EAL OPTIONS");
+            return -1;
     }
+    return -1;
+}
+
+int main(int count, char **words) {
+    Options options;
+    std::vector<std::string> names;
+    const int at = parsed(count, words, options, names);
+    if (at < 0)
+        return fail("options: --port NAME, --packets N, --seconds N, -- EAL OPTIONS");
     words[at] = words[0];
     if (rte_eal_init(count - at, words + at) < 0)
         return fail("DPDK does not start with these options");
-    const uint16_t ports = rte_eth_dev_count_avail();
     rte_mempool *pool = rte_pktmbuf_pool_create("packets", MBUFS, CACHE, RTE_ALIGN(sizeof(Held), RTE_MBUF_PRIV_ALIGN),
                                                 RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (!pool)
         return fail("no memory for packets: give DPDK more with -m");
-    for (uint16_t port = 0; port < ports; port++)
-        if (!start_port(port, pool))
-            return fail("port " + std::to_string(port) + " does not start");
+    for (const std::string &name : names) {
+        uint16_t port = 0;
+        if (rte_eth_dev_get_port_by_name(name.c_str(), &port) != 0 || !start_port(port, pool))
+            return fail("port " + name + " does not start");
+        options.ports.push_back(port);
+    }
     std::signal(SIGINT, stop);
     std::signal(SIGTERM, stop);
     {
-        Runner runner(pool, ports, options);
-        if (!runner.run())
+        Runner runner(pool, options);
+        if (runner.prepare() && !runner.run())
             return fail("the program does not terminate: an element keeps writing tokens");
         runner.report();
     }
-    for (uint16_t port = 0; port < ports; port++)
+    for (const uint16_t port : options.ports)
         rte_eth_dev_stop(port);
     rte_eal_cleanup();
     return 0;

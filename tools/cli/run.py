@@ -221,7 +221,7 @@ def run(
     rules: Path = typer.Option(None, help="routes, access rules, policy (docs/guide/rules.md); of a program: its tables"),
     inputs: list[Path] = typer.Option([], "--in", help="pcap, pcapng, or either as .xz; repeat: lane 0, lane 1, ..."),
     interfaces: list[str] = typer.Option(
-        [], "--live", help="interface, or tap:NAME to make a TAP; repeat: lane 0, lane 1, ...; see docs/guide/live.md"
+        [], "--live", help="interface, or tap:NAME to make a TAP; of a program any port of DPDK; repeat; see docs/guide/live.md"
     ),
     seconds: float = typer.Option(0, min=0, help="end a live run after this many seconds; 0: at Ctrl-C"),
     outputs: list[Path] = typer.Option([], "--out", help="pcap for the output packets; repeat: lane 0, lane 1, ..."),
@@ -256,6 +256,8 @@ def run(
     `./sluice run my.sl --in a.pcap --out b.pcap --signal cnt.get_count` runs the configuration of a program instead, and sends a
     signal at the end; `--target sim` runs it as RTL in the simulated accelerator. Exit status 1: the program has an error, or
     an assertion failed.
+
+    `./sluice run my.sl --live tap:a --live eth1` runs it on a core of this machine, on ports of DPDK (docs/guide/live.md).
     """
     live = bool(interfaces)
     if program is None and rules is None:
@@ -266,7 +268,13 @@ def run(
     if seconds and not live:
         raise typer.BadParameter("--seconds requires --live")
     if program is not None and live:
-        raise typer.BadParameter("--live requires --rules; a program runs over captures")
+        from host.program.run import ProgramRun
+        from tools.cli.run_live import run_live
+
+        if target != "cpu" or outputs or seed:
+            raise typer.BadParameter("a program on live ports runs with --target cpu, without --out and --seed")
+        with _noted_signals() as came:
+            run_live(ProgramRun(program, [], [], signals, 0, rules), interfaces, seconds, json_output, lambda: bool(came))
     check_outputs(outputs)
     with readable(inputs) as captures:
         if program is not None:
