@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUN_TIME = ROOT / "host" / "cpu"
+TERNARY = ROOT / "host" / "ternary"
 BUILD = ROOT / "build" / "cpu"
 ENGINES = ("exact", "packets")  # folders there
 FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror")
@@ -48,7 +49,11 @@ def compiled(text: str, suffix: str, flags: Sequence[str], includes: Sequence[Pa
 
 def object_of(text: str, flags: Sequence[str] = FLAGS, engine: str = "exact") -> Path:
     """The object of a generated program."""
-    return compiled(text, ".cc", flags, [RUN_TIME / engine])
+    return compiled(text, ".cc", flags, _includes(engine))
+
+
+def _includes(engine: str) -> list[Path]:
+    return [RUN_TIME / engine, *([TERNARY] if engine == "packets" else [])]
 
 
 def _dpdk(asked: str) -> str:
@@ -69,7 +74,9 @@ def program(generated: str, main: str, flags: Sequence[str] = FLAGS, engine: str
     lanes = ROOT / "host" / "lanes"
     more = [lanes] if main == "captures" else []
     main_flags = [*flags, *shlex.split(_dpdk("--cflags").replace("-I", "-isystem"))] if main == "ports" else flags
-    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", main_flags, [RUN_TIME / engine, *more]))
+    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", main_flags, [*_includes(engine), *more]))
+    if engine == "packets" and "TernaryTable<" in generated:
+        objects += [compiled(path.read_text(), ".c", C_FLAGS, [TERNARY]) for path in sorted(TERNARY.glob("*.c"))]
     libraries: list[str] = []
     if main == "ports":
         libraries = shlex.split(_dpdk("--libs"))

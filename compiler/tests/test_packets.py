@@ -212,3 +212,71 @@ def test_a_run_without_end_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "endless.sl").write_text(text)
     with pytest.raises(RuntimeError, match="does not terminate"):
         on_cpu(ProgramRun(tmp_path / "endless.sl", [], [], [], 0), program_of(text), lambda _: None)
+
+
+TABLES = """
+struct key_t { uint<32> high; uint<32> low; uint<8> port; }
+.element Find (packet in -> packet out) {
+    table exact<key_t, uint<16>> pairs[40];
+    table lpm<uint<32>, uint<16>> routes[60];
+    table lpm<uint<48>, uint<16>> wide[60];
+    table ternary<key_t, uint<16>> rules[50];
+    .handler {
+        flit x = read(in);
+        if (x.sop) {
+            key_t key;
+            key.high = (uint<32>) x.data;
+            key.low = (uint<32>) (x.data >> 32);
+            key.port = (uint<8>) (x.data >> 64);
+            uint<16> a; uint<16> b; uint<16> c; uint<16> d;
+            bool hit_a = pairs.lookup(key, a);
+            bool hit_b = routes.lookup(key.high, b);
+            bool hit_c = wide.lookup((uint<48>) key.low << 16 | key.port, c);
+            bool hit_d = rules.lookup(key, d);
+            x.data = (uint<512>) a << 128 | (uint<512>) b << 144 | (uint<512>) c << 160 | (uint<512>) d << 176
+                | (uint<512>) (hit_a | hit_b << 1 | hit_c << 2 | hit_d << 3) << 192;
+        }
+        write(out, x);
+    }
+}
+Find :: find @
+from_tor -> find -> to_tor
+"""
+
+
+def few(choose: random.Random, size: int) -> bytes:
+    """Bytes of few values, and often the same, so that keys meet."""
+    choose = random.Random(choose.randrange(60)) if choose.random() < 0.6 else choose
+    return bytes(choose.choice([0, 0, 1, 0x80, 0xFF]) for _ in range(size))
+
+
+def update(choose: random.Random) -> str:
+    """A call of a signal of Find; keys as its packets have them, prefixes and masks of every length."""
+    kind = choose.choice(["pairs", "routes", "wide", "rules"])
+    data = few(choose, 9)
+    high, low = (int.from_bytes(part, "little") for part in (data[:4], data[4:8]))
+    key = high << 40 | low << 8 | data[8]
+    value, is_insert = choose.getrandbits(16), choose.random() < 0.65
+    if kind == "pairs":
+        arguments = [key, value][: 1 + is_insert]
+    elif kind == "routes":
+        arguments = [high, choose.randint(0, 33), value][: 2 + is_insert]
+    elif kind == "wide":
+        arguments = [low << 16 | data[8], choose.randint(0, 49), value][: 2 + is_insert]
+    else:
+        priority = choose.randint(1, 70)
+        mask = int.from_bytes(few(choose, 9), "little") | (choose.getrandbits(1) * 0xFFFF0000 << 40)
+        arguments = [key, mask, priority, value] if is_insert else [priority]
+    return f"find.{kind}_{'insert' if is_insert else 'remove'}:{','.join(map(str, arguments))}"
+
+
+def test_tables_find_what_the_interpreter_finds_while_rules_change(tmp_path: Path) -> None:
+    choose = random.Random(1)
+    packets = [few(choose, 9) + bytes(choose.choice([51, 55, 80])) for _ in range(1000)]
+    signals = [f"{update(choose)}@{choose.randrange(1000)}" for _ in range(1500)]
+    expected = run(TABLES, [packets], tmp_path, "interpreter", signals)
+    assert run(TABLES, [packets], tmp_path, "cpu", signals) == expected
+    hits = [data[24] for data in expected.left[0]]
+    assert all(50 < sum(hit >> bit & 1 for hit in hits) < 990 for bit in range(4)), "hits and misses of every kind"
+    errors = {answer for answers in expected.answers.values() for answer in answers}
+    assert {0, 2, 22, 28} <= errors, "inserted, not there, too long, full"

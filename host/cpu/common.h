@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "tables.h"
 #include "values.h"
 
 namespace sluice {

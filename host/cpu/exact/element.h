@@ -11,6 +11,7 @@
 #include <deque>
 
 #include "common.h"
+#include "tables.h"
 
 namespace sluice {
 

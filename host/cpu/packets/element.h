@@ -11,6 +11,7 @@
 #ifndef SLUICE_CPU_PACKETS_ELEMENT_H
 #define SLUICE_CPU_PACKETS_ELEMENT_H
 
+#include "tables.h"
 #include "whole_packet.h"
 
 namespace sluice {

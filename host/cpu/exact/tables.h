@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule tables of an element. What makes two rules the same, and the errno of an update, are those of
-// compiler/frontend/tables.py; a rule that is the same as one that is there replaces it.
-#ifndef SLUICE_CPU_TABLES_H
-#define SLUICE_CPU_TABLES_H
+// The rule tables of an element, as simple as can be: the oracle of those of the packet engine. What makes two rules
+// the same, and the errno of an update, are those of compiler/frontend/tables.py; a rule that is the same as one that
+// is there replaces it.
+#ifndef SLUICE_CPU_EXACT_TABLES_H
+#define SLUICE_CPU_EXACT_TABLES_H
 
 #include <cerrno>
 #include <functional>

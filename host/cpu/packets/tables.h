@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rule tables of an element in the packet engine. What makes two rules the same, and the errno of an update, are
+// those of compiler/frontend/tables.py; a rule that is the same as one that is there replaces it.
+#ifndef SLUICE_CPU_PACKETS_TABLES_H
+#define SLUICE_CPU_PACKETS_TABLES_H
+
+#include <cerrno>
+#include <functional>
+#include <map>
+
+extern "C" {
+#include "ternary.h"
+}
+
+#include "flat_map.h"
+#include "prefixes.h"
+
+namespace sluice {
+
+template <class Key, class Value> class ExactTable {
+  public:
+    explicit ExactTable(size_t entries) : entries_(entries) {}
+
+    // Whether there is a rule for the key; its value, else 0, goes to `value`.
+    bool find(const Key &key, Value &value) const {
+        const Value *found = rules_.find(key_words(key));
+        value = found ? *found : Value{};
+        return found != nullptr;
+    }
+    int insert(const Key &key, const Value &value) {
+        const auto words = key_words(key);
+        if (rules_.size() >= entries_ && !rules_.find(words))
+            return ENOSPC;
+        rules_.set(words, value);
+        return 0;
+    }
+    int remove(const Key &key) {
+        return rules_.erase(key_words(key)) ? 0 : ENOENT;
+    }
+
+  private:
+    size_t entries_;
+    FlatMap<std::tuple_size_v<KeyWords<Key>>, Value> rules_;
+};
+
+// Of the prefixes that match, the longest wins. Keys of 32 bits are looked up directly, others by one hash table for
+// each length that occurs.
+template <class Key, class Value> class LpmTable {
+  public:
+    explicit LpmTable(size_t entries) : entries_(entries) {}
+
+    bool find(const Key &key, Value &value) const {
+        if constexpr (IS_DIRECT) {
+            const int64_t at = direct_.find(uint32_t(key_words(key)[0]));
+            value = at < 0 ? Value{} : values_[size_t(at)];
+            return at >= 0;
+        }
+        const uint32_t *at = longest(key_words(key), Key::width + 1).first;
+        value = at ? values_[*at] : Value{};
+        return at != nullptr;
+    }
+    template <class Length> int insert(const Key &key, const Length &length, const Value &value) {
+        const uint64_t bits = length.saturated();
+        if (bits > Key::width)
+            return EINVAL;
+        const KeyWords<Key> prefix = cut(key_words(key), bits);
+        const auto same = rules_.find(bits);
+        if (const uint32_t *at = same == rules_.end() ? nullptr : same->second.find(prefix)) {
+            values_[*at] = value;
+            return 0;
+        }
+        if (values_.size() - free_.size() >= entries_ || (IS_DIRECT && values_.size() >= Prefixes32::MOST))
+            return ENOSPC;
+        const uint32_t at = place(value);
+        rules_[bits].set(prefix, at);
+        if constexpr (IS_DIRECT)
+            direct_.insert(uint32_t(prefix[0]), unsigned(bits), at);
+        return 0;
+    }
+    template <class Length> int remove(const Key &key, const Length &length) {
+        const uint64_t bits = length.saturated();
+        if (bits > Key::width)
+            return EINVAL;
+        const KeyWords<Key> prefix = cut(key_words(key), bits);
+        const auto same = rules_.find(bits);
+        const uint32_t *at = same == rules_.end() ? nullptr : same->second.find(prefix);
+        if (!at)
+            return ENOENT;
+        free_.push_back(*at);
+        same->second.erase(prefix);
+        if (same->second.size() == 0)
+            rules_.erase(same);
+        if constexpr (IS_DIRECT) {
+            const auto [left, shorter] = longest(prefix, bits);
+            direct_.remove(uint32_t(prefix[0]), unsigned(bits), left ? int64_t{*left} : -1, unsigned(shorter));
+        }
+        return 0;
+    }
+
+  private:
+    static constexpr bool IS_DIRECT = Key::width == 32;
+    using Numbers = FlatMap<std::tuple_size_v<KeyWords<Key>>, uint32_t>; // places of values
+
+    // The first `length` bits of a key; the others 0.
+    static KeyWords<Key> cut(KeyWords<Key> words, uint64_t length) {
+        const uint64_t low = Key::width - length;
+        for (size_t i = 0; i < words.size(); i++)
+            if (64 * (i + 1) <= low)
+                words[i] = 0;
+            else if (64 * i < low)
+                words[i] &= ~uint64_t{0} << (low - 64 * i);
+        return words;
+    }
+    // The longest prefix shorter than `below` bits that covers a key, and its length.
+    std::pair<const uint32_t *, uint64_t> longest(const KeyWords<Key> &key, uint64_t below) const {
+        for (const auto &[length, rules] : rules_)
+            if (length < below)
+                if (const uint32_t *at = rules.find(cut(key, length)))
+                    return {at, length};
+        return {nullptr, 0};
+    }
+    uint32_t place(const Value &value) {
+        if (free_.empty()) {
+            values_.push_back(value);
+            return uint32_t(values_.size() - 1);
+        }
+        const uint32_t at = free_.back();
+        free_.pop_back();
+        values_[at] = value;
+        return at;
+    }
+
+    size_t entries_;
+    std::map<uint64_t, Numbers, std::greater<uint64_t>> rules_; // by their length
+    std::vector<Value> values_;
+    std::vector<uint32_t> free_; // places
+    Prefixes32 direct_;
+};
+
+// Of the rules that match, the one with the highest priority wins; each has its priority for itself. A few are compared
+// one by one; more are looked up as host/ternary does.
+template <class Key, class Value> class TernaryTable {
+  public:
+    explicit TernaryTable(size_t entries) : entries_(entries) {}
+
+    bool find(const Key &key, Value &value) const {
+        const KeyWords<Key> words = key_words(key);
+        const Value *found = is_indexed_ ? indexed(words) : first(words);
+        value = found ? *found : Value{};
+        return found != nullptr;
+    }
+    template <class Number> int insert(const Key &key, const Key &mask, const Number &priority, const Value &value) {
+        const uint64_t number = priority.saturated();
+        const auto same = rules_.find(number);
+        if (same == rules_.end() && rules_.size() >= entries_)
+            return ENOSPC;
+        Rule rule{key_words(key), key_words(mask), value, 0};
+        if (same != rules_.end()) {
+            withdraw(same->second);
+            rules_.erase(same);
+        }
+        if (!is_indexed_ && rules_.size() >= FEW && CAN_INDEX) {
+            is_indexed_ = true;
+            for (auto &[other, old] : rules_)
+                index(other, old);
+        }
+        index(number, rules_.emplace(number, rule).first->second);
+        return 0;
+    }
+    template <class Number> int remove(const Number &priority) {
+        const auto found = rules_.find(priority.saturated());
+        if (found == rules_.end())
+            return ENOENT;
+        withdraw(found->second);
+        rules_.erase(found);
+        return 0;
+    }
+
+  private:
+    static constexpr size_t FEW = 16, PIECES = (Key::width + 31) / 32;
+    static constexpr bool CAN_INDEX = PIECES <= SLUICE_TERNARY_WORDS;
+    using Pieces = std::array<uint32_t, PIECES>;
+    struct Rule {
+        KeyWords<Key> key, mask;
+        Value value;
+        uint32_t id; // in the index
+        bool matches(const KeyWords<Key> &words) const {
+            for (size_t i = 0; i < words.size(); i++)
+                if ((words[i] ^ key[i]) & mask[i])
+                    return false;
+            return true;
+        }
+    };
+    struct Free {
+        void operator()(sluice_ternary *table) const {
+            sluice_ternary_free(table);
+        }
+    };
+
+    // From the highest bits on, as the first fields of a key are those that distinguish most rules.
+    static Pieces pieces(const KeyWords<Key> &words) {
+        Words<Key> spare{};
+        std::copy(words.begin(), words.end(), spare.begin());
+        Pieces found{};
+        for (size_t i = 0, high = Key::width; i < PIECES; i++, high -= std::min<size_t>(32, high)) {
+            const unsigned size = unsigned(std::min<size_t>(32, high));
+            found[i] = uint32_t(get_word(spare.data(), high - size, size)) << (32 - size);
+        }
+        return found;
+    }
+    const Value *first(const KeyWords<Key> &words) const {
+        for (const auto &[priority, rule] : rules_)
+            if (rule.matches(words))
+                return &rule.value;
+        return nullptr;
+    }
+    const Value *indexed(const KeyWords<Key> &words) const {
+        const Pieces key = pieces(words);
+        int32_t id = SLUICE_TERNARY_MISS;
+        sluice_ternary_lookup(index_.get(), key.data(), 1, &id);
+        return id == SLUICE_TERNARY_MISS ? nullptr : &by_id_[size_t(id)]->value;
+    }
+    void index(uint64_t priority, Rule &rule) {
+        if (!is_indexed_)
+            return;
+        if (!index_) {
+            sluice_ternary *made = nullptr;
+            const sluice_ternary_layout layout{PIECES, 0, {0, PIECES > 1 ? 1 : 0}, 0};
+            if (sluice_ternary_new(&made, &layout, uint32_t(entries_)) != 0)
+                throw std::bad_alloc();
+            index_.reset(made);
+        }
+        if (free_.empty()) {
+            free_.push_back(uint32_t(by_id_.size()));
+            by_id_.push_back(nullptr);
+        }
+        rule.id = free_.back();
+        free_.pop_back();
+        by_id_[rule.id] = &rule;
+        const Pieces value = pieces(rule.key), mask = pieces(rule.mask);
+        sluice_ternary_insert(index_.get(), rule.id, value.data(), mask.data(), uint32_t(priority));
+    }
+    void withdraw(const Rule &rule) {
+        if (!is_indexed_)
+            return;
+        sluice_ternary_remove(index_.get(), rule.id);
+        by_id_[rule.id] = nullptr;
+        free_.push_back(rule.id);
+    }
+
+    size_t entries_;
+    std::map<uint64_t, Rule, std::greater<uint64_t>> rules_; // by their priority
+    bool is_indexed_ = false;
+    std::unique_ptr<sluice_ternary, Free> index_;
+    std::vector<Rule *> by_id_;
+    std::vector<uint32_t> free_; // ids
+};
+
+} // namespace sluice
+
+#endif
