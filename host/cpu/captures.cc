@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a configuration over captures: `--in FILE` for lane 0, 1, ..., `--out FILE` the same, `--seed N` for the
 // choices,
-// `--log INSTANCE=FILE` for what a logger takes, `--signal INSTANCE/NAME/HEX...` to be served when all packets are
-// through, or with @N behind it when N packets have been sent. A JSON object on stdout. Exit status 1: a capture cannot
+// `--log INSTANCE=FILE` for what a logger takes, `--signals FILE` with lines INSTANCE/NAME/HEX..., to be served when all
+// packets are through, or with @N behind it when N packets have been sent. A JSON object on stdout. Exit status 1: a capture cannot
 // be read or written, or the program does not come to rest; a sentence on stderr says so.
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <iostream>
 
 extern "C" {
@@ -36,6 +37,12 @@ static Signal signal_of(const std::string &text) {
     return at == std::string::npos ? Signal{text, LAST} : Signal{text.substr(0, at), std::stoull(text.substr(at + 1))};
 }
 
+static void read_signals(const std::string &path, std::vector<Signal> &signals) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);)
+        signals.push_back(signal_of(line));
+}
+
 static bool parsed(int count, char **words, Options &options) {
     for (int i = 1; i + 1 < count; i += 2) {
         const std::string name = words[i], value = words[i + 1];
@@ -45,8 +52,8 @@ static bool parsed(int count, char **words, Options &options) {
             options.outputs.push_back(value);
         else if (name == "--log")
             options.logs.push_back(value);
-        else if (name == "--signal")
-            options.signals.push_back(signal_of(value));
+        else if (name == "--signals")
+            read_signals(value, options.signals);
         else if (name == "--seed")
             options.seed = std::stoull(value);
         else
@@ -136,7 +143,7 @@ static int fail(const char *text) {
 int main(int count, char **words) {
     Options options;
     if (!parsed(count, words, options))
-        return fail("options: --in FILE, --out FILE, --log INSTANCE=FILE, --seed N, --signal INSTANCE/NAME/HEX...[@N]");
+        return fail("options: --in FILE, --out FILE, --log INSTANCE=FILE, --seed N, --signals FILE");
     char text[1024] = "";
     std::vector<capture> inputs(options.inputs.size());
     for (size_t i = 0; i < inputs.size(); i++) {

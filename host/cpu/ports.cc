@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a configuration on DPDK's ports: `ports --port NAME ... [--packets N] [--seconds N] -- EAL OPTIONS`. The n-th
+// Runs a configuration on DPDK's ports: `ports --port NAME ... [--packets N] [--seconds N] [--mbufs N] -- EAL OPTIONS`. The n-th
 // port, by its name in DPDK, is lane n. Ends after so many packets or seconds, at `stop`, at the end of stdin, by
 // SIGINT or SIGTERM.
 //
@@ -26,7 +26,7 @@ namespace {
 
 constexpr uint16_t BURST = 64, DESCRIPTORS = 512;
 constexpr size_t USUAL_FLIT = 64; // bytes; copied with a size that the compiler knows
-constexpr unsigned MBUFS = 8191, CACHE = 256;
+constexpr unsigned CACHE = 256;
 constexpr uint64_t ROUNDS = 1 << 17;
 constexpr unsigned LISTEN_EVERY = 1024; // rounds of the ports from one look at stdin to the next
 
@@ -61,6 +61,7 @@ struct Options {
     std::vector<uint16_t> ports; // by lane
     uint64_t packets = ~uint64_t{0};
     double seconds = 1e18;
+    unsigned mbufs = 8191;
 };
 
 class Runner {
@@ -306,6 +307,8 @@ static int parsed(int count, char **words, Options &options, std::vector<std::st
             names.push_back(words[at + 1]);
         else if (name == "--packets")
             options.packets = std::stoull(words[at + 1]);
+        else if (name == "--mbufs")
+            options.mbufs = unsigned(std::stoul(words[at + 1]));
         else if (name == "--seconds")
             options.seconds = std::stod(words[at + 1]);
         else
@@ -319,11 +322,11 @@ int main(int count, char **words) {
     std::vector<std::string> names;
     const int at = parsed(count, words, options, names);
     if (at < 0)
-        return fail("options: --port NAME, --packets N, --seconds N, -- EAL OPTIONS");
+        return fail("options: --port NAME, --packets N, --seconds N, --mbufs N, -- EAL OPTIONS");
     words[at] = words[0];
     if (rte_eal_init(count - at, words + at) < 0)
         return fail("DPDK does not start with these options");
-    rte_mempool *pool = rte_pktmbuf_pool_create("packets", MBUFS, CACHE, RTE_ALIGN(sizeof(Held), RTE_MBUF_PRIV_ALIGN),
+    rte_mempool *pool = rte_pktmbuf_pool_create("packets", options.mbufs, CACHE, RTE_ALIGN(sizeof(Held), RTE_MBUF_PRIV_ALIGN),
                                                 RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (!pool)
         return fail("no memory for packets: give DPDK more with -m");

@@ -137,6 +137,11 @@ class Engine:
             raise RuntimeError(told["error"])
         return told
 
+    def start(self) -> None:
+        """Take packets, from the moment on that this returns."""
+        self.ask("stats")
+        self.ask("start", answers=False)
+
     def end(self) -> Any:
         """Stop it; the last line."""
         assert self.process.stdout
@@ -183,7 +188,7 @@ def run(
     try:
         for text in rules:
             engine.ask(f"signal {text}")
-        engine.ask("start", answers=False)
+        engine.start()
         begin = time.monotonic()
         while not seconds or time.monotonic() - begin < seconds:
             left = begin + seconds - time.monotonic() if seconds else 1.0

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from compiler.backends import cpp, cpp_run
 from compiler.frontend import typed
@@ -107,11 +108,13 @@ def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], N
     arguments = [word for path in what.inputs for word in ("--in", str(path))]
     arguments += [word for path in what.outputs for word in ("--out", str(path))]
     arguments += [word for i in cpp.loggers(program) for word in ("--log", f"{i.name}={what.log(i.name)}")]
-    for text in [*rules_of(what, program), *what.signals]:
-        call = call_of(program, text)
-        arguments += ["--signal", signal_text(call) + ("" if call.after is None else f"@{call.after}")]
-    arguments += ["--seed", str(what.seed)]
-    found = cpp_run.run_captures(program, arguments, progress, exact or what.seed != 0)
+    calls = [call_of(program, text) for text in [*rules_of(what, program), *what.signals]]
+    lines = [signal_text(call) + ("" if call.after is None else f"@{call.after}") for call in calls]
+    with NamedTemporaryFile("w", suffix=".signals") as signals:
+        signals.write("".join(f"{line}\n" for line in lines))
+        signals.flush()
+        arguments += ["--seed", str(what.seed), "--signals", signals.name]
+        found = cpp_run.run_captures(program, arguments, progress, exact or what.seed != 0)
     return ProgramResult(found["lanes"], found["errors"], found["lost"], found["unread"], found["instances"])
 
 

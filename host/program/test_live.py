@@ -141,7 +141,7 @@ def test_an_engine_that_is_killed_says_so(program: Path, tmp_path: Path) -> None
     assert loaded
     engine = live.Engine(live.build(loaded)[0], ["null", "null"])
     try:
-        engine.ask("start", answers=False)
+        engine.start()
         assert [lane["errors"] for lane in engine.ask("stats")["lanes"]] == [0, 0]
         with pytest.raises(RuntimeError, match="cannot follow: signal nobody/x"):
             engine.ask("signal nobody/x")

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configurations on a core of the CPU (`host/cpu/packets`), beside the same jobs by hand for DPDK (`by_hand.c`).
+
+Both take packets from a capture that comes again and again (net_pcap, infinite_rx) and send what passes into it, where it ends; `io`
+by hand only hands packets on: what is left of the core for a job. Processor time, contenders in turn, medians of ratios within a turn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.cpu.jobs import JOBS, Job
+from bench.peers.tables import PeerMissing, built, eal
+from compiler.frontend import typed
+from compiler.frontend.program import load
+from compiler.frontend.source import Diagnostics
+from compiler.interpreter.packets import Packet
+from host.program import live
+from host.program.captures import read_capture, write_capture
+from host.program.run import EXECUTE, ProgramRun
+from toolchain.markdown import table as written
+
+SOURCE = Path(__file__).with_name("by_hand.c")
+RUNS, SECONDS, COMPARED, PATIENCE = 5, 0.5, 2000, 120
+MBUFS, MEGABYTES = 40_000, 512
+
+Log = Callable[[str], None]
+
+
+def program_of(job: Job) -> typed.Program:
+    """Its program."""
+    diagnostics = Diagnostics()
+    program = load(job.program, diagnostics)
+    if program is None:
+        raise RuntimeError(diagnostics.sorted()[0].render())
+    return program
+
+
+def by_hand(program: Path, job: str, rules: Path | None, capture: Path, seconds: float) -> dict[str, float]:
+    """One run of the program by hand: packets, and processor time. Raises RuntimeError with its words."""
+    options = [*eal(f"by-hand-{os.getpid()}", MEGABYTES), "--force-max-simd-bitwidth=512"]
+    options += ["--vdev", f"net_pcap0,rx_pcap={capture},infinite_rx=1"]
+    command = [str(program), job, str(rules or "-"), str(seconds), str(MBUFS), "--", *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"by_hand {job}: {done.stderr.strip()[-500:]}")
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+class Contender:
+    """A configuration with its rules; each run goes on from the last."""
+
+    def __init__(self, binary: Path, job: Job, capture: Path) -> None:
+        self.engine = live.Engine(binary, [f"replay:{capture}"], ["--mbufs", str(MBUFS)])
+        for signal in job.signals:
+            answer = self.engine.ask(f"signal {signal}")["answer"]
+            if answer != "0":
+                raise RuntimeError(f"{job.name}: {signal} is refused with {answer}")
+
+    def end(self, seconds: float) -> dict[str, float]:
+        """Start, and stop after so long."""
+        self.engine.start()
+        time.sleep(seconds)
+        told = self.engine.end()
+        lane = told["lanes"][0]
+        return {"received": lane["received"], "sent": lane["sent"], "processor_seconds": told["processor_seconds"]}
+
+
+def rate(run: dict[str, float]) -> float:
+    """Packets per second of the core."""
+    return run["received"] / run["processor_seconds"]
+
+
+def is_identical(job: Job, program: typed.Program, folder: Path) -> bool:
+    """Whether the first packets leave the ports as they leave the interpreter; of long lists of rules, as they leave flit by flit."""
+    source, expected, got = (folder / f"{name}.pcap" for name in ("in", "expected", "got"))
+    write_capture(source, [Packet(data) for data in job.packets[:COMPARED]])
+    signals = [_as_option(signal) + "@0" for signal in job.signals]
+    judge = "interpreter" if len(job.signals) <= COMPARED else "cpu-exact"
+    EXECUTE[judge](ProgramRun(job.program, [source], [expected], signals, 0), program, lambda _: None)
+    engine = live.Engine(live.build(program)[0], [f"pcap:{source},{got}"])
+    for signal in job.signals:
+        engine.ask(f"signal {signal}")
+    engine.start()
+    begin = time.monotonic()
+    while sum(lane["received"] for lane in engine.ask("stats")["lanes"]) < min(COMPARED, len(job.packets)):
+        if time.monotonic() - begin > PATIENCE:
+            raise RuntimeError(f"{job.name}: packets do not arrive")
+    engine.end()
+    return [p.data for p in read_capture(expected)] == [p.data for p in read_capture(got)]
+
+
+def _as_option(signal: str) -> str:
+    instance, name, *arguments = signal.split("/")
+    return f"{instance}.{name}:{','.join(str(int(argument, 16)) for argument in arguments)}"
+
+
+def row(log: Log, job: Job, runs: int, seconds: float, peers: bool) -> dict[str, Any]:
+    """A job: its rates, and those by hand in the same turns."""
+    log(job.name)
+    program = program_of(job)
+    binary, made = live.build(program)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        capture, rules = folder / "packets.pcap", folder / "rules"
+        write_capture(capture, [Packet(data) for data in job.packets])
+        rules.write_text("".join(f"{line}\n" for line in job.lines))
+        found: dict[str, list[dict[str, float]]] = {"sluice": []}
+        for _ in range(runs):
+            found["sluice"].append(Contender(binary, job, capture).end(seconds))
+            for other in ("io", job.by_hand) if peers else ():
+                if other:
+                    found.setdefault(other, []).append(by_hand(built(SOURCE, "by_hand"), other, rules, capture, seconds))
+        identical = is_identical(job, program, folder)
+    ours = [rate(run) for run in found["sluice"]]
+    result: dict[str, Any] = {
+        "job": job.name,
+        "mpps": round(median(ours) / 1e6, 2),
+        "ns_per_packet": round(1e9 / median(ours), 1),
+        "identical": identical,
+        "passed": round(found["sluice"][0]["sent"] / found["sluice"][0]["received"], 3),
+        "sees_every_flit": {name: why for name, why in made.whole.items() if why},
+    }
+    if "io" in found:
+        result["share_of_floor"] = _ratio(ours, found["io"])
+    if job.by_hand in found:
+        result["ratio_to_handwritten"] = _ratio(ours, found[job.by_hand])
+        result["handwritten_mpps"] = round(median(map(rate, found[job.by_hand])) / 1e6, 2)
+        shares = [run["sent"] / run["received"] for run in found[job.by_hand]]
+        if abs(median(shares) - result["passed"]) > 0.01:
+            raise RuntimeError(f"{job.name}: {result['passed']} of the packets pass here, {median(shares):.3f} by hand")
+    return result
+
+
+def _ratio(ours: Sequence[float], theirs: Sequence[dict[str, float]]) -> float:
+    return round(median(mine / rate(other) for mine, other in zip(ours, theirs, strict=True)), 3)
+
+
+def measure(
+    log: Log,
+    peers: bool = True,
+    jobs: Sequence[Callable[[], Job]] = JOBS,
+    runs: int = RUNS,
+    seconds: float = SECONDS,
+) -> dict[str, Any]:
+    """All jobs; by hand too, with `peers`."""
+    try:
+        return {"rows": [row(log, make(), runs, seconds, peers) for make in jobs], "runs": runs, "seconds": seconds}
+    except PeerMissing as reason:
+        return {"missing": str(reason), "rows": []}
+
+
+COLUMNS = {
+    "job": "job",
+    "mpps": "M packets/s",
+    "ns_per_packet": "ns a packet",
+    "share_of_floor": "of io",
+    "handwritten_mpps": "by hand, M packets/s",
+    "ratio_to_handwritten": "of by hand",
+    "identical": "same bytes",
+}
+
+
+def show(result: dict[str, Any], console: Console) -> None:
+    """The figures as a table."""
+    shown = Table(title="configurations on one core, packets of 64 bytes")
+    for title in COLUMNS.values():
+        shown.add_column(title, justify="right")
+    for one in result["rows"]:
+        shown.add_row(*(str(one.get(key, "-")) for key in COLUMNS))
+    console.print(shown)
+    if "missing" in result:
+        console.print(result["missing"])
+
+
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    """The table of the docs."""
+    cells = [[("yes" if one[key] else "no") if key == "identical" else one.get(key) for key in COLUMNS] for one in result["rows"]]
+    return {"cpu": written(tuple(COLUMNS.values()), cells)}
