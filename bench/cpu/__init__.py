@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configurations on a core of the CPU (`host/cpu/packets`), beside the same jobs by hand for DPDK (`by_hand.c`).
 
-Both take packets from a capture that comes again and again (net_pcap, infinite_rx) and send what passes into it, where it ends; `io`
-by hand only hands packets on: what is left of the core for a job. Processor time, contenders in turn, medians of ratios within a turn.
+Both take packets from a capture that comes again and again (net_pcap, infinite_rx) and send what passes into it, where it ends;
+`io` by hand only hands packets on: what is left of the core for a job. Processor time, contenders in turn, medians of ratios within
+a turn.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def rate(run: dict[str, float]) -> float:
 
 
 def is_identical(job: Job, program: typed.Program, folder: Path) -> bool:
-    """Whether the first packets leave the ports as they leave the interpreter; of long lists of rules, as they leave flit by flit."""
+    """Whether the first packets leave the ports as they leave the interpreter; of long lists of rules, as flit by flit."""
     source, expected, got = (folder / f"{name}.pcap" for name in ("in", "expected", "got"))
     write_capture(source, [Packet(data) for data in job.packets[:COMPARED]])
     signals = [_as_option(signal) + "@0" for signal in job.signals]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The jobs of the benchmark by hand, for DPDK: what a good engineer writes in a day, with bulk look-ups and prefetches.
 //
-// `by_hand JOB RULES SECONDS MBUFS -- EAL OPTIONS`: one port, from its receive queue back into its transmit queue. Jobs:
-// `count` and `io` (RULES is -), `router` (lines: address/length source next-hop), `exact` (five fields of a flow, and a
-// MAC address), `firewall` (value/mask of five fields, priority, 1 to pass). Numbers in hex. A line of JSON on stdout.
+// `by_hand JOB RULES SECONDS MBUFS -- EAL OPTIONS`: one port, from its receive queue back into its transmit queue.
+// Jobs: `count` and `io` (RULES is -), `router` (lines: address/length source next-hop), `exact` (five fields of a
+// flow, and a MAC address), `firewall` (value/mask of five fields, priority, 1 to pass). Numbers in hex. A line of JSON
+// on stdout.
 #include <rte_acl.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -163,9 +164,14 @@ static int read_flows(FILE *file) {
         .name = "flows", .entries = 2 * MOST_RULES, .key_len = sizeof(struct flow), .hash_func = rte_hash_crc};
     uint64_t field[5], address;
     hash = rte_hash_create(&parameters);
-    while (hash && fscanf(file, "%lx %lx %lx %lx %lx %lx", &field[0], &field[1], &field[2], &field[3], &field[4], &address) == 6) {
-        const struct flow key = {rte_cpu_to_be_32((uint32_t)field[0]), rte_cpu_to_be_32((uint32_t)field[1]),
-                                 rte_cpu_to_be_16((uint16_t)field[2]), rte_cpu_to_be_16((uint16_t)field[3]), (uint8_t)field[4], {0}};
+    while (hash && fscanf(file, "%lx %lx %lx %lx %lx %lx", &field[0], &field[1], &field[2], &field[3], &field[4],
+                          &address) == 6) {
+        const struct flow key = {rte_cpu_to_be_32((uint32_t)field[0]),
+                                 rte_cpu_to_be_32((uint32_t)field[1]),
+                                 rte_cpu_to_be_16((uint16_t)field[2]),
+                                 rte_cpu_to_be_16((uint16_t)field[3]),
+                                 (uint8_t)field[4],
+                                 {0}};
         const int32_t at = rte_hash_add_key(hash, &key);
         if (at < 0 || at >= MOST_RULES)
             return -1;
@@ -247,7 +253,8 @@ static void loop(const struct job *job, double seconds) {
         rte_pktmbuf_free_bulk(packets + gone, (unsigned)(left - gone));
         sent += gone;
     }
-    printf("{\"received\": %lu, \"sent\": %lu, \"processor_seconds\": %.6f}\n", received, sent, processor_seconds() - before);
+    printf("{\"received\": %lu, \"sent\": %lu, \"processor_seconds\": %.6f}\n", received, sent,
+           processor_seconds() - before);
 }
 
 int main(int count, char **words) {
@@ -263,7 +270,8 @@ int main(int count, char **words) {
     words[5] = words[0];
     if (!job || rte_eal_init(count - 5, words + 5) < 0)
         return fail("no such job, or DPDK does not start");
-    struct rte_mempool *pool = rte_pktmbuf_pool_create("packets", mbufs, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    struct rte_mempool *pool =
+        rte_pktmbuf_pool_create("packets", mbufs, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     const struct rte_eth_conf configuration = {0};
     if (!pool || rte_eth_dev_configure(0, 1, 1, &configuration) != 0 ||
         rte_eth_rx_queue_setup(0, 0, 512, SOCKET_ID_ANY, NULL, pool) != 0 ||

@@ -119,7 +119,9 @@ def _members(names: Sequence[tuple[str, str]]) -> str:
 
 def _port_type(port: typed.Port, types: Types, headers_only: bool) -> str:
     kind = f"{'Packet' if port.is_packet else ''}{'Input' if port.is_input else 'Output'}"
-    return f"{kind}<{types.name(port.type)}{', true' if port.is_packet and headers_only else ''}>"
+    if not port.is_packet:
+        return f"{kind}<{types.name(port.type)}>"
+    return f"{kind}<{types.flit(port.type)}{', true' if headers_only else ''}>"
 
 
 def _ports(context: Context, headers_only: bool) -> str:
@@ -198,7 +200,8 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
     """What the loop of the packet engine asks a class for."""
     element = context.element
     text = f"\n  private:\n    friend ElementOf<{name}>;\n"
-    text += f"    static constexpr bool HEADERS_ONLY = {str(headers_only).lower()};\n"
+    known = {"HEADERS_ONLY": headers_only, "NUMBERED": element.numbered, "MAY_WAIT": waiting(element).may_wait}
+    text += "".join(f"    static constexpr bool {name} = {str(value).lower()};\n" for name, value in known.items())
     ports = {"input": element.inputs, "output": element.outputs}
     visited = {kind: [context.ports[port] for port in found] for kind, found in ports.items()} | {"select": selects}
     for kind, members in visited.items():

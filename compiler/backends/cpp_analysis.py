@@ -130,23 +130,24 @@ def selects(element: typed.Element) -> list[tuple[typed.Port, ...]]:
 
 @dataclass(frozen=True)
 class Waiting:
-    """`needed`: groups of inputs, of each of which one must have a token before the handler can begin. `keeps`: it can wait even
-    then, behind a change of a state."""
+    """`needed`: groups of inputs, of each of which one must have a token before the handler can begin. `may_wait`: it can wait even
+    then; `keeps`: behind a change of a state."""
 
     needed: tuple[tuple[typed.Port, ...], ...]
+    may_wait: bool
     keeps: bool
 
 
 def waiting(element: typed.Element) -> Waiting:
     """What a named handler waits for; a numbered one never waits on the way."""
     if element.numbered:
-        return Waiting((), False)
+        return Waiting((), False, False)
     needed = tuple(dict.fromkeys(_needed(element.handler)))
     all_nodes = list(nodes(element.handler))
     reads = {node.port for node in all_nodes if isinstance(node, typed.Read | typed.Peek)}
     is_unsure = any(isinstance(node, typed.SelectPort | typed.Test) for node in all_nodes)
     may_wait = is_unsure or not reads <= {group[0] for group in needed}
-    return Waiting(needed, may_wait and _reads_behind_change(element.handler))
+    return Waiting(needed, may_wait, may_wait and _reads_behind_change(element.handler))
 
 
 def _reads_behind_change(block: typed.Block) -> bool:

@@ -142,6 +142,7 @@ class Body:
         """The same bits as another type."""
         if self.types.same(source, target):
             return text
+        text = self._value_of(text)
         if isinstance(source, typed.Integer) and isinstance(target, typed.Integer):
             if text.isidentifier():  # `T(f(U(x)))` may be taken for a declaration of f
                 return f"{self.types.name(target)}{{{text}}}"
@@ -195,7 +196,12 @@ class Body:
         for step in by_members(kind, place.steps):
             text = self._step(text, kind, step, left.pop(0) if isinstance(step, typed.Entry) else "")
             kind = step.type
-        return text
+        return self._value_of(text)
+
+    def _value_of(self, text: str) -> str:
+        """Of the flit in the packet, or of its data, where the text names one of them."""
+        own = self.locals.get(self.in_place) if self.in_place else None
+        return f"whole({text})" if own and text in (own, f"{own}.data") else text
 
     def _assign(self, place: typed.Place, found: Sequence[str], value: str) -> list[str]:
         """The statements that write a place; `found` are its indices, in order."""

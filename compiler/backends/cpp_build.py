@@ -73,7 +73,7 @@ def program(generated: str, main: str, flags: Sequence[str] = FLAGS, engine: str
     objects = [object_of(text, flags, engine) for text in texts]
     lanes = ROOT / "host" / "lanes"
     more = [lanes] if main == "captures" else []
-    main_flags = [*flags, *shlex.split(_dpdk("--cflags").replace("-I", "-isystem"))] if main == "ports" else flags
+    main_flags = [*shlex.split(_dpdk("--cflags").replace("-I", "-isystem")), *flags] if main == "ports" else flags
     objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", main_flags, [*_includes(engine), *more]))
     if engine == "packets" and "TernaryTable<" in generated:
         objects += [compiled(path.read_text(), ".c", C_FLAGS, [TERNARY]) for path in sorted(TERNARY.glob("*.c"))]

@@ -19,15 +19,30 @@ throw true try typedef typeid typename union unix unsigned using virtual void vo
 KEYWORDS = frozenset(KEYWORDS_WORDS.split())
 # What generated code uses of the run-time, in scope everywhere.
 RUN_TIME_WORDS = """
-Array Blocked Bool Buffer Bytes Element ElementBase ElementOf ExactTable Graph Guard HEADERS_ONLY Input InputPort Int Integer
-LOGGED LpmTable NoGuard Output OutputPort Packet PacketInput PacketOutput Queue Rounds Select SignalCall State Step
-TernaryTable Uint Visit Words Writer answer answers argument call can_begin decimal dump each_input each_output each_select
-entry fail failures find found from_words get_word handler hex hit in index init inputs iterations keep kept left lines log
-low_ones make_element mask name now out outputs packet part peek print program put put_entry put_word random read ready_mask
-run same_bits seed signal signals sluice start state std step swapped to_words token value view visit wait_for width words
+Array Blocked Bool Buffer Bytes Element ElementBase ElementOf ExactTable Graph Guard HEADERS_ONLY InBuffer Input InputPort Int
+Integer LOGGED LpmTable MAY_WAIT NUMBERED NoGuard Output OutputPort Packet PacketInput PacketOutput Queue Rounds Select
+SignalCall State Step TernaryTable Uint Visit Words Writer answer answers argument call can_begin decimal dump each_input
+each_output each_select entry fail failures find found from_words get_word handler hex hit in index init inputs iterations
+keep kept left lines log low_ones make_element mask name now out outputs packet part peek print program put put_entry put_word
+random read ready_mask run same_bits seed signal signals sluice start state std step swapped to_words token value view visit
+wait_for whole width words
 """
 RUN_TIME = frozenset(RUN_TIME_WORDS.split())
-FIELD_NAMES = ("width", "store", "load", "words", "low", "uint64_t", "size_t", "Array", "Int", "Uint", "Bool")  # what a struct uses
+FIELD_NAMES = (
+    "width",
+    "View",
+    "Whole",
+    "store",
+    "load",
+    "words",
+    "low",
+    "uint64_t",
+    "size_t",
+    "Array",
+    "Int",
+    "Uint",
+    "Bool",
+)  # what a struct uses
 
 
 class Namer:
@@ -64,6 +79,7 @@ class Types:
         self.names = names
         self.structs: dict[typed.Struct, str] = {}
         self.fields: dict[typed.Struct, dict[str, str]] = {}
+        self.views: set[typed.Struct] = set()  # flits: their data can stay in the packet
 
     def name(self, kind: typed.Type) -> str:
         """The C++ type."""
@@ -92,9 +108,31 @@ class Types:
             self.fields[kind] = {field.name: fields(field.name) for field in kind.fields}
         return self.structs[kind]
 
+    def flit(self, kind: typed.Type) -> str:
+        """The type of a packet port, which has a view."""
+        assert isinstance(kind, typed.Struct)
+        self.views.add(kind)
+        return self.name(kind)
+
     def declarations(self) -> str:
         """Every struct that was named."""
-        return "\n".join(self._declaration(kind) for kind in self.structs)
+        return "\n".join(self._declaration(kind) + (self._view(kind) if kind in self.views else "") for kind in self.structs)
+
+    def _view(self, kind: typed.Struct) -> str:
+        """Of a flit: the same members, the data in the packet."""
+        names, own = self.fields[kind], self.structs[kind]
+        kinds = {f.name: self.name(f.type) for f in kind.fields}
+        kinds["data"] = f"InBuffer<{kinds['data']}>"
+        members = "".join(f"    {kinds[f.name]} {names[f.name]}{{}};\n" for f in kind.fields)
+        values = ", ".join(f"whole({names[f.name]})" for f in kind.fields)
+        copies = "".join(f"        {names[f.name]} = flit.{names[f.name]};\n" for f in kind.fields)
+        return (
+            f"#ifdef SLUICE_CPU_VIEWS_H\n"
+            f"struct {own}::View {{\n    using Whole = {own};\n    static constexpr unsigned width = {kind.bits};\n{members}"
+            f"    operator {own}() const {{ return {{{values}}}; }}\n"
+            f"    View &operator=(const {own} &flit) {{\n{copies}        return *this;\n    }}\n"
+            f"    void store(uint64_t *words, size_t low) const {{ {own}(*this).store(words, low); }}\n}};\n#endif\n"
+        )
 
     def _declaration(self, kind: typed.Struct) -> str:
         names = self.fields[kind]
@@ -102,8 +140,9 @@ class Types:
         stores = "".join(f"        {names[f.name]}.store(words, low + {f.low});\n" for f in kind.fields)
         loads = "".join(f"        {names[f.name]}.load(words, low + {f.low});\n" for f in kind.fields)
         own = self.structs[kind]
+        view = "    struct View;\n" if kind in self.views else ""
         return (
-            f"struct {own} {{\n    static constexpr unsigned width = {kind.bits};\n{members}"
+            f"struct {own} {{\n    static constexpr unsigned width = {kind.bits};\n{view}{members}"
             f"    void store(uint64_t *words, size_t low) const {{\n{stores}    }}\n"
             f"    void load(const uint64_t *words, size_t low) {{\n{loads}    }}\n"
             f"    friend bool operator==(const {own} &, const {own} &) = default;\n}};\n"

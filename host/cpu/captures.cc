@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a configuration over captures: `--in FILE` for lane 0, 1, ..., `--out FILE` the same, `--seed N` for the
 // choices,
-// `--log INSTANCE=FILE` for what a logger takes, `--signals FILE` with lines INSTANCE/NAME/HEX..., to be served when all
-// packets are through, or with @N behind it when N packets have been sent. A JSON object on stdout. Exit status 1: a capture cannot
-// be read or written, or the program does not come to rest; a sentence on stderr says so.
+// `--log INSTANCE=FILE` for what a logger takes, `--signals FILE` with lines INSTANCE/NAME/HEX..., to be served when
+// all packets are through, or with @N behind it when N packets have been sent. A JSON object on stdout. Exit status 1:
+// a capture cannot be read or written, or the program does not come to rest; a sentence on stderr says so.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a configuration on DPDK's ports: `ports --port NAME ... [--packets N] [--seconds N] [--mbufs N] -- EAL OPTIONS`. The n-th
-// port, by its name in DPDK, is lane n. Ends after so many packets or seconds, at `stop`, at the end of stdin, by
-// SIGINT or SIGTERM.
+// Runs a configuration on DPDK's ports: `ports --port NAME ... [--packets N] [--seconds N] [--mbufs N] -- EAL OPTIONS`.
+// The n-th port, by its name in DPDK, is lane n. Ends after so many packets or seconds, at `stop`, at the end of stdin,
+// by SIGINT or SIGTERM.
 //
 // Lines on stdin: `signal INSTANCE/NAME/HEX...`, `stats`, `start`, `stop`. No packet is taken before `start`. A signal
 // gets a line of JSON with its answer on stdout, `stats` one with counters; the last line is that of the whole run.
@@ -25,7 +25,6 @@ using namespace sluice;
 namespace {
 
 constexpr uint16_t BURST = 64, DESCRIPTORS = 512;
-constexpr size_t USUAL_FLIT = 64; // bytes; copied with a size that the compiler knows
 constexpr unsigned CACHE = 256;
 constexpr uint64_t ROUNDS = 1 << 17;
 constexpr unsigned LISTEN_EVERY = 1024; // rounds of the ports from one look at stdin to the next
@@ -68,7 +67,7 @@ class Runner {
   public:
     Runner(rte_mempool *pool, const Options &options)
         : graph_([](unsigned, const Bytes &, uint64_t, bool) {},
-                 [this](unsigned lane, const Leaving &packet) { leave(lane, packet); }),
+                 [this](unsigned lane, const Leaving *packets, size_t count) { leave(lane, packets, count); }),
           pool_(pool), lanes_(options.ports.size()), options_(options), hz_(double(rte_get_tsc_hz())) {
         build(graph_);
         graph_.start(0);
@@ -136,10 +135,14 @@ class Runner {
 
     unsigned receive(unsigned lane, uint64_t time) {
         rte_mbuf *found[BURST];
+        Arriving arriving[BURST];
+        size_t left = 0;
         const uint16_t count = rte_eth_rx_burst(options_.ports[lane], 0, found, BURST);
+        if (count == 0)
+            return 0;
         for (uint16_t i = 0; i < count; i++) {
             rte_mbuf *mbuf = found[i];
-            if (rte_pktmbuf_linearize(mbuf) != 0) {
+            if (mbuf->nb_segs > 1 && rte_pktmbuf_linearize(mbuf) != 0) {
                 lanes_[lane].lost++;
                 rte_pktmbuf_free(mbuf);
                 continue;
@@ -148,10 +151,12 @@ class Runner {
             buffer->users = 1;
             buffer->give_back = free_mbuf;
             buffer->mbuf = mbuf;
-            if (!graph_.send(lane, rte_pktmbuf_mtod(mbuf, const uint8_t *), mbuf->data_len, time, buffer)) {
-                lanes_[lane].lost++;
-                rte_pktmbuf_free(mbuf);
-            }
+            arriving[left++] = {rte_pktmbuf_mtod(mbuf, uint8_t *), mbuf->data_len, buffer};
+        }
+        if (!graph_.send(lane, arriving, left, time)) {
+            for (size_t i = 0; i < left; i++)
+                give_back(arriving[i].buffer);
+            lanes_[lane].lost += left;
         }
         lanes_[lane].received += count;
         return count;
@@ -165,31 +170,38 @@ class Runner {
         return true;
     }
 
-    void leave(unsigned number, const Leaving &packet) {
+    void leave(unsigned number, const Leaving *packets, size_t count) {
+        if (number >= lanes_.size()) {
+            for (size_t i = 0; i < count; i++)
+                give_back(packets[i].buffer);
+            return;
+        }
+        Lane &lane = lanes_[number];
+        for (size_t i = 0; i < count; i++) {
+            if (packets[i].is_bad) {
+                lane.errors++;
+                give_back(packets[i].buffer);
+            } else if (rte_mbuf *mbuf = mbuf_of(packets[i])) {
+                lane.waiting[lane.count++] = mbuf;
+                if (lane.count == BURST)
+                    flush(number);
+            } else {
+                lane.unsent++;
+            }
+        }
+    }
+    // Of a packet, with its bytes; none where there is no memory.
+    rte_mbuf *mbuf_of(const Leaving &packet) {
         const bool is_kept = packet.buffer && packet.buffer->users == 1;
-        rte_mbuf *mbuf = is_kept ? static_cast<Held *>(packet.buffer)->mbuf : nullptr;
-        if (number >= lanes_.size() || packet.is_bad) {
-            if (number < lanes_.size())
-                lanes_[number].errors++;
-            give_back(packet.buffer);
-            return;
-        }
-        if (!is_kept)
-            mbuf = copied(packet);
-        if (!mbuf) {
-            lanes_[number].unsent++;
-            return;
-        }
-        if (packet.head_room == USUAL_FLIT)
-            std::memcpy(rte_pktmbuf_mtod(mbuf, uint8_t *), packet.head, USUAL_FLIT);
-        else
-            std::memcpy(rte_pktmbuf_mtod(mbuf, uint8_t *), packet.head, packet.head_size);
+        rte_mbuf *mbuf = is_kept ? static_cast<Held *>(packet.buffer)->mbuf : copied(packet);
+        if (!mbuf)
+            return nullptr;
+        auto *bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
+        if (bytes != packet.head)
+            std::memcpy(bytes, packet.head, packet.head_size);
         mbuf->data_len = uint16_t(packet.head_size + packet.rest_size);
         mbuf->pkt_len = mbuf->data_len;
-        Lane &lane = lanes_[number];
-        lane.waiting[lane.count++] = mbuf;
-        if (lane.count == BURST)
-            flush(number);
+        return mbuf;
     }
     // Another mbuf with the bytes behind the first flit; none where there is no memory, or they do not fit.
     rte_mbuf *copied(const Leaving &packet) {
@@ -326,8 +338,9 @@ int main(int count, char **words) {
     words[at] = words[0];
     if (rte_eal_init(count - at, words + at) < 0)
         return fail("DPDK does not start with these options");
-    rte_mempool *pool = rte_pktmbuf_pool_create("packets", options.mbufs, CACHE, RTE_ALIGN(sizeof(Held), RTE_MBUF_PRIV_ALIGN),
-                                                RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    rte_mempool *pool =
+        rte_pktmbuf_pool_create("packets", options.mbufs, CACHE, RTE_ALIGN(sizeof(Held), RTE_MBUF_PRIV_ALIGN),
+                                RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (!pool)
         return fail("no memory for packets: give DPDK more with -m");
     for (const std::string &name : names) {

@@ -6,6 +6,7 @@
 #define SLUICE_CPU_VALUES_H
 
 #include <bit>
+#include <cstring>
 
 #include "bits.h"
 
@@ -90,6 +91,19 @@ template <class Into, class T> void put(Into &into, size_t low, const T &value) 
         value.store(words.data(), low);
         into = from_words<Into>(words);
     }
+}
+
+// The value of what may be a view of one (host/cpu/packets/views.h).
+template <class T>
+requires(!requires { typename T::Whole; }) const T &whole(const T &value) {
+    return value;
+}
+template <class View>
+requires requires {
+    typename View::Whole;
+}
+typename View::Whole whole(const View &view) {
+    return view;
 }
 
 // Element `index` of `Count` that begin at bit 0.

@@ -197,6 +197,7 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
   public:
     using InputPort::InputPort;
     using Token = Flit;
+    using View = typename Flit::View;
     bool has_token() const {
         return !packets.empty();
     }
@@ -218,16 +219,17 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
         owner_.note_arrival(*this, has_token());
         return Bool(has_token());
     }
-    const Flit &token() const {
-        return Whole || at_ == 0 ? packets.front()->first : flit_;
+    Flit token() const {
+        return Whole || at_ == 0 ? packets.front()->first : view_;
     }
     // The flit itself, which the handler may change and `pass` on.
-    Flit &take() {
-        static Flit none;
-        if (!owner_.sees(*this, has_token()))
-            return none = Flit{};
+    View &take() {
+        if (!owner_.sees(*this, has_token())) {
+            show(Flit{});
+            return view_;
+        }
         taken_ = true;
-        return Whole || at_ == 0 ? packets.front()->first : flit_;
+        return Whole || at_ == 0 ? packets.front()->first : view_;
     }
     void mark() {
         taken_ = true;
@@ -245,7 +247,7 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
         taken_ = false;
         Packet<Flit> *packet = packets.front();
         if (!Whole && ++at_ != packet->flits()) {
-            flit_ = packet->flit(at_);
+            show(packet->flit(at_));
             return true;
         }
         at_ = 0;
@@ -261,8 +263,14 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
     std::function<void(const Packet<Flit> &)> seen; // is told every packet that is taken
 
   private:
+    void show(const Flit &flit) {
+        view_.data.point_to(bytes_);
+        view_ = flit;
+    }
+
     size_t at_ = 0; // flits of the first packet that are taken
-    Flit flit_;     // the next of it, where it is not its first
+    View view_;     // the next of it, where it is not its first
+    uint64_t bytes_[Packet<Flit>::SIZE / 8 + 2];
 };
 
 template <class T> class Output final : public OutputPort {
@@ -287,8 +295,9 @@ template <class T> class Output final : public OutputPort {
         written_ = false;
         if (to_)
             to_->push(token_);
-        if (tap)
-            show(token_);
+        if constexpr (LOGGED)
+            if (tap)
+                show(token_);
         return true;
     }
 
@@ -307,12 +316,14 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
         if (unfinished_)
             unfinished_->release();
     }
+    using View = typename Flit::View;
     void write(const Flit &token) {
-        token_ = token;
-        written_ = &token_;
+        view_.data.point_to(bytes_);
+        view_ = token;
+        written_ = &view_;
     }
     // What `take` gave, which stays as it is up to the end of the iteration.
-    void pass(Flit &token) {
+    void pass(View &token) {
         written_ = &token;
     }
     template <bool IsWhole> void connect(PacketInput<Flit, IsWhole> &to) {
@@ -321,7 +332,7 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
     void connect(Queue<Packet<Flit> *> &to) {
         to_ = &to;
     }
-    const Flit *written() const {
+    const View *written() const {
         return written_;
     }
     void forget() {
@@ -329,13 +340,14 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
     }
     // A flit that the iteration wrote.
     bool commit() {
-        Flit *flit = std::exchange(written_, nullptr);
+        View *flit = std::exchange(written_, nullptr);
         if (!flit)
             return false;
         if (!guard_.passes(*flit, *this))
             return true;
-        if (tap)
-            show(*flit);
+        if constexpr (LOGGED)
+            if (tap)
+                show(*flit);
         if (flit->sop)
             unfinished_ = Packet<Flit>::begun(*flit);
         else
@@ -347,13 +359,14 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
     // The first flit that the iteration wrote; the others follow.
     void commit(Packet<Flit> *packet) {
         if (written_ != &packet->first)
-            packet->first = *written_;
+            packet->first = whole(*written_);
         written_ = nullptr;
-        if (tap) {
-            show(packet->first);
-            for (size_t i = 1; i < packet->flits(); i++)
-                show(packet->flit(i));
-        }
+        if constexpr (LOGGED)
+            if (tap) {
+                show(packet->first);
+                for (size_t i = 1; i < packet->flits(); i++)
+                    show(packet->flit(i));
+            }
         hand_on(packet);
     }
 
@@ -365,9 +378,10 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
             packet->release();
     }
 
-    Flit token_{};
-    Flit *written_ = nullptr;
-    Guard<Flit> guard_;
+    View view_{};
+    uint64_t bytes_[Packet<Flit>::SIZE / 8 + 2];
+    View *written_ = nullptr;
+    Guard<View> guard_;
     Packet<Flit> *unfinished_ = nullptr;
     Queue<Packet<Flit> *> *to_ = nullptr;
 };
@@ -423,22 +437,14 @@ template <class Self> class ElementOf : public Element {
         serve();
         uint64_t without_token = 0;
         for (unsigned idle = 0; idle < IDLE_ITERATIONS && fires();) {
-            const size_t line_count = lines.size(), failure_count = failures.size();
-            const uint64_t time_before = time_;
-            const uint32_t random_before = random_;
-            next_mask_ = low_ones(unsigned(inputs.size()));
             if constexpr (LOGGED)
                 choices_.clear();
-            try {
+            if constexpr (Self::NUMBERED)
+                next_mask_ = low_ones(unsigned(inputs.size()));
+            if constexpr (!Self::MAY_WAIT)
                 self().handler();
-            } catch (const Blocked &) {
-                lines.resize(line_count);
-                failures.resize(failure_count);
-                time_ = time_before;
-                random_ = random_before;
-                roll_back();
+            else if (!try_handler())
                 return true;
-            }
             bool took = false, wrote = false;
             end(took, wrote);
             without_token = took ? 0 : without_token + 1;
@@ -453,8 +459,26 @@ template <class Self> class ElementOf : public Element {
     Self &self() {
         return static_cast<Self &>(*this);
     }
+    // False where it waits; then it has done nothing.
+    bool try_handler() {
+        const size_t line_count = lines.size(), failure_count = failures.size();
+        const uint64_t time_before = time_;
+        const uint32_t random_before = random_;
+        try {
+            self().handler();
+        } catch (const Blocked &) {
+            lines.resize(line_count);
+            failures.resize(failure_count);
+            time_ = time_before;
+            random_ = random_before;
+            roll_back();
+            return false;
+        }
+        forget_kept();
+        return true;
+    }
     bool fires() {
-        if (!numbered_)
+        if constexpr (!Self::NUMBERED)
             return self().can_begin();
         arrived_mask_ = 0;
         self().each_input([this](auto &port) { arrived_mask_ |= uint64_t{port.has_token()} << port.index; });
@@ -467,11 +491,11 @@ template <class Self> class ElementOf : public Element {
         self().each_output([](auto &port) { port.forget(); });
     }
     void end(bool &took, bool &wrote) {
-        mask_ = next_mask_ & low_ones(unsigned(inputs.size()));
+        if constexpr (Self::NUMBERED)
+            mask_ = next_mask_ & low_ones(unsigned(inputs.size()));
         if constexpr (LOGGED)
             if (!choices_.empty())
                 log.push_back(log_line(iterations, nullptr, choices_));
-        forget_kept();
         iterations++;
         self().each_select([](auto &select) { select.end(true); });
         if constexpr (Self::HEADERS_ONLY) {

@@ -23,17 +23,18 @@ void Graph::start(uint64_t) {
 
 bool Graph::send(unsigned lane, const Bytes &packet, uint64_t time) {
     auto *buffer = new Owned(packet);
-    buffer->bytes.resize(std::max(packet.size(), LONGEST_FLIT));
-    if (send(lane, buffer->bytes.data(), packet.size(), time, buffer))
+    buffer->bytes.resize(std::max(packet.size(), LONGEST_FLIT) + 8);
+    const Arriving arriving{buffer->bytes.data(), packet.size(), buffer};
+    if (send(lane, &arriving, 1, time))
         return true;
     delete buffer;
     return false;
 }
 
-bool Graph::send(unsigned lane, const uint8_t *bytes, size_t size, uint64_t time, Buffer *buffer) {
+bool Graph::send(unsigned lane, const Arriving *packets, size_t count, uint64_t time) {
     if (lane >= inlets_.size() || !inlets_[lane])
         return false;
-    inlets_[lane](bytes, size, time, buffer);
+    inlets_[lane](packets, count, time);
     return true;
 }
 

@@ -11,9 +11,9 @@ namespace sluice {
 class Graph {
   public:
     using Deliver = std::function<void(unsigned lane, const Bytes &packet, uint64_t time, bool error)>;
-    using Leave = std::function<void(unsigned lane, const Leaving &packet)>;
+    using Leave = std::function<void(unsigned lane, const Leaving *packets, size_t count)>;
     explicit Graph(Deliver deliver) : deliver_(std::move(deliver)) {}
-    // Packets leave as they are in memory; `deliver` gets those of loggers alone.
+    // Packets leave as they are in memory, up to BURST at once; `deliver` gets those of loggers alone.
     Graph(Deliver deliver, Leave leave) : deliver_(std::move(deliver)), leave_(std::move(leave)) {}
 
     template <class T> T &add(const std::string &name) {
@@ -23,23 +23,17 @@ class Graph {
         return added;
     }
     template <class Flit, bool Whole> void from_lane(unsigned lane, PacketInput<Flit, Whole> &to) {
-        inlet(lane) = [lane, &to](const uint8_t *bytes, size_t size, uint64_t time, Buffer *buffer) {
-            to.packets.push(Packet<Flit>::arrived(bytes, size, lane, time, buffer));
+        inlet(lane) = [lane, &to](const Arriving *packets, size_t count, uint64_t time) {
+            for (size_t i = 0; i < count; i++)
+                to.packets.push(Packet<Flit>::arrived(packets[i], lane, time));
         };
     }
     template <class Flit, bool Whole> void to_lane(unsigned lane, PacketOutput<Flit, Whole> &from) {
         auto queue = std::make_shared<Queue<Packet<Flit> *>>();
         from.connect(*queue);
         outlets_.push_back([this, lane, queue] {
-            for (; !queue->empty(); queue->pop()) {
-                Packet<Flit> *packet = queue->front();
-                if (leave_) {
-                    packet->leave([this, lane](const Leaving &leaving) { leave_(lane, leaving); });
-                    continue;
-                }
-                hand_over(lane, *packet);
-                packet->release();
-            }
+            while (!queue->empty())
+                leave_ ? leave(lane, *queue) : deliver(lane, *queue);
         });
     }
     // Delivers every packet that an input takes, as lane LOGS + its place in `logs`.
@@ -50,11 +44,17 @@ class Graph {
     }
     // A lane that is connected to a lane.
     void through(unsigned from, unsigned to) {
-        inlet(from) = [this, to](const uint8_t *bytes, size_t size, uint64_t time, Buffer *buffer) {
-            if (leave_)
-                return leave_(to, Leaving{bytes, size, size, 0, time, false, nullptr}), done_with(buffer);
-            deliver_(to, Bytes(bytes, bytes + size), time, false);
-            done_with(buffer);
+        inlet(from) = [this, to](const Arriving *packets, size_t count, uint64_t time) {
+            for (size_t i = 0; i < count; i++) {
+                const Arriving &packet = packets[i];
+                const Leaving leaving{packet.bytes, packet.size, 0, time, false, nullptr};
+                if (leave_)
+                    leave_(to, &leaving, 1);
+                else
+                    deliver_(to, Bytes(packet.bytes, packet.bytes + packet.size), time, false);
+                if (--packet.buffer->users == 0)
+                    packet.buffer->give_back(packet.buffer);
+            }
         };
     }
 
@@ -62,23 +62,42 @@ class Graph {
     void start(uint64_t seed);
     // False where nothing is connected to the lane: the packet is lost. Nothing moves before `run`.
     bool send(unsigned lane, const Bytes &packet, uint64_t time);
-    // The same of bytes in a buffer, which the packet holds from here on.
-    bool send(unsigned lane, const uint8_t *bytes, size_t size, uint64_t time, Buffer *buffer);
+    // The same of packets in memory.
+    bool send(unsigned lane, const Arriving *packets, size_t count, uint64_t time);
     // Until nothing moves; false where an element writes for `rounds` iterations and takes nothing.
     bool run(uint64_t rounds);
     // Tokens that nobody has taken.
     uint64_t unread() const;
 
     static constexpr unsigned LOGS = 256;
+    static constexpr size_t BURST = 64;
     std::vector<std::pair<std::string, std::unique_ptr<Element>>> instances;
     std::vector<std::string> logs;
 
   private:
-    using Inlet = std::function<void(const uint8_t *bytes, size_t size, uint64_t time, Buffer *buffer)>;
+    using Inlet = std::function<void(const Arriving *packets, size_t count, uint64_t time)>;
     Inlet &inlet(unsigned lane) {
         if (inlets_.size() <= lane)
             inlets_.resize(lane + 1);
         return inlets_[lane];
+    }
+    template <class Flit> void leave(unsigned lane, Queue<Packet<Flit> *> &queue) {
+        Packet<Flit> *packets[BURST];
+        Leaving leaving[BURST];
+        size_t count = 0;
+        for (; count < BURST && !queue.empty(); queue.pop(), count++) {
+            packets[count] = queue.front();
+            leaving[count] = packets[count]->leave(made_[count]);
+        }
+        leave_(lane, leaving, count);
+        for (size_t i = 0; i < count; i++)
+            packets[i]->release();
+    }
+    template <class Flit> void deliver(unsigned lane, Queue<Packet<Flit> *> &queue) {
+        for (; !queue.empty(); queue.pop()) {
+            hand_over(lane, *queue.front());
+            queue.front()->release();
+        }
     }
     template <class Flit> void hand_over(unsigned lane, const Packet<Flit> &packet) {
         bytes_.clear();
@@ -86,15 +105,11 @@ class Graph {
         deliver_(lane, bytes_, packet.time(), packet.is_bad());
     }
 
-    static void done_with(Buffer *buffer) {
-        if (--buffer->users == 0)
-            buffer->give_back(buffer);
-    }
-
     Deliver deliver_;
     Leave leave_;
     Bytes bytes_;
-    std::vector<Inlet> inlets_; // by lane
+    std::array<Bytes, BURST> made_; // of packets that elements made
+    std::vector<Inlet> inlets_;     // by lane
     std::vector<std::function<void()>> outlets_;
 };
 

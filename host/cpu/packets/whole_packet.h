@@ -5,6 +5,7 @@
 #define SLUICE_CPU_WHOLE_PACKET_H
 
 #include "common.h"
+#include "views.h"
 
 namespace sluice {
 
@@ -14,12 +15,19 @@ struct Buffer {
     void (*give_back)(Buffer *buffer);
 };
 
+// A packet that arrives: its bytes, of which as many as a flit has, and 8 more, can be read and written, and the buffer
+// they are in, which the packet holds from then on.
+struct Arriving {
+    uint8_t *bytes;
+    size_t size;
+    Buffer *buffer;
+};
+
 // A packet that leaves a configuration. `buffer`, where there is one, is the receiver's now: the `rest_size` bytes
-// behind the first flit are in it where they arrived. Without one, `head` are all bytes. So many of `head` can be read
-// as `head_room` says, which is the same for most packets.
+// behind the first flit are in it where they arrived. Without one, `head` are all bytes.
 struct Leaving {
     const uint8_t *head;
-    size_t head_size, head_room, rest_size;
+    size_t head_size, rest_size;
     uint64_t time; // of arrival, in microseconds
     bool is_bad;
     Buffer *buffer;
@@ -27,36 +35,41 @@ struct Leaving {
 
 template <class Flit> class Packet {
   public:
+    using View = typename Flit::View;
     using Data = decltype(Flit::data);
     static constexpr size_t SIZE = Data::width / 8; // bytes of a flit
 
-    Flit first{};
+    View first{};
 
-    // A packet of a lane; its bytes from the second flit on are not copied. As many bytes as a flit has can be read,
-    // also of a shorter packet. The timestamp is its time of arrival, in microseconds.
-    static Packet *arrived(const uint8_t *bytes, size_t size, unsigned lane, uint64_t time, Buffer *buffer) {
+    // A packet of a lane, whose bytes stay where they are. The timestamp is its time of arrival, in microseconds.
+    static Packet *arrived(const Arriving &from, unsigned lane, uint64_t time) {
         Packet *packet = taken();
-        Flit &first = packet->first;
-        set(first, bytes, size);
+        View &first = packet->first;
+        first.data.point_to(from.bytes);
+        frame(first, from.bytes, from.size);
         first.sop = Uint<1>(1);
         first.meta.ingress_port = decltype(first.meta.ingress_port)(lane);
         first.meta.timestamp = decltype(first.meta.timestamp)(time);
-        first.meta.length = decltype(first.meta.length)(size);
-        packet->rest_ = bytes + SIZE;
-        packet->rest_size_ = uint32_t(size > SIZE ? size - SIZE : 0);
-        packet->buffer_ = buffer;
+        first.meta.length = decltype(first.meta.length)(from.size);
+        packet->rest_ = from.bytes + SIZE;
+        packet->rest_size_ = uint32_t(from.size > SIZE ? from.size - SIZE : 0);
+        packet->flits_ = uint32_t(1 + (packet->rest_size_ + SIZE - 1) / SIZE);
+        packet->buffer_ = from.buffer;
         return packet;
     }
     // One that begins with this flit.
     static Packet *begun(const Flit &first) {
         Packet *packet = taken();
+        packet->first.data.point_to(packet->own_);
         packet->first = first;
+        packet->flits_ = 1;
         packet->rest_size_ = 0;
         packet->buffer_ = nullptr;
         return packet;
     }
     void add(const Flit &flit) {
         more_.push_back(flit);
+        flits_++;
     }
     // The same behind another first flit.
     Packet *copied(const Flit &first) const {
@@ -65,6 +78,7 @@ template <class Flit> class Packet {
         copy->rest_size_ = rest_size_;
         copy->buffer_ = buffer_;
         copy->more_ = more_;
+        copy->flits_ = flits_;
         if (buffer_)
             buffer_->users++;
         return copy;
@@ -73,37 +87,34 @@ template <class Flit> class Packet {
         if (buffer_ && --buffer_->users == 0)
             buffer_->give_back(buffer_);
         more_.clear();
-        pool().push_back(this);
+        pool_.push_back(this);
     }
-
-    // Gives its bytes and its buffer away, and itself back.
-    template <class Take> void leave(Take take) {
+    // Gives its buffer away. Its bytes are there until it is released; those of an element are put into `bytes`.
+    Leaving leave(Bytes &bytes) {
         if (more_.empty()) {
-            const auto leave_with = [&](const uint64_t *words) {
-                const auto *head = reinterpret_cast<const uint8_t *>(words);
-                const size_t size = SIZE - first.empty.saturated();
-                take(Leaving{head, size, SIZE, rest_size_, time(), is_bad(), std::exchange(buffer_, nullptr)});
-            };
-            if constexpr (Data::width > 64)
-                leave_with(first.data.words());
-            else
-                leave_with(to_words(first.data).data());
-        } else {
-            static Bytes bytes;
-            bytes.clear();
-            write(bytes);
-            take(Leaving{bytes.data(), bytes.size(), bytes.size(), 0, time(), is_bad(), nullptr});
+            const auto *head = reinterpret_cast<const uint8_t *>(first.data.words());
+            const size_t size = SIZE - first.empty.saturated();
+            return {head, size, rest_size_, time(), is_bad(), std::exchange(buffer_, nullptr)};
         }
-        release();
+        bytes.clear();
+        write(bytes);
+        return {bytes.data(), bytes.size(), 0, time(), is_bad(), nullptr};
     }
 
     size_t flits() const {
-        return 1 + more_.size() + (rest_size_ + SIZE - 1) / SIZE;
+        return flits_;
     }
     // Flit `index`, not the first.
     Flit flit(size_t index) const {
+        if (!more_.empty())
+            return more_[index - 1];
         const size_t start = (index - 1) * SIZE;
-        return more_.empty() ? flit_of(rest_ + start, rest_size_ - start) : more_[index - 1];
+        uint64_t bytes[SIZE / 8 + 1] = {};
+        View view{};
+        std::memcpy(bytes, rest_ + start, std::min<size_t>(rest_size_ - start, SIZE));
+        view.data.point_to(bytes);
+        frame(view, reinterpret_cast<uint8_t *>(bytes), rest_size_ - start);
+        return view;
     }
     // Whether its last flit says that it is bad.
     bool is_bad() const {
@@ -114,64 +125,50 @@ template <class Flit> class Packet {
     }
     // Appends the bytes.
     void write(Bytes &bytes) const {
-        const auto append = [&bytes](const Flit &flit) {
+        const auto *head = reinterpret_cast<const uint8_t *>(first.data.words());
+        bytes.insert(bytes.end(), head, head + SIZE - first.empty.saturated());
+        bytes.insert(bytes.end(), rest_, rest_ + rest_size_);
+        for (const Flit &flit : more_) {
             const auto words = to_words(flit.data);
             const auto *from = reinterpret_cast<const uint8_t *>(words.data());
             bytes.insert(bytes.end(), from, from + SIZE - flit.empty.saturated());
-        };
-        append(first);
-        bytes.insert(bytes.end(), rest_, rest_ + rest_size_);
-        for (const Flit &flit : more_)
-            append(flit);
+        }
     }
 
   private:
-    // The flit of the first of these bytes, without metadata.
-    static void set(Flit &flit, const uint8_t *bytes, size_t size) {
+    // What a view is beside the bytes that it points to: no metadata, and the framing of the first of `size` bytes.
+    // Those behind them become 0.
+    static void frame(View &view, uint8_t *bytes, size_t size) {
         const size_t used = std::min(size, SIZE);
-        Words<Data> words{};
-        std::memcpy(words.data(), bytes, SIZE);
-        for (size_t i = 0; 8 * i < SIZE; i++)
-            words[i] &= used >= 8 * i + 8 ? ~uint64_t{0} : used > 8 * i ? low_ones(unsigned(8 * (used - 8 * i))) : 0;
-        flit.meta = {};
-        flit.error = flit.sop = {};
-        flit.data.load(words.data(), 0);
-        flit.empty = decltype(flit.empty)(SIZE - used);
-        flit.eop = Uint<1>(size <= SIZE);
-    }
-    static Flit flit_of(const uint8_t *bytes, size_t size) {
-        Flit flit{};
-        if (size >= SIZE) {
-            set(flit, bytes, size);
-            return flit;
-        }
-        uint8_t last[SIZE] = {};
-        std::memcpy(last, bytes, size);
-        set(flit, last, size);
-        return flit;
-    }
-    static std::vector<Packet *> &pool() {
-        static std::vector<Packet *> packets;
-        return packets;
+        if (used < SIZE)
+            std::memset(bytes + used, 0, SIZE - used);
+        view.meta = {};
+        view.error = view.sop = {};
+        view.empty = decltype(view.empty)(SIZE - used);
+        view.eop = Uint<1>(size <= SIZE);
     }
     static Packet *taken() {
-        std::vector<Packet *> &packets = pool();
-        if (packets.empty()) {
-            constexpr size_t SLAB = 256;
-            static std::vector<std::unique_ptr<Packet[]>> slabs;
-            slabs.push_back(std::make_unique<Packet[]>(SLAB));
-            for (size_t i = SLAB; i-- > 0;)
-                packets.push_back(&slabs.back()[i]);
-        }
-        Packet *packet = packets.back();
-        packets.pop_back();
+        if (pool_.empty())
+            add_slab();
+        Packet *packet = pool_.back();
+        pool_.pop_back();
         return packet;
     }
+    [[gnu::noinline]] static void add_slab() {
+        constexpr size_t SLAB = 256;
+        slabs_.push_back(std::make_unique<Packet[]>(SLAB));
+        for (size_t i = SLAB; i-- > 0;)
+            pool_.push_back(&slabs_.back()[i]);
+    }
+
+    static inline std::vector<std::unique_ptr<Packet[]>> slabs_;
+    static inline std::vector<Packet *> pool_; // of those that are free
 
     const uint8_t *rest_ = nullptr; // bytes behind the first flit as they arrived
-    uint32_t rest_size_ = 0;
-    Buffer *buffer_ = nullptr; // that they are in
-    std::vector<Flit> more_;   // or flits behind the first as an element wrote them
+    uint32_t rest_size_ = 0, flits_ = 1;
+    Buffer *buffer_ = nullptr;   // that they are in, and the first flit, but of copies
+    std::vector<Flit> more_;     // or flits behind the first as an element wrote them
+    uint64_t own_[SIZE / 8 + 2]; // bytes of the first flit of a packet without a buffer, or of a copy
 };
 
 // First in, first out; empty again most of the time, when its array is used from the start.
