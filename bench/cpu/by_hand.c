@@ -14,6 +14,7 @@
 #include <rte_ip.h>
 #include <rte_lpm.h>
 #include <rte_udp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +52,7 @@ static void set_mac(struct rte_ether_addr *address, uint64_t number) {
 static struct rte_ipv4_hdr *ip_of(struct rte_mbuf *packet) {
     struct rte_ether_hdr *ether = rte_pktmbuf_mtod(packet, struct rte_ether_hdr *);
     struct rte_ipv4_hdr *ip = (struct rte_ipv4_hdr *)(ether + 1);
-    const int is_plain = ether->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4) && ip->version_ihl == 0x45;
+    const bool is_plain = ether->ether_type == RTE_BE16(RTE_ETHER_TYPE_IPV4) && ip->version_ihl == 0x45;
     return is_plain && packet->data_len >= 34 ? ip : NULL;
 }
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark of configurations on a CPU: small runs, whose bytes are those of the interpreter and whose verdicts are those of
+the program by hand. Its rates are for it to say."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench import cpu, every
+from bench.cpu import jobs
+from compiler.interpreter.packets import Packet
+from host.program.captures import read_capture, write_capture
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    made = [functools.partial(jobs.router, 30), functools.partial(jobs.firewall, 40)]
+    return cpu.measure(lambda _: None, jobs=made, runs=1, seconds=0.1)
+
+
+def test_small_runs_agree(result: dict[str, Any]) -> None:
+    router, firewall = result["rows"]
+    for row in (router, firewall):
+        assert row["identical"] and min(row["mpps"], row["handwritten_mpps"]) > 0.01, row
+        assert not any(row["sees_every_flit"].values()) and row["ratio_to_handwritten"] > 0 and row["share_of_floor"] > 0
+    assert router["passed"] == 1.0 and 0.5 < firewall["passed"] < 0.95, "a rule in four drops"
+    assert set(cpu.tables(result)) == every.places("cpu")
+
+
+def test_other_bytes_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    job = jobs.router(30)
+    execute = cpu.EXECUTE["interpreter"]
+
+    def changed(what: Any, *words: Any) -> Any:
+        found = execute(what, *words)
+        packets = [packet.data for packet in read_capture(what.outputs[0])]
+        write_capture(what.outputs[0], [Packet(data) for data in [*packets[:-1], packets[-1][:-1] + b"x"]])
+        return found
+
+    monkeypatch.setitem(cpu.EXECUTE, "interpreter", changed)
+    assert not cpu.is_identical(job, cpu.program_of(job), tmp_path)
+
+
+def flows() -> Iterator[jobs.Five]:
+    yield 0x0A000001, 0x0B000002, 1, 2, 17
+    yield 0xFFFFFFFF, 0, 65535, 0, 6
+
+
+@pytest.mark.parametrize("five", flows())
+def test_keys_have_the_fields_of_the_packet(five: jobs.Five) -> None:
+    data = jobs.packet(five)
+    assert len(data) == jobs.SIZE
+    fields = (data[26:30], data[30:34], data[34:36], data[36:38], data[23:24])
+    assert jobs.key_of(five) == int.from_bytes(b"".join(fields), "big")
