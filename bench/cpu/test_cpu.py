@@ -5,7 +5,6 @@ the program by hand. Its rates are for it to say."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,12 +45,7 @@ def test_other_bytes_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert not cpu.is_identical(job, cpu.program_of(job), tmp_path)
 
 
-def flows() -> Iterator[jobs.Five]:
-    yield 0x0A000001, 0x0B000002, 1, 2, 17
-    yield 0xFFFFFFFF, 0, 65535, 0, 6
-
-
-@pytest.mark.parametrize("five", flows())
+@pytest.mark.parametrize("five", [(0x0A000001, 0x0B000002, 1, 2, 17), (0xFFFFFFFF, 0, 65535, 0, 6)])
 def test_keys_have_the_fields_of_the_packet(five: jobs.Five) -> None:
     data = jobs.packet(five)
     assert len(data) == jobs.SIZE
