@@ -86,5 +86,5 @@ def program(generated: str, main: str, flags: Sequence[str] = FLAGS, engine: str
     state = hashlib.sha256(repr([str(path) for path in objects]).encode())
     target = BUILD / f"{main}-{state.hexdigest()[:16]}"
     if not target.exists():
-        _run(["g++", *map(str, objects), *libraries], target)
+        _run(["g++", *(flag for flag in flags if flag.startswith("-fsanitize")), *map(str, objects), *libraries], target)
     return target

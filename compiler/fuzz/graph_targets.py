@@ -94,14 +94,14 @@ def cpu(jobs: Sequence[Job], seeds: Sequence[int]) -> GraphRan:
     return _in_cpp(jobs, seeds, cpp.generate(joined(jobs)), CPU_FLAGS, "exact")
 
 
-def packets(jobs: Sequence[Job], seeds: Sequence[int], headers_only: bool = True) -> GraphRan:
+def packets(jobs: Sequence[Job], seeds: Sequence[int], headers_only: bool = True, flags: Sequence[str] = CPU_FLAGS) -> GraphRan:
     """The C++ on the packet engine, which makes the choices of the plain run. Raises BuildError and RuntimeError."""
     refused = {job.name: "its channels lead back" for job in jobs if cpp_packets.forward(job.program) is None}
     found = cpp_packets.generate(joined(jobs, refused), headers_only)
     assert found is not None
     if len(refused) == len(jobs):
         return GraphRan([{} for _ in seeds], refused)
-    ran = _in_cpp(jobs, seeds, found.text, (*CPU_FLAGS, "-DSLUICE_CHOICES"), "packets", refused)
+    ran = _in_cpp(jobs, seeds, found.text, (*flags, "-DSLUICE_CHOICES"), "packets", refused)
     return replace(ran, refused=refused)
 
 

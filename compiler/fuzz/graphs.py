@@ -103,7 +103,8 @@ class Graph:
 
     def measure(self) -> None:
         """Packets go on, and numbers leave beside them."""
-        kind = Kind(f"uint<{self.choose.choice([1, 8, 13, 32, 64])}>", "int", 32)
+        bits = self.choose.choice([1, 8, 13, 32, 64])
+        kind = Kind(f"uint<{bits}>", "int", bits)
         name = self.instance(self.element([("a", FLIT)], [("b", FLIT), ("n", kind)]))
         self.lines.append(f"{self.take()} {self.arrow()} {name}.a")
         self.packets.append(f"{name}.b")

@@ -183,3 +183,9 @@ def test_finds_a_wrong_operator_and_reduces_it(monkeypatch: pytest.MonkeyPatch) 
 def test_reduces_to_the_line_that_matters() -> None:
     text = ".element E {\n    a;\n    if (b) {\n        c;\n        keep(x + (y * 2));\n    }\n    d;\n}\n"
     assert smallest(text, lambda texts: ["keep" in found for found in texts]).strip() == "keep0;"
+
+
+def test_random_configurations_are_right() -> None:
+    for seed in (77028, 77047, *range(78000, 78030)):  # the first two asked for bits that a token does not have
+        program, message = driver.loaded(graph_driver.case(seed))
+        assert program, message

@@ -18,6 +18,7 @@ from compiler.passes.headers_only import why_not
 from host.program.run import ProgramRun, on_cpu
 from testing.programs import run
 
+SANITIZED = ("-std=c++20", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")  # leaks are errors, too
 SIZES = (1, 20, 63, 64, 65, 127, 128, 129, 200, 1500)
 ELEMENT = (
     ".element One (packet in{inputs} -> packet out{outputs}) {{ .state {{ {state} }} .handler {{ flit x = read(in); {body} }} }}"
@@ -166,7 +167,7 @@ def test_packets_leave_as_the_interpreter_says(headers_only: bool) -> None:
     job = job_of(GRAPH)
     alone = {e.name for e in job.program.elements if why_not(e) is None}
     assert {"Sort", "Tee_packet_3", "Demux_2"} <= alone and not {"Stir", "Join", "Break"} & alone
-    ran = graph_targets.packets([job], [0], headers_only)
+    ran = graph_targets.packets([job], [0], headers_only, SANITIZED)
     assert disagreement(job, ran) == ""
     assert ran.outcomes[0]["J"].instances["mangle"].mended > 0, "the guard had something to do"
 
