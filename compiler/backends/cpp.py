@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.backends.cpp_analysis import functions, selects, waiting
+from compiler.backends.cpp_analysis import functions, keys_ahead, selects, waiting
 from compiler.backends.cpp_body import Body, Context
 from compiler.backends.cpp_types import RUN_TIME, Namer, Types, quoted
 from compiler.frontend import typed
@@ -200,16 +200,21 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
     """What the loop of the packet engine asks a class for."""
     element = context.element
     text = f"\n  private:\n    friend ElementOf<{name}>;\n"
-    known = {"HEADERS_ONLY": headers_only, "NUMBERED": element.numbered, "MAY_WAIT": waiting(element).may_wait}
+    ahead = keys_ahead(element) if headers_only else []
+    known = {"HEADERS_ONLY": headers_only, "LOOKS_AHEAD": bool(ahead), "NUMBERED": element.numbered}
+    known |= {"MAY_WAIT": waiting(element).may_wait}
     text += "".join(f"    static constexpr bool {name} = {str(value).lower()};\n" for name, value in known.items())
     ports = {"input": element.inputs, "output": element.outputs}
     visited = {kind: [context.ports[port] for port in found] for kind, found in ports.items()} | {"select": selects}
     for kind, members in visited.items():
         calls = " ".join(f"visit({member});" for member in members)
         text += f"    template <class Visit> void each_{kind}([[maybe_unused]] Visit visit) {{ {calls} }}\n"
+    if ahead:
+        body = Body(context, "handler", None).write_ahead(ahead)
+        text += f"#ifdef SLUICE_CPU_VIEWS_H\n    void look_ahead(auto &x) const {{\n{body}    }}\n#endif\n"
     if headers_only:
         packets = next(context.ports[port] for port in element.inputs if port.is_packet)
-        text += f"    auto *packet() {{ return {packets}.packet(); }}\n"
+        text += f"    auto *packet() {{ return {packets}.packet(); }}\n    auto &waiting() {{ return {packets}.packets; }}\n"
     return text
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from compiler.backends.cpp_analysis import Locals, flit_in_place, is_impure, place_locals
+from compiler.backends.cpp_analysis import KeyAhead, Locals, flit_in_place, is_impure, place_locals
 from compiler.backends.cpp_types import Namer, Types, quoted
 from compiler.frontend import typed
 from compiler.frontend.source import Span
@@ -111,6 +111,19 @@ class Body:
         self._block(body)
         if self.result is not None and not (body.statements and isinstance(body.statements[-1], typed.Return)):
             self._line("return answer;" if self.kind == "signal" else "return {};")
+        return "".join(self.lines)
+
+    def write_ahead(self, keys: Sequence[KeyAhead]) -> str:
+        """The lines that ask tables for the keys of the flit `x`, whose turn has not come."""
+        assert self.in_place is not None
+        self.locals[self.in_place] = "x"
+        self.names.taken.add("x")
+        for assignment in dict.fromkeys(one for key in keys for one in key.locals):
+            kind = assignment.place.type
+            value = self.converted(self.value(assignment.value), assignment.value.type, kind)
+            self._line(f"const {self.types.name(kind)} {self._name(assignment.place.variable)} = {value};")
+        for key in keys:
+            self._line(f"{self.context.tables[key.table]}.prefetch({self.value(key.key)});")
         return "".join(self.lines)
 
     def parameters(self, parameters: Sequence[typed.Variable]) -> str:

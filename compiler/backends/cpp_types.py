@@ -20,12 +20,12 @@ KEYWORDS = frozenset(KEYWORDS_WORDS.split())
 # What generated code uses of the run-time, in scope everywhere.
 RUN_TIME_WORDS = """
 Array Blocked Bool Buffer Bytes Element ElementBase ElementOf ExactTable Graph Guard HEADERS_ONLY InBuffer Input InputPort Int
-Integer LOGGED LpmTable MAY_WAIT NUMBERED NoGuard Output OutputPort Packet PacketInput PacketOutput Queue Rounds Select
-SignalCall State Step TernaryTable Uint Visit Words Writer answer answers argument call can_begin decimal dump each_input
-each_output each_select entry fail failures find found from_words get_word handler hex hit in index init inputs iterations
-keep kept left lines log low_ones make_element mask name now out outputs packet part peek print program put put_entry put_word
-random read ready_mask run same_bits seed signal signals sluice start state std step swapped to_words token value view visit
-wait_for whole width words
+Integer LOGGED LOOKS_AHEAD LpmTable MAY_WAIT NUMBERED NoGuard Output OutputPort Packet PacketInput PacketOutput Queue Rounds
+Select SignalCall State Step TernaryTable Uint Visit Words Writer answer answers argument call can_begin decimal dump
+each_input each_output each_select entry fail failures find found from_words get_word handler hex hit in index init inputs
+iterations keep kept left lines log look_ahead low_ones make_element mask name now out outputs packet part peek print program
+put put_entry put_word random read ready_mask run same_bits seed signal signals sluice start state std step swapped to_words
+token value view visit wait_for waiting whole width words
 """
 RUN_TIME = frozenset(RUN_TIME_WORDS.split())
 FIELD_NAMES = (

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from compiler.backends import cpp_packets
+from compiler.backends.cpp_analysis import keys_ahead
 from compiler.frontend import typed
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
@@ -15,7 +16,7 @@ from compiler.fuzz import graph_driver, graph_targets
 from compiler.fuzz.graph_targets import GraphRan, Job
 from compiler.interpreter.choices import SignalCall
 from compiler.passes.headers_only import why_not
-from host.program.run import ProgramRun, on_cpu
+from host.program.run import ProgramRun, call_of, on_cpu
 from testing.programs import run
 
 SANITIZED = ("-std=c++20", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")  # leaks are errors, too
@@ -225,15 +226,15 @@ struct key_t { uint<32> high; uint<32> low; uint<8> port; }
     .handler {
         flit x = read(in);
         if (x.sop) {
-            key_t key;
-            key.high = (uint<32>) x.data;
-            key.low = (uint<32>) (x.data >> 32);
-            key.port = (uint<8>) (x.data >> 64);
+            key_t key = {(uint<32>) x.data, (uint<32>) (x.data >> 32), (uint<8>) (x.data >> 64)};
+            key_t turned = {key.low, key.high, key.port};
             uint<16> a; uint<16> b; uint<16> c; uint<16> d;
             bool hit_a = pairs.lookup(key, a);
             bool hit_b = routes.lookup(key.high, b);
             bool hit_c = wide.lookup((uint<48>) key.low << 16 | key.port, c);
-            bool hit_d = rules.lookup(key, d);
+            bool hit_d;
+            if (key.port != 1) hit_d = rules.lookup(key, d);
+            if (!hit_d) hit_d = rules.lookup(turned, d);
             x.data = (uint<512>) a << 128 | (uint<512>) b << 144 | (uint<512>) c << 160 | (uint<512>) d << 176
                 | (uint<512>) (hit_a | hit_b << 1 | hit_c << 2 | hit_d << 3) << 192;
         }
@@ -281,3 +282,32 @@ def test_tables_find_what_the_interpreter_finds_while_rules_change(tmp_path: Pat
     assert all(50 < sum(hit >> bit & 1 for hit in hits) < 990 for bit in range(4)), "hits and misses of every kind"
     errors = {answer for answers in expected.answers.values() for answer in answers}
     assert {0, 2, 22, 28} <= errors, "inserted, not there, too long, full"
+
+
+def test_tables_find_the_same_in_bursts() -> None:
+    """Keys of packets that wait are looked up ahead, also of those that do not ask."""
+    program, choose = program_of(TABLES), random.Random(5)
+    (one,) = program.elements
+    assert [key.table for key in keys_ahead(one)] == ["pairs", "routes", "wide", "rules", "rules"]
+    inserts = [text for text in (update(choose) for _ in range(600)) if "insert" in text]
+    calls = [(call.instance, call.signal) for call in (call_of(program, text) for text in inserts)]
+    packets = [(0, few(choose, 9) + bytes(choose.choice([51, 55, 80]))) for _ in range(500)]
+    job = Job("J", program, packets, calls)
+    ran = graph_targets.packets([job], [0], flags=SANITIZED)
+    assert disagreement(job, ran) == ""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_ahead"),
+    [
+        ("if (x.sop) found = t.lookup((uint<32>) x.data, v); write(out, x);", True),
+        ("if (x.sop) { uint<32> key = (uint<32>) x.data; found = t.lookup(key + 1, v); } write(out, x);", True),
+        ("if (x.sop) { uint<32> key = 1; if (x.eop) key = 2; found = t.lookup(key, v); } write(out, x);", False),
+        ("if (x.sop) found = t.lookup(n, v); write(out, x);", False),
+        ("if (x.sop) { x.data = 0; found = t.lookup((uint<32>) x.data, v); } write(out, x);", True),  # another key: no harm
+    ],
+)
+def test_keys_that_can_be_looked_up_ahead(body: str, is_ahead: bool) -> None:
+    text = ELEMENT.format(inputs="", outputs="", state="bool found; uint<8> v; uint<32> n;", body=body)
+    (one,) = program_of(text.replace(".state", "table exact<uint<32>, uint<8>> t[4]; .state")).elements
+    assert bool(keys_ahead(one)) == is_ahead

@@ -428,6 +428,9 @@ template <class Port, size_t Count> class Select {
     size_t last_ = ~size_t{0}, chosen_ = Count;
 };
 
+// How many packets ahead an element asks its tables for keys, so that cache misses overlap.
+constexpr size_t AHEAD = 32;
+
 // The base of a generated class: the loop over its iterations, with its own handler and ports inside.
 template <class Self> class ElementOf : public Element {
   public:
@@ -436,9 +439,15 @@ template <class Self> class ElementOf : public Element {
     bool run(uint64_t rounds) override {
         serve();
         uint64_t without_token = 0;
+        if constexpr (Self::LOOKS_AHEAD)
+            for (size_t i = 0; i < std::min(AHEAD, self().waiting().size()); i++)
+                self().look_ahead(self().waiting().at(i)->first);
         for (unsigned idle = 0; idle < IDLE_ITERATIONS && fires();) {
             if constexpr (LOGGED)
                 choices_.clear();
+            if constexpr (Self::LOOKS_AHEAD)
+                if (self().waiting().size() > AHEAD)
+                    self().look_ahead(self().waiting().at(AHEAD)->first);
             if constexpr (Self::NUMBERED)
                 next_mask_ = low_ones(unsigned(inputs.size()));
             if constexpr (!Self::MAY_WAIT)

@@ -14,6 +14,7 @@ extern "C" {
 
 #include "flat_map.h"
 #include "prefixes.h"
+#include "queue.h"
 
 namespace sluice {
 
@@ -26,6 +27,9 @@ template <class Key, class Value> class ExactTable {
         const Value *found = rules_.find(key_words(key));
         value = found ? *found : Value{};
         return found != nullptr;
+    }
+    void prefetch(const Key &key) const {
+        rules_.prefetch(key_words(key));
     }
     int insert(const Key &key, const Value &value) {
         const auto words = key_words(key);
@@ -58,6 +62,10 @@ template <class Key, class Value> class LpmTable {
         const uint32_t *at = longest(key_words(key), Key::width + 1).first;
         value = at ? values_[*at] : Value{};
         return at != nullptr;
+    }
+    void prefetch(const Key &key) const {
+        if constexpr (IS_DIRECT)
+            direct_.prefetch(uint32_t(key_words(key)[0]));
     }
     template <class Length> int insert(const Key &key, const Length &length, const Value &value) {
         const uint64_t bits = length.saturated();
@@ -149,7 +157,16 @@ template <class Key, class Value> class TernaryTable {
         value = found ? *found : Value{};
         return found != nullptr;
     }
+    // A key that will be looked up soon: the index takes those of many packets at once.
+    void prefetch(const Key &key) const {
+        if (!is_indexed_)
+            return;
+        if (soon_.size() == MOST_SOON) // packets do not ask
+            soon_.pop();
+        soon_.push({pieces(key_words(key)), UNKNOWN});
+    }
     template <class Number> int insert(const Key &key, const Key &mask, const Number &priority, const Value &value) {
+        forget();
         const uint64_t number = priority.saturated();
         const auto same = rules_.find(number);
         if (same == rules_.end() && rules_.size() >= entries_)
@@ -168,6 +185,7 @@ template <class Key, class Value> class TernaryTable {
         return 0;
     }
     template <class Number> int remove(const Number &priority) {
+        forget();
         const auto found = rules_.find(priority.saturated());
         if (found == rules_.end())
             return ENOENT;
@@ -177,9 +195,14 @@ template <class Key, class Value> class TernaryTable {
     }
 
   private:
-    static constexpr size_t FEW = 16, PIECES = (Key::width + 31) / 32;
+    static constexpr size_t FEW = 16, MOST_SOON = 256, PIECES = (Key::width + 31) / 32;
     static constexpr bool CAN_INDEX = PIECES <= SLUICE_TERNARY_WORDS;
+    static constexpr int32_t UNKNOWN = -2; // an id that no look-up gives
     using Pieces = std::array<uint32_t, PIECES>;
+    struct Soon {
+        Pieces key;
+        int32_t id;
+    };
     struct Rule {
         KeyWords<Key> key, mask;
         Value value;
@@ -216,9 +239,34 @@ template <class Key, class Value> class TernaryTable {
     }
     const Value *indexed(const KeyWords<Key> &words) const {
         const Pieces key = pieces(words);
+        while (!soon_.empty() && soon_.front().key != key) // of packets that did not ask
+            soon_.pop();
         int32_t id = SLUICE_TERNARY_MISS;
-        sluice_ternary_lookup(index_.get(), key.data(), 1, &id);
+        if (soon_.empty()) {
+            sluice_ternary_lookup(index_.get(), key.data(), 1, &id);
+        } else {
+            if (soon_.front().id == UNKNOWN)
+                look_up_soon();
+            id = soon_.front().id;
+            soon_.pop();
+        }
         return id == SLUICE_TERNARY_MISS ? nullptr : &by_id_[size_t(id)]->value;
+    }
+    // All that wait, up to as many as the index likes at once.
+    void look_up_soon() const {
+        constexpr size_t MOST = 64;
+        std::array<Pieces, MOST> keys{};
+        std::array<int32_t, MOST> ids;
+        const size_t count = std::min(MOST, soon_.size());
+        for (size_t i = 0; i < count; i++)
+            keys[i] = soon_.at(i).key;
+        sluice_ternary_lookup(index_.get(), keys[0].data(), uint32_t(count), ids.data());
+        for (size_t i = 0; i < count; i++)
+            soon_.at(i).id = ids[i];
+    }
+    void forget() {
+        while (!soon_.empty())
+            soon_.pop();
     }
     void index(uint64_t priority, Rule &rule) {
         if (!is_indexed_)
@@ -252,6 +300,7 @@ template <class Key, class Value> class TernaryTable {
     std::map<uint64_t, Rule, std::greater<uint64_t>> rules_; // by their priority
     bool is_indexed_ = false;
     std::unique_ptr<sluice_ternary, Free> index_;
+    mutable Queue<Soon> soon_; // keys of packets whose turn comes, and their rules where those are known
     std::vector<Rule *> by_id_;
     std::vector<uint32_t> free_; // ids
 };

@@ -5,6 +5,7 @@
 #define SLUICE_CPU_WHOLE_PACKET_H
 
 #include "common.h"
+#include "queue.h"
 #include "views.h"
 
 namespace sluice {
@@ -169,41 +170,6 @@ template <class Flit> class Packet {
     Buffer *buffer_ = nullptr;   // that they are in, and the first flit, but of copies
     std::vector<Flit> more_;     // or flits behind the first as an element wrote them
     uint64_t own_[SIZE / 8 + 2]; // bytes of the first flit of a packet without a buffer, or of a copy
-};
-
-// First in, first out; empty again most of the time, when its array is used from the start.
-template <class T> class Queue {
-  public:
-    bool empty() const {
-        return head_ == items_.size();
-    }
-    size_t size() const {
-        return items_.size() - head_;
-    }
-    T &front() {
-        return items_[head_];
-    }
-    const T &front() const {
-        return items_[head_];
-    }
-    void push(const T &item) {
-        items_.push_back(item);
-    }
-    void pop() {
-        head_++;
-        if (empty()) {
-            items_.clear();
-            head_ = 0;
-        } else if (head_ >= LONGEST && 2 * head_ >= items_.size()) {
-            items_.erase(items_.begin(), items_.begin() + ptrdiff_t(head_));
-            head_ = 0;
-        }
-    }
-
-  private:
-    static constexpr size_t LONGEST = 4096; // what was taken before the rest moves up
-    std::vector<T> items_;
-    size_t head_ = 0;
 };
 
 } // namespace sluice
