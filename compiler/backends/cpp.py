@@ -213,8 +213,11 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
         body = Body(context, "handler", None).write_ahead(ahead)
         text += f"#ifdef SLUICE_CPU_VIEWS_H\n    void look_ahead(auto &x) const {{\n{body}    }}\n#endif\n"
     if headers_only:
-        packets = next(context.ports[port] for port in element.inputs if port.is_packet)
-        text += f"    auto *packet() {{ return {packets}.packet(); }}\n    auto &waiting() {{ return {packets}.packets; }}\n"
+        packets = [context.ports[port] for port in element.inputs if port.is_packet]
+        taken = f"{packets[-1]}.packet()"
+        for one in reversed(packets[:-1]):
+            taken = f"{one}.packet() ? {one}.packet() : {taken}"
+        text += f"    auto *packet() {{ return {taken}; }}\n    auto &waiting() {{ return {packets[0]}.packets; }}\n"
     return text
 
 

@@ -69,11 +69,30 @@ def test_acts_on_first_flits_alone(body: str) -> None:
         ("assert(x.sop); write(out, x);", {}, "a later flit may print or fail"),
         ("write(out, x); write(tokens, 1);", {"outputs": ", uint<8> tokens"}, "a later flit may write a token to 'tokens'"),
         ("uint<8> y = read(tokens); write(out, x);", {"inputs": ", uint<8> tokens"}, "may take a token from 'tokens'"),
-        ("write(out, x); flit y = read(more);", {"inputs": ", packet more"}, "it has several inputs of packets"),
+        ("write(out, x); flit y = read(more);", {"inputs": ", packet more"}, "and no select takes them all"),
     ],
 )
 def test_sees_every_flit(body: str, more: dict[str, str], why: str) -> None:
     assert why in (why_not(element(body, **more)) or "")
+
+
+SELECT = ".element One (packet a, packet b -> packet out) {{ .state {{ ulong n; }} .handler {{ flit x = select(a, b); {body} }} }}"
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("write(out, x);", None),
+        ("if (x.sop) n = x.meta.mark & 1; if (n == 1) write(out, x);", None),
+        ("n += 1; write(out, x);", "a later flit may change 'n'"),
+        ("if (x.sop) n = x.meta.mark; if (n != 3 || x.sop) write(out, x);", "later flits at 'out' do not follow the first"),
+        ("flit y = read(a); write(out, x);", "it may change where packets begin or end"),
+    ],
+)
+def test_a_select_of_packets_takes_whole_packets(body: str, why: str | None) -> None:
+    (one,) = program_of(SELECT.format(body=body)).elements
+    found = why_not(one)
+    assert found == why if why is None else why in (found or "")
 
 
 GRAPH = """
@@ -167,7 +186,7 @@ def disagreement(job: Job, ran: GraphRan) -> str:
 def test_packets_leave_as_the_interpreter_says(headers_only: bool) -> None:
     job = job_of(GRAPH)
     alone = {e.name for e in job.program.elements if why_not(e) is None}
-    assert {"Sort", "Tee_packet_3", "Demux_2"} <= alone and not {"Stir", "Join", "Break"} & alone
+    assert {"Sort", "Tee_packet_3", "Demux_2", "Mux_packet_2"} <= alone and not {"Stir", "Join", "Break"} & alone
     ran = graph_targets.packets([job], [0], headers_only, SANITIZED)
     assert disagreement(job, ran) == ""
     assert ran.outcomes[0]["J"].instances["mangle"].mended > 0, "the guard had something to do"

@@ -148,6 +148,7 @@ template <class T> class Input final : public InputPort {
   public:
     using InputPort::InputPort;
     using Token = T;
+    static constexpr bool IS_WHOLE = false;
     bool has_token() const {
         return !tokens.empty();
     }
@@ -197,6 +198,7 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
   public:
     using InputPort::InputPort;
     using Token = Flit;
+    static constexpr bool IS_WHOLE = Whole;
     using View = typename Flit::View;
     bool has_token() const {
         return !packets.empty();
@@ -415,7 +417,7 @@ template <class Port, size_t Count> class Select {
     void end(bool ended) {
         if (ended && chosen_ != Count) {
             last_ = chosen_;
-            if constexpr (requires(Token token) { token.eop; })
+            if constexpr (!Port::IS_WHOLE && requires(Token token) { token.eop; })
                 inside_ = packets_ && !ports_[chosen_]->token().eop;
         }
         chosen_ = Count;
@@ -528,6 +530,8 @@ template <class Self> class ElementOf : public Element {
         });
         if (!packet)
             return;
+        for (size_t i = 1; LOGGED && i < packet->flits() && choices_.count("select"); i++)
+            log.push_back(log_line(iterations + i - 1, nullptr, {{"select", choices_["select"]}}));
         iterations += packet->flits() - 1;
         if (left == 0)
             packet->release();
