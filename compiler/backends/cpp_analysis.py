@@ -151,7 +151,8 @@ def waiting(element: typed.Element) -> Waiting:
 
 
 def _reads_behind_change(block: typed.Block) -> bool:
-    """Whether a token is asked for behind a statement that changes a state, or in a loop that does both."""
+    """Whether a token is asked for behind a statement that changes a state, or in a loop that does both. A function that gives a
+    value ends with a statement, so that what it changed counts for the rest of the expression."""
     is_changed = changes = False
     for node in nodes(block):
         if isinstance(node, Statement):

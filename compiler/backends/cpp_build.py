@@ -14,7 +14,6 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 RUN_TIME = ROOT / "host" / "cpu"
 TERNARY = ROOT / "host" / "ternary"
 BUILD = ROOT / "build" / "cpu"
-ENGINES = ("exact", "packets")  # folders there
 FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror")
 C_FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror")
 

@@ -158,3 +158,16 @@ def test_programs_from_text_agree(name: str) -> None:
         assert outcome.outputs == {"port": [1, 3, 0, 3, 0], "hit": [1, 1, 0, 1, 0]}
     if name == "Headers":
         assert outcome.outputs["out"] != streams[name]["in"]
+
+
+def test_what_a_function_changed_is_put_back_where_the_expression_then_waits() -> None:
+    text = """.element Late (uint<8> a, uint<8> b -> uint<8> out) {
+        .state { uint<8> calls; }
+        uint<8> call(uint<8> x) { calls += 1; return calls + x; }
+        .handler { uint<8> x = read(a); if (x != 0) write(out, call(x) + read(b)); }
+    }"""
+    late = load_text(text, "late.sl", Diagnostics())
+    assert late
+    streams = {"a": [0, 3, 4], "b": [7]}
+    found = cpp_run.run(late, {"Late": streams}, 0)["Late"]
+    assert found.state == {"calls": 1} and disagreement(late.elements[0], streams, found) == ""

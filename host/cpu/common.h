@@ -100,6 +100,19 @@ class ElementBase {
     uint64_t iterations = 0;
 
   protected:
+    virtual void init() = 0;
+    virtual void handler() = 0;
+    // False where the handler would wait, as far as is known before; a call costs less than a Blocked.
+    virtual bool can_begin() const {
+        return true;
+    }
+    // Runs a signal; its answer as hex.
+    virtual std::string signal(const SignalCall &call) = 0;
+
+    // Of the numbered form: the ports that the next iteration waits for.
+    template <class T> void wait_for(const T &mask) {
+        next_mask_ = mask.extended(0);
+    }
     // The built-in `random()`: xorshift32.
     Uint<32> random() {
         random_ ^= random_ << 13;
@@ -135,7 +148,38 @@ class ElementBase {
 
     bool numbered_;
     uint32_t random_;
+    uint64_t mask_ = 0, next_mask_ = 0; // of input ports, by index
     size_t next_signal_ = 0;
+};
+
+// The instances of a configuration, of either engine's Element.
+template <class Element> class Instances {
+  public:
+    using Deliver = std::function<void(unsigned lane, const Bytes &packet, uint64_t time, bool error)>;
+    static constexpr unsigned LOGS = 256; // the lane of the first logger
+
+    explicit Instances(Deliver deliver) : deliver_(std::move(deliver)) {}
+
+    template <class T> T &add(const std::string &name) {
+        auto element = std::make_unique<T>();
+        T &added = *element;
+        instances.emplace_back(name, std::move(element));
+        return added;
+    }
+    // Tokens that nobody has taken.
+    uint64_t unread() const {
+        uint64_t count = 0;
+        for (const auto &[name, element] : instances)
+            for (const auto *port : element->inputs)
+                count += port->waiting();
+        return count;
+    }
+
+    std::vector<std::pair<std::string, std::unique_ptr<Element>>> instances;
+    std::vector<std::string> logs; // names of loggers
+
+  protected:
+    Deliver deliver_;
 };
 
 // An iteration as docs/design/compiler.md describes a line of the log. `choices`: what timing decided, by name.

@@ -165,15 +165,6 @@ class Element : public ElementBase {
     std::vector<Writer *> outputs;
 
   protected:
-    virtual void init() = 0;
-    virtual void handler() = 0;
-    // False where the handler would wait, as far as is known before; a call costs less than a Blocked.
-    virtual bool can_begin() const {
-        return true;
-    }
-    // Runs a signal; its answer as hex.
-    virtual std::string signal(const SignalCall &call) = 0;
-
     // A state that is about to change, in an iteration that may still wait.
     template <class T> T &keep(T &state) {
         const auto *bytes = reinterpret_cast<const char *>(&state);
@@ -182,9 +173,6 @@ class Element : public ElementBase {
     }
     uint64_t ready_mask();
     uint64_t now();
-    template <class T> void wait_for(const T &mask) {
-        next_mask_ = mask.extended(0);
-    }
 
   private:
     friend class InputPort;
@@ -209,7 +197,6 @@ class Element : public ElementBase {
 
     bool hidden_ = false;
     uint32_t random_before_ = 0;
-    uint64_t mask_ = 0, next_mask_ = 0;
     uint64_t seed_ = 0, time_ = 0, time_before_ = 0;
     std::vector<Kept> kept_;
     std::vector<std::function<void(bool)>> ends_; // of selects: to be told whether the iteration ended

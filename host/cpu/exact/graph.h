@@ -53,17 +53,10 @@ template <class Flit> class Assembler {
     uint64_t time_ = 0;
 };
 
-class Graph {
+class Graph : public Instances<Element> {
   public:
-    using Deliver = std::function<void(unsigned lane, const Bytes &packet, uint64_t time, bool error)>;
-    explicit Graph(Deliver deliver) : deliver_(std::move(deliver)) {}
+    using Instances::Instances;
 
-    template <class T> T &add(const std::string &name) {
-        auto element = std::make_unique<T>();
-        T &added = *element;
-        instances.emplace_back(name, std::move(element));
-        return added;
-    }
     template <class Flit> void from_lane(unsigned lane, Input<Flit> &to) {
         inlets_[lane] = [lane, &to](const Bytes &packet, uint64_t time) { to_flits(packet, lane, time, to.tokens); };
     }
@@ -89,15 +82,8 @@ class Graph {
     // Until nothing moves; false where it still does after `rounds` (an element that writes without reading never
     // ends).
     bool run(uint64_t rounds);
-    // Tokens that nobody has taken.
-    uint64_t unread() const;
-
-    static constexpr unsigned LOGS = 256;
-    std::vector<std::pair<std::string, std::unique_ptr<Element>>> instances;
-    std::vector<std::string> logs;
 
   private:
-    Deliver deliver_;
     std::map<unsigned, std::function<void(const Bytes &, uint64_t)>> inlets_;
 };
 

@@ -34,6 +34,14 @@ class InputPort {
     // Tokens, flits of a packet among them.
     virtual size_t waiting() const = 0;
 
+    // Its token is taken by this iteration, or not after all.
+    void mark() {
+        taken_ = true;
+    }
+    void forget() {
+        taken_ = false;
+    }
+
     const char *name;
     unsigned index;
 
@@ -50,7 +58,7 @@ class Element : public ElementBase {
     void start() {
         mask_ = next_mask_ = low_ones(unsigned(inputs.size()));
         init();
-        kept_.clear();
+        forget_kept();
     }
     // Signals that wait, then iterations until it waits; false where it has written for `rounds` iterations and taken
     // nothing.
@@ -63,14 +71,6 @@ class Element : public ElementBase {
     template <class T> friend class Input;
     template <class Flit, bool Whole> friend class PacketInput;
     template <class Port, size_t Count> friend class Select;
-
-    virtual void init() = 0;
-    virtual void handler() = 0;
-    virtual bool can_begin() const {
-        return true;
-    }
-    // Runs a signal; its answer as hex.
-    virtual std::string signal(const SignalCall &call) = 0;
 
     // A state that is about to change, in an iteration that may still wait.
     template <class T> T &keep(T &state) {
@@ -87,10 +87,6 @@ class Element : public ElementBase {
         choose("now", time_);
         return time_;
     }
-    template <class T> void wait_for(const T &mask) {
-        next_mask_ = mask.extended(0);
-    }
-
     bool is_masked(const InputPort &port) const {
         return mask_ >> port.index & 1;
     }
@@ -101,6 +97,12 @@ class Element : public ElementBase {
         else if (!has_token)
             throw Blocked{};
         return has_token;
+    }
+    Bool tests(const InputPort &port, bool has_token) {
+        if (numbered_ && !is_masked(port))
+            return Bool{};
+        note_arrival(port, has_token);
+        return Bool(has_token);
     }
     void note_arrival(const InputPort &port, bool has_token) {
         if (LOGGED && !(numbered_ && mask_ == uint64_t{1} << port.index))
@@ -117,7 +119,7 @@ class Element : public ElementBase {
             answers.push_back(signal(call));
             if constexpr (LOGGED)
                 log.push_back(log_line(iterations, &call, choices_));
-            kept_.clear();
+            forget_kept();
             iterations++;
         }
     }
@@ -131,7 +133,7 @@ class Element : public ElementBase {
         forget_kept();
     }
 
-    uint64_t mask_ = 0, next_mask_ = 0, arrived_mask_ = 0, time_ = 0;
+    uint64_t arrived_mask_ = 0, time_ = 0;
     std::map<std::string, uint64_t> choices_; // of the iteration, where they are logged
 
   private:
@@ -165,22 +167,13 @@ template <class T> class Input final : public InputPort {
         return owner_.sees(*this, has_token()) ? tokens.front() : T{};
     }
     Bool test() {
-        if (owner_.numbered_ && !owner_.is_masked(*this))
-            return Bool{};
-        owner_.note_arrival(*this, has_token());
-        return Bool(has_token());
+        return owner_.tests(*this, has_token());
     }
     const T &token() const {
         return tokens.front();
     }
     T take() {
         return read();
-    }
-    void mark() {
-        taken_ = true;
-    }
-    void forget() {
-        taken_ = false;
     }
     bool pop() {
         if (!taken_)
@@ -216,10 +209,7 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
         return owner_.sees(*this, has_token()) ? token() : Flit{};
     }
     Bool test() {
-        if (owner_.numbered_ && !owner_.is_masked(*this))
-            return Bool{};
-        owner_.note_arrival(*this, has_token());
-        return Bool(has_token());
+        return owner_.tests(*this, has_token());
     }
     Flit token() const {
         return Whole || at_ == 0 ? packets.front()->first : view_;
@@ -232,12 +222,6 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
         }
         taken_ = true;
         return Whole || at_ == 0 ? packets.front()->first : view_;
-    }
-    void mark() {
-        taken_ = true;
-    }
-    void forget() {
-        taken_ = false;
     }
     // The packet that is taken, or none.
     Packet<Flit> *packet() {

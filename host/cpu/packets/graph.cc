@@ -47,12 +47,4 @@ bool Graph::run(uint64_t rounds) {
     return true;
 }
 
-uint64_t Graph::unread() const {
-    uint64_t count = 0;
-    for (const auto &[name, element] : instances)
-        for (const InputPort *port : element->inputs)
-            count += port->waiting();
-    return count;
-}
-
 } // namespace sluice

@@ -8,20 +8,14 @@
 
 namespace sluice {
 
-class Graph {
+class Graph : public Instances<Element> {
   public:
-    using Deliver = std::function<void(unsigned lane, const Bytes &packet, uint64_t time, bool error)>;
     using Leave = std::function<void(unsigned lane, const Leaving *packets, size_t count)>;
-    explicit Graph(Deliver deliver) : deliver_(std::move(deliver)) {}
-    // Packets leave as they are in memory, up to BURST at once; `deliver` gets those of loggers alone.
-    Graph(Deliver deliver, Leave leave) : deliver_(std::move(deliver)), leave_(std::move(leave)) {}
+    static constexpr size_t BURST = 64;
 
-    template <class T> T &add(const std::string &name) {
-        auto element = std::make_unique<T>();
-        T &added = *element;
-        instances.emplace_back(name, std::move(element));
-        return added;
-    }
+    // With `leave`, packets leave as they are in memory, up to BURST at once; `deliver` gets those of loggers alone.
+    explicit Graph(Deliver deliver, Leave leave = {}) : Instances(std::move(deliver)), leave_(std::move(leave)) {}
+
     template <class Flit, bool Whole> void from_lane(unsigned lane, PacketInput<Flit, Whole> &to) {
         inlet(lane) = [lane, &to](const Arriving *packets, size_t count, uint64_t time) {
             for (size_t i = 0; i < count; i++)
@@ -66,13 +60,6 @@ class Graph {
     bool send(unsigned lane, const Arriving *packets, size_t count, uint64_t time);
     // Until nothing moves; false where an element writes for `rounds` iterations and takes nothing.
     bool run(uint64_t rounds);
-    // Tokens that nobody has taken.
-    uint64_t unread() const;
-
-    static constexpr unsigned LOGS = 256;
-    static constexpr size_t BURST = 64;
-    std::vector<std::pair<std::string, std::unique_ptr<Element>>> instances;
-    std::vector<std::string> logs;
 
   private:
     using Inlet = std::function<void(const Arriving *packets, size_t count, uint64_t time)>;
@@ -105,7 +92,6 @@ class Graph {
         deliver_(lane, bytes_, packet.time(), packet.is_bad());
     }
 
-    Deliver deliver_;
     Leave leave_;
     Bytes bytes_;
     std::array<Bytes, BURST> made_; // of packets that elements made

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <functional>
 #include <map>
+#include <stdexcept>
 
 extern "C" {
 #include "ternary.h"
@@ -286,7 +287,8 @@ template <class Key, class Value> class TernaryTable {
         free_.pop_back();
         by_id_[rule.id] = &rule;
         const Pieces value = pieces(rule.key), mask = pieces(rule.mask);
-        sluice_ternary_insert(index_.get(), rule.id, value.data(), mask.data(), uint32_t(priority));
+        if (sluice_ternary_insert(index_.get(), rule.id, value.data(), mask.data(), uint32_t(priority)) != 0)
+            throw std::logic_error("the index of ternary rules refuses a rule"); // it has a place for each
     }
     void withdraw(const Rule &rule) {
         if (!is_indexed_)
