@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
-from compiler.backends.cpp_analysis import functions, keys_ahead, selects, waiting
+from compiler.backends.cpp_ahead import keys_ahead
+from compiler.backends.cpp_analysis import functions, selects, waiting
 from compiler.backends.cpp_body import Body, Context
+from compiler.backends.cpp_paths import Paths, is_step
 from compiler.backends.cpp_types import RUN_TIME, Namer, Types, quoted
 from compiler.frontend import typed
 
@@ -38,15 +40,16 @@ def loggers(program: typed.Program) -> list[typed.Instance]:
 
 
 def generate(
-    program: typed.Program, natives: Mapping[str, NativeText] | None = None, headers_only: Container[str] = frozenset()
+    program: typed.Program, natives: Mapping[str, NativeText] | None = None, headers_only: Container[str] | None = None
 ) -> str:
     """The whole program as one file: the elements, and the graph of its configuration where it has one. `natives`: the bodies
-    written by hand that are to be taken, by element. `headers_only`: elements that the packet engine shows first flits alone."""
-    natives = natives or {}
+    written by hand that are to be taken, by element. `headers_only`: elements that the packet engine shows first flits alone; None
+    for the exact engine."""
+    natives, whole = natives or {}, headers_only or ()
     classes = class_names(program)
     names = Namer([*RUN_TIME, *classes.values(), *(native.name for native in natives.values())])
     types = Types(names)
-    bodies = [_element(e, classes[e.name], types, names, natives.get(e.name), e.name in headers_only) for e in program.elements]
+    bodies = [_element(e, classes[e.name], types, names, natives.get(e.name), e.name in whole) for e in program.elements]
     by_hand = list({native.name: native for native in natives.values()}.values())
     makes = "".join(f"    if (name == {quoted(c)})\n        return std::make_unique<program::{c}>();\n" for c in classes.values())
     return (
@@ -60,13 +63,14 @@ def generate(
         + "\n".join(bodies)
         + "\n} // namespace program\n\nnamespace sluice {\n\n"
         + f"std::unique_ptr<Element> make_element([[maybe_unused]] const std::string &name) {{\n{makes}    return nullptr;\n}}\n"
-        + (_graph(program, classes, types) if program.instances or program.channels else "")
+        + (_graph(program, classes, types, headers_only) if program.instances or program.channels else "")
         + "\n} // namespace sluice\n"
     )
 
 
-def _graph(program: typed.Program, classes: Mapping[str, str], types: Types) -> str:
-    """`build`: instances in the order of the program, then what connects them; ends at `Drop` and `Idle` need nothing."""
+def _graph(program: typed.Program, classes: Mapping[str, str], types: Types, headers_only: Container[str] | None) -> str:
+    """`build`: instances in the order of the program, what connects them, and for the packet engine what runs; ends at `Drop` and
+    `Idle` need nothing."""
     names = Namer(["graph"])
     own = {instance.name: names(instance.name) for instance in program.instances}
     ports: dict[tuple[str, bool, int], str] = {}
@@ -78,7 +82,12 @@ def _graph(program: typed.Program, classes: Mapping[str, str], types: Types) -> 
             ports[instance.name, port.is_input, port.index] = f"{own[instance.name]}.{member}"
     for instance in loggers(program):
         lines.append(f"graph.log({quoted(instance.name)}, {ports[instance.name, True, 0]});")
+    paths = None
+    if headers_only is not None:
+        paths = Paths(program, headers_only, own, lambda *port: ports.get(port), lambda kind: f"program::{types.flit(kind)}")
     for channel in program.channels:
+        if paths and paths.is_in_path(channel):
+            continue
         source, target = channel.source, channel.target
         left = ports.get((source.instance, False, source.port))
         right = ports.get((target.instance, True, target.port))
@@ -90,11 +99,12 @@ def _graph(program: typed.Program, classes: Mapping[str, str], types: Types) -> 
             lines.append(f"graph.to_lane({target.port}, {left});")
         elif not left and not right:
             lines.append(f"graph.through({source.port}, {target.port});")
+    lines += paths.lines() if paths else []
     used = "".join(f"    static_cast<void>({name});\n" for name in own.values())
     return "\nvoid build(Graph &graph) {\n" + "".join(f"    {line}\n" for line in lines) + used + "}\n"
 
 
-def _context(element: typed.Element, types: Types, names: Namer) -> Context:
+def _context(element: typed.Element, types: Types, names: Namer, headers_only: bool = False) -> Context:
     inputs, outputs, states = Namer(), Namer(), Namer()
     ports = {port: f"in.{inputs(port.name)}" for port in element.inputs}
     ports |= {port: f"out.{outputs(port.name)}" for port in element.outputs}
@@ -110,6 +120,7 @@ def _context(element: typed.Element, types: Types, names: Namer) -> Context:
         {table.name: own(table.name) for table in element.tables},
         waiting(element).keeps,
         own,
+        keys_ahead(element) if headers_only and is_step(element) else (),
     )
 
 
@@ -200,8 +211,7 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
     """What the loop of the packet engine asks a class for."""
     element = context.element
     text = f"\n  private:\n    friend ElementOf<{name}>;\n"
-    ahead = keys_ahead(element) if headers_only else []
-    known = {"HEADERS_ONLY": headers_only, "LOOKS_AHEAD": bool(ahead), "NUMBERED": element.numbered}
+    known = {"HEADERS_ONLY": headers_only, "NUMBERED": element.numbered}
     known |= {"MAY_WAIT": waiting(element).may_wait}
     text += "".join(f"    static constexpr bool {name} = {str(value).lower()};\n" for name, value in known.items())
     ports = {"input": element.inputs, "output": element.outputs}
@@ -209,16 +219,36 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
     for kind, members in visited.items():
         calls = " ".join(f"visit({member});" for member in members)
         text += f"    template <class Visit> void each_{kind}([[maybe_unused]] Visit visit) {{ {calls} }}\n"
-    if ahead:
-        body = Body(context, "handler", None).write_ahead(ahead)
-        text += f"#ifdef SLUICE_CPU_VIEWS_H\n    void look_ahead(auto &x) const {{\n{body}    }}\n#endif\n"
     if headers_only:
         packets = [context.ports[port] for port in element.inputs if port.is_packet]
         taken = f"{packets[-1]}.packet()"
         for one in reversed(packets[:-1]):
             taken = f"{one}.packet() ? {one}.packet() : {taken}"
-        text += f"    auto *packet() {{ return {taken}; }}\n    auto &waiting() {{ return {packets[0]}.packets; }}\n"
-    return text
+        text += f"    auto *packet() {{ return {taken}; }}\n"
+    return text + (_step(context) if headers_only and is_step(element) else "")
+
+
+def _step(context: Context) -> str:
+    """What a path asks a class for."""
+    element, ahead = context.element, context.ahead
+    outputs = [context.ports[port] for port in element.outputs if port.is_packet]
+    calls = " ".join(f"visit({port}, std::get<{number}>(nexts));" for number, port in enumerate(outputs))
+    text = "    template <class Visit, class Nexts>\n"
+    text += f"    void each_next([[maybe_unused]] Visit visit, [[maybe_unused]] Nexts &nexts) {{ {calls} }}\n"
+    text += f"    auto &source() {{ return {context.ports[element.inputs[0]]}; }}\n"
+    text += f"\n  public:\n    static constexpr bool LOOKS_AHEAD = {str(bool(ahead)).lower()};\n"
+    if not ahead:
+        return text
+    tables = [context.tables[key.lookup.table.name] for key in ahead]
+    text += "    void look_ahead(auto at_, size_t count_) {\n        for (size_t i_ = 0; i_ < count_; i_++) {\n"
+    text += "            auto &coming_ = at_(i_);\n"
+    text += Body(context, "handler", None).write_ahead() + "        }\n"
+    for number, table in enumerate(tables):
+        text += f"        {table}.resolve(soon_{number}_.data(), count_);\n"
+    text += "        turn_ = ~size_t{0};\n    }\n"
+    for number, table in enumerate(tables):
+        text += f"    std::array<decltype({table})::Soon, BURST> soon_{number}_;\n"
+    return text + "    size_t turn_ = 0;\n"
 
 
 def _native_members(context: Context, native: NativeText) -> str:
@@ -243,7 +273,7 @@ def _native_members(context: Context, native: NativeText) -> str:
 
 
 def _element(element: typed.Element, name: str, types: Types, names: Namer, native: NativeText | None, headers_only: bool) -> str:
-    context = _context(element, types, names)
+    context = _context(element, types, names, headers_only)
     numbered = str(element.numbered).lower()
     head = (
         f"// {element.name}, {element.span.source.name}:{element.span.line}\n"

@@ -229,55 +229,6 @@ def flit_in_place(element: typed.Element) -> typed.Variable | None:
     return found if len(reads) == 1 and found is not None and not found.is_state else None
 
 
-@dataclass(frozen=True)
-class KeyAhead:
-    """A key that can be looked up before its packet's turn: `locals` that it needs, in their order, and the key."""
-
-    table: str
-    locals: tuple[typed.Assign, ...]
-    key: typed.Expression
-
-
-def keys_ahead(element: typed.Element) -> list[KeyAhead]:
-    """Of the look-ups whose keys are functions of the flit in place alone: locals between them are assigned once, as a whole."""
-    flit = flit_in_place(element)
-    if flit is None:
-        return []
-    assigned: dict[typed.Variable, list[typed.Assign]] = {}
-    for node in nodes(element.handler):
-        if isinstance(node, typed.Assign):
-            assigned.setdefault(node.place.variable, []).append(node)
-    found = []
-    for node in nodes(element.handler):
-        if isinstance(node, typed.Lookup):
-            needed: dict[int, typed.Assign] = {}
-            if _is_of_flit(node.key, flit, assigned, needed):
-                found.append(KeyAhead(node.table.name, tuple(needed.values()), node.key))
-    return found
-
-
-def _is_of_flit(
-    root: typed.Expression,
-    flit: typed.Variable,
-    assigned: dict[typed.Variable, list[typed.Assign]],
-    needed: dict[int, typed.Assign],
-) -> bool:
-    """Notes the assignments that it needs, those first that others need."""
-    pure = typed.Constant | typed.Load | typed.Part | typed.Pack | typed.Unary | typed.Binary | typed.Logical | typed.Conditional
-    for node in (root, *_expressions(root)):
-        if not isinstance(node, pure | typed.Cast):
-            return False
-        if not isinstance(node, typed.Load) or node.place.variable is flit:
-            continue
-        assignments = assigned.get(node.place.variable, [])
-        if node.place.variable.is_state or len(assignments) != 1 or assignments[0].place.steps:
-            return False
-        if not _is_of_flit(assignments[0].value, flit, assigned, needed):
-            return False
-        needed[id(assignments[0])] = assignments[0]
-    return True
-
-
 def variables(node: Node) -> Iterator[typed.Variable]:
     """Locals and states that a node itself names (not those inside its children)."""
     match node:
@@ -324,7 +275,7 @@ def place_locals(body: typed.Block, parameters: tuple[typed.Variable, ...]) -> L
                 note(variable, path)
                 for depth, owner in enumerate(inside):
                     first.setdefault((variable, path[: depth + 1]), owner)
-            loaded.update(n.place.variable for n in _expressions(statement) if isinstance(n, typed.Load))
+            loaded.update(n.place.variable for n in expressions(statement) if isinstance(n, typed.Load))
             for inner in blocks(statement):
                 if isinstance(statement, typed.Loop) and inner is statement.step:
                     visit(inner, path, owners, loop or statement)
@@ -345,7 +296,7 @@ def place_locals(body: typed.Block, parameters: tuple[typed.Variable, ...]) -> L
     return found
 
 
-def _expressions(node: Node) -> Iterator[typed.Expression]:
+def expressions(node: Node) -> Iterator[typed.Expression]:
     for child in children(node):
         yield child
-        yield from _expressions(child)
+        yield from expressions(child)

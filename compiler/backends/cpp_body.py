@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from compiler.backends.cpp_analysis import KeyAhead, Locals, flit_in_place, is_impure, place_locals
+from compiler.backends.cpp_ahead import KeyAhead
+from compiler.backends.cpp_analysis import Locals, flit_in_place, is_impure, place_locals
 from compiler.backends.cpp_types import Namer, Types, quoted
 from compiler.frontend import typed
 from compiler.frontend.source import Span
@@ -22,7 +23,8 @@ COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 
 @dataclass
 class Context:
-    """The element around a body: how things are called there. `keeps`: states that change must be kept for a roll-back."""
+    """The element around a body: how things are called there. `keeps`: states that change must be kept for a roll-back. `ahead`:
+    what is looked up before its packet's turn."""
 
     types: Types
     element: typed.Element
@@ -33,6 +35,7 @@ class Context:
     tables: Mapping[str, str]
     keeps: bool
     names: Namer
+    ahead: Sequence[KeyAhead] = ()
 
 
 def by_members(kind: typed.Type, steps: Sequence[typed.Step]) -> list[typed.Step]:
@@ -113,18 +116,26 @@ class Body:
             self._line("return answer;" if self.kind == "signal" else "return {};")
         return "".join(self.lines)
 
-    def write_ahead(self, keys: Sequence[KeyAhead]) -> str:
-        """The lines that ask tables for the keys of the flit `x`, whose turn has not come."""
+    def write_ahead(self) -> str:
+        """The lines that ask tables for the keys of the flit `coming_`, which is number `i_` of those that come."""
         assert self.in_place is not None
-        self.locals[self.in_place] = "x"
-        self.names.taken.add("x")
-        for assignment in dict.fromkeys(one for key in keys for one in key.locals):
+        self.locals[self.in_place] = "coming_"
+        self.depth += 1
+        for assignment in {id(one): one for key in self.context.ahead for one in key.locals}.values():
             kind = assignment.place.type
             value = self.converted(self.value(assignment.value), assignment.value.type, kind)
             self._line(f"const {self.types.name(kind)} {self._name(assignment.place.variable)} = {value};")
-        for key in keys:
-            self._line(f"{self.context.tables[key.table]}.prefetch({self.value(key.key)});")
+        for number, key in enumerate(self.context.ahead):
+            table = self.context.tables[key.lookup.table.name]
+            self._line(f"{table}.soon({self.value(key.lookup.key)}, soon_{number}_[i_]);")
         return "".join(self.lines)
+
+    def _found(self, lookup: typed.Lookup) -> str:
+        """Whether there is a rule; its value goes to `found`."""
+        for number, key in enumerate(self.context.ahead):
+            if key.lookup is lookup:
+                return f"found_soon(soon_{number}_[turn_], [&] {{ return {self.value(lookup.key)}; }}, found)"
+        return f"{self.context.tables[lookup.table.name]}.find({self.value(lookup.key)}, found)"
 
     def parameters(self, parameters: Sequence[typed.Variable]) -> str:
         """The parameter list; after `write`."""
@@ -360,13 +371,10 @@ class Body:
                     return f"[&] {{ uint64_t index = 0; return {taken}; }}()"
                 chosen = f"{self.types.name(place.type)}(index)"
                 return f"[&] {{ uint64_t index = 0; const auto token = {taken}; {self._to(place, chosen)} return token; }}()"
-            case typed.Lookup(table=table, key=key, to=place):
+            case typed.Lookup(table=table, to=place):
                 kept = self._to(place, self.converted("found", table.value, place.type)) if place else ""
-                call = f"{self.context.tables[table.name]}.find({self.value(key)}, found)"
-                return (
-                    f"[&] {{ {self.types.name(table.value)} found{{}}; [[maybe_unused]] const bool hit = {call}; {kept} "
-                    "return Bool(hit); }()"
-                )
+                found = f"{self.types.name(table.value)} found{{}}; [[maybe_unused]] const bool hit = {self._found(node)};"
+                return f"[&] {{ {found} {kept} return Bool(hit); }}()"
             case typed.Update(table=table, is_insert=is_insert, arguments=arguments):
                 given = ", ".join(self.value(argument) for argument in arguments)
                 return f"{own}({self.context.tables[table.name]}.{'insert' if is_insert else 'remove'}({given}))"

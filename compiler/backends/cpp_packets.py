@@ -40,4 +40,4 @@ def generate(program: typed.Program, headers_only: bool = True) -> PacketProgram
     if ordered is None:
         return None
     asked = {element.name: why_not(element) if headers_only else "it was not asked for" for element in program.elements}
-    return PacketProgram(cpp.generate(ordered, headers_only={name for name, why in asked.items() if why is None}), asked)
+    return PacketProgram(cpp.generate(ordered, headers_only=frozenset(name for name, why in asked.items() if why is None)), asked)

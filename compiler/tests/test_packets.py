@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from compiler.backends import cpp_packets
-from compiler.backends.cpp_analysis import keys_ahead
+from compiler.backends.cpp_ahead import keys_ahead
 from compiler.frontend import typed
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
@@ -307,7 +307,7 @@ def test_tables_find_the_same_in_bursts() -> None:
     """Keys of packets that wait are looked up ahead, also of those that do not ask."""
     program, choose = program_of(TABLES), random.Random(5)
     (one,) = program.elements
-    assert [key.table for key in keys_ahead(one)] == ["pairs", "routes", "wide", "rules", "rules"]
+    assert [key.lookup.table.name for key in keys_ahead(one)] == ["pairs", "routes", "wide", "rules", "rules"]
     inserts = [text for text in (update(choose) for _ in range(600)) if "insert" in text]
     calls = [(call.instance, call.signal) for call in (call_of(program, text) for text in inserts)]
     packets = [(0, few(choose, 9) + bytes(choose.choice([51, 55, 80]))) for _ in range(500)]
@@ -323,7 +323,12 @@ def test_tables_find_the_same_in_bursts() -> None:
         ("if (x.sop) { uint<32> key = (uint<32>) x.data; found = t.lookup(key + 1, v); } write(out, x);", True),
         ("if (x.sop) { uint<32> key = 1; if (x.eop) key = 2; found = t.lookup(key, v); } write(out, x);", False),
         ("if (x.sop) found = t.lookup(n, v); write(out, x);", False),
-        ("if (x.sop) { x.data = 0; found = t.lookup((uint<32>) x.data, v); } write(out, x);", True),  # another key: no harm
+        ("if (x.sop) { x.data = 0; found = t.lookup((uint<32>) x.data, v); } write(out, x);", False),
+        ("if (x.eop) { x.data = 0; } if (x.sop) found = t.lookup((uint<32>) x.data, v); write(out, x);", False),
+        ("if (x.sop) { uint<32> key; if (x.eop) key = 2; found = t.lookup(key, v); } write(out, x);", False),
+        ("uint<32> key; if (x.sop) found = t.lookup(key, v); key = (uint<32>) x.data; n = key; write(out, x);", False),
+        ("if (x.sop) { found = t.lookup((uint<32>) x.data, v); x.data = 0; } write(out, x);", True),
+        ("for (int i = 0; i < 2; i++) found = t.lookup((uint<32>) (x.data >> i), v); write(out, x);", False),
     ],
 )
 def test_keys_that_can_be_looked_up_ahead(body: str, is_ahead: bool) -> None:

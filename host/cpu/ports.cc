@@ -24,7 +24,7 @@ using namespace sluice;
 
 namespace {
 
-constexpr uint16_t BURST = 64, DESCRIPTORS = 512;
+constexpr uint16_t DESCRIPTORS = 512;
 constexpr unsigned CACHE = 256;
 constexpr uint64_t ROUNDS = 1 << 17;
 constexpr unsigned LISTEN_EVERY = 1024; // rounds of the ports from one look at stdin to the next
@@ -42,6 +42,12 @@ Held *held(rte_mbuf *mbuf) {
 
 void free_mbuf(Buffer *buffer) {
     rte_pktmbuf_free(static_cast<Held *>(buffer)->mbuf);
+}
+
+// What stays the same of an mbuf of the pool.
+void prepare_mbuf(rte_mempool *, void *, void *object, unsigned) {
+    auto *mbuf = static_cast<rte_mbuf *>(object);
+    *held(mbuf) = {{0, free_mbuf}, mbuf};
 }
 
 double processor_seconds() {
@@ -137,7 +143,7 @@ class Runner {
         rte_mbuf *found[BURST];
         Arriving arriving[BURST];
         size_t left = 0;
-        const uint16_t count = rte_eth_rx_burst(options_.ports[lane], 0, found, BURST);
+        const uint16_t count = rte_eth_rx_burst(options_.ports[lane], 0, found, uint16_t(BURST));
         if (count == 0)
             return 0;
         for (uint16_t i = 0; i < count; i++) {
@@ -149,11 +155,9 @@ class Runner {
             }
             Held *buffer = held(mbuf);
             buffer->users = 1;
-            buffer->give_back = free_mbuf;
-            buffer->mbuf = mbuf;
-            arriving[left++] = {rte_pktmbuf_mtod(mbuf, uint8_t *), mbuf->data_len, buffer};
+            arriving[left++] = {rte_pktmbuf_mtod(mbuf, uint8_t *), mbuf->data_len, buffer, time};
         }
-        if (!graph_.send(lane, arriving, left, time)) {
+        if (!graph_.send(lane, arriving, left)) {
             for (size_t i = 0; i < left; i++)
                 give_back(arriving[i].buffer);
             lanes_[lane].lost += left;
@@ -338,11 +342,11 @@ int main(int count, char **words) {
     words[at] = words[0];
     if (rte_eal_init(count - at, words + at) < 0)
         return fail("DPDK does not start with these options");
-    rte_mempool *pool =
-        rte_pktmbuf_pool_create("packets", options.mbufs, CACHE, RTE_ALIGN(sizeof(Held), RTE_MBUF_PRIV_ALIGN),
-                                RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    rte_mempool *pool = rte_pktmbuf_pool_create("packets", options.mbufs, CACHE, RTE_CACHE_LINE_SIZE,
+                                                RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (!pool)
         return fail("no memory for packets: give DPDK more with -m");
+    rte_mempool_obj_iter(pool, prepare_mbuf, nullptr);
     for (const std::string &name : names) {
         uint16_t port = 0;
         if (rte_eth_dev_get_port_by_name(name.c_str(), &port) != 0 || !start_port(port, pool))

@@ -36,17 +36,24 @@ template <size_t Count, class Value> class FlatMap {
     }
     // The value of a key, or none.
     const Value *find(const Key &key) const {
+        return slots_.empty() ? nullptr : find(key, home(key));
+    }
+    // The same with what `prefetch` gave.
+    const Value *find(const Key &key, size_t home) const {
         if (slots_.empty())
             return nullptr;
-        for (size_t at = home(key); slots_[at].is_used; at = next(at))
-            if (slots_[at].key == key)
+        for (size_t at = home; slots_[at].is_used; at = next(at))
+            if (is_same(slots_[at].key, key))
                 return &slots_[at].value;
         return nullptr;
     }
     // Brings what `find` reads into the cache.
-    void prefetch(const Key &key) const {
-        if (!slots_.empty())
-            __builtin_prefetch(&slots_[home(key)]);
+    size_t prefetch(const Key &key) const {
+        if (slots_.empty())
+            return 0;
+        const size_t at = home(key);
+        __builtin_prefetch(&slots_[at]);
+        return at;
     }
     // Sets it; whether it is new.
     bool set(const Key &key, const Value &value) {
@@ -54,7 +61,7 @@ template <size_t Count, class Value> class FlatMap {
             grow();
         size_t at = home(key);
         for (; slots_[at].is_used; at = next(at))
-            if (slots_[at].key == key) {
+            if (is_same(slots_[at].key, key)) {
                 slots_[at].value = value;
                 return false;
             }
@@ -67,7 +74,7 @@ template <size_t Count, class Value> class FlatMap {
         if (slots_.empty())
             return false;
         size_t gap = home(key);
-        for (; slots_[gap].is_used && slots_[gap].key != key; gap = next(gap)) {
+        for (; slots_[gap].is_used && !is_same(slots_[gap].key, key); gap = next(gap)) {
         }
         if (!slots_[gap].is_used)
             return false;
@@ -90,6 +97,13 @@ template <size_t Count, class Value> class FlatMap {
         bool is_used = false;
     };
 
+    // Without a call, as `==` of arrays may make one.
+    static bool is_same(const Key &a, const Key &b) {
+        uint64_t difference = 0;
+        for (size_t i = 0; i < Count; i++)
+            difference |= a[i] ^ b[i];
+        return difference == 0;
+    }
     size_t next(size_t at) const {
         return (at + 1) & (slots_.size() - 1);
     }

@@ -24,26 +24,28 @@ void Graph::start(uint64_t) {
 bool Graph::send(unsigned lane, const Bytes &packet, uint64_t time) {
     auto *buffer = new Owned(packet);
     buffer->bytes.resize(std::max(packet.size(), LONGEST_FLIT) + 8);
-    const Arriving arriving{buffer->bytes.data(), packet.size(), buffer};
-    if (send(lane, &arriving, 1, time))
+    const Arriving arriving{buffer->bytes.data(), packet.size(), buffer, time};
+    if (send(lane, &arriving, 1))
         return true;
     delete buffer;
     return false;
 }
 
-bool Graph::send(unsigned lane, const Arriving *packets, size_t count, uint64_t time) {
+bool Graph::send(unsigned lane, const Arriving *packets, size_t count) {
     if (lane >= inlets_.size() || !inlets_[lane])
         return false;
-    inlets_[lane](packets, count, time);
+    inlets_[lane](packets, count);
     return true;
 }
 
 bool Graph::run(uint64_t rounds) {
     for (auto &[name, element] : instances)
-        if (!element->run(rounds))
+        element->serve();
+    for (const auto &stage : stages_)
+        if (!stage->run(rounds))
             return false;
-    for (const auto &empty : outlets_)
-        empty();
+    for (const auto &outlet : outlets_)
+        outlet->flush();
     return true;
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule tables of an element in the packet engine. What makes two rules the same, and the errno of an update, are
 // those of compiler/frontend/tables.py; a rule that is the same as one that is there replaces it.
+//
+// Keys of packets whose turn comes soon are asked for together, so that their cache misses overlap: `soon` of each,
+// then `resolve` of all; `found_soon` gives the answers, as long as no rule changes.
 #ifndef SLUICE_CPU_PACKETS_TABLES_H
 #define SLUICE_CPU_PACKETS_TABLES_H
 
@@ -15,9 +18,19 @@ extern "C" {
 
 #include "flat_map.h"
 #include "prefixes.h"
-#include "queue.h"
 
 namespace sluice {
+
+// The answer to a key that was asked for before. Tests (SLUICE_CHOICES) see to it that it still is the key.
+template <class Soon, class MakeKey, class Value>
+bool found_soon(const Soon &soon, [[maybe_unused]] MakeKey key, Value &value) {
+#ifdef SLUICE_CHOICES
+    if (soon.key != key_words(key()))
+        throw std::logic_error("a key that was asked for ahead is another one in its turn");
+#endif
+    value = soon.value ? *soon.value : Value{};
+    return soon.value != nullptr;
+}
 
 template <class Key, class Value> class ExactTable {
   public:
@@ -29,8 +42,18 @@ template <class Key, class Value> class ExactTable {
         value = found ? *found : Value{};
         return found != nullptr;
     }
-    void prefetch(const Key &key) const {
-        rules_.prefetch(key_words(key));
+    struct Soon {
+        KeyWords<Key> key;
+        size_t home;
+        const Value *value;
+    };
+    void soon(const Key &key, Soon &soon) const {
+        soon.key = key_words(key);
+        soon.home = rules_.prefetch(soon.key);
+    }
+    void resolve(Soon *soon, size_t count) const {
+        for (size_t i = 0; i < count; i++)
+            soon[i].value = rules_.find(soon[i].key, soon[i].home);
     }
     int insert(const Key &key, const Value &value) {
         const auto words = key_words(key);
@@ -55,18 +78,22 @@ template <class Key, class Value> class LpmTable {
     explicit LpmTable(size_t entries) : entries_(entries) {}
 
     bool find(const Key &key, Value &value) const {
-        if constexpr (IS_DIRECT) {
-            const int64_t at = direct_.find(uint32_t(key_words(key)[0]));
-            value = at < 0 ? Value{} : values_[size_t(at)];
-            return at >= 0;
-        }
-        const uint32_t *at = longest(key_words(key), Key::width + 1).first;
-        value = at ? values_[*at] : Value{};
-        return at != nullptr;
+        const Value *found = find(key_words(key));
+        value = found ? *found : Value{};
+        return found != nullptr;
     }
-    void prefetch(const Key &key) const {
+    struct Soon {
+        KeyWords<Key> key;
+        const Value *value;
+    };
+    void soon(const Key &key, Soon &soon) const {
+        soon.key = key_words(key);
         if constexpr (IS_DIRECT)
-            direct_.prefetch(uint32_t(key_words(key)[0]));
+            direct_.prefetch(uint32_t(soon.key[0]));
+    }
+    void resolve(Soon *soon, size_t count) const {
+        for (size_t i = 0; i < count; i++)
+            soon[i].value = find(soon[i].key);
     }
     template <class Length> int insert(const Key &key, const Length &length, const Value &value) {
         const uint64_t bits = length.saturated();
@@ -110,6 +137,14 @@ template <class Key, class Value> class LpmTable {
     static constexpr bool IS_DIRECT = Key::width == 32;
     using Numbers = FlatMap<std::tuple_size_v<KeyWords<Key>>, uint32_t>; // places of values
 
+    const Value *find(const KeyWords<Key> &key) const {
+        if constexpr (IS_DIRECT) {
+            const int64_t at = direct_.find(uint32_t(key[0]));
+            return at < 0 ? nullptr : &values_[size_t(at)];
+        }
+        const uint32_t *at = longest(key, Key::width + 1).first;
+        return at ? &values_[*at] : nullptr;
+    }
     // The first `length` bits of a key; the others 0.
     static KeyWords<Key> cut(KeyWords<Key> words, uint64_t length) {
         const uint64_t low = Key::width - length;
@@ -158,16 +193,20 @@ template <class Key, class Value> class TernaryTable {
         value = found ? *found : Value{};
         return found != nullptr;
     }
-    // A key that will be looked up soon: the index takes those of many packets at once.
-    void prefetch(const Key &key) const {
-        if (!is_indexed_)
-            return;
-        if (soon_.size() == MOST_SOON) // packets do not ask
-            soon_.pop();
-        soon_.push({pieces(key_words(key)), UNKNOWN});
+    struct Soon {
+        KeyWords<Key> key;
+        const Value *value;
+    };
+    void soon(const Key &key, Soon &soon) const {
+        soon.key = key_words(key);
+    }
+    void resolve(Soon *soon, size_t count) const {
+        if (is_indexed_)
+            return resolve_indexed(soon, count);
+        for (size_t i = 0; i < count; i++)
+            soon[i].value = first(soon[i].key);
     }
     template <class Number> int insert(const Key &key, const Key &mask, const Number &priority, const Value &value) {
-        forget();
         const uint64_t number = priority.saturated();
         const auto same = rules_.find(number);
         if (same == rules_.end() && rules_.size() >= entries_)
@@ -186,7 +225,6 @@ template <class Key, class Value> class TernaryTable {
         return 0;
     }
     template <class Number> int remove(const Number &priority) {
-        forget();
         const auto found = rules_.find(priority.saturated());
         if (found == rules_.end())
             return ENOENT;
@@ -196,14 +234,9 @@ template <class Key, class Value> class TernaryTable {
     }
 
   private:
-    static constexpr size_t FEW = 16, MOST_SOON = 256, PIECES = (Key::width + 31) / 32;
+    static constexpr size_t FEW = 16, AT_ONCE = 64, PIECES = (Key::width + 31) / 32;
     static constexpr bool CAN_INDEX = PIECES <= SLUICE_TERNARY_WORDS;
-    static constexpr int32_t UNKNOWN = -2; // an id that no look-up gives
     using Pieces = std::array<uint32_t, PIECES>;
-    struct Soon {
-        Pieces key;
-        int32_t id;
-    };
     struct Rule {
         KeyWords<Key> key, mask;
         Value value;
@@ -239,35 +272,21 @@ template <class Key, class Value> class TernaryTable {
         return nullptr;
     }
     const Value *indexed(const KeyWords<Key> &words) const {
-        const Pieces key = pieces(words);
-        while (!soon_.empty() && soon_.front().key != key) // of packets that did not ask
-            soon_.pop();
-        int32_t id = SLUICE_TERNARY_MISS;
-        if (soon_.empty()) {
-            sluice_ternary_lookup(index_.get(), key.data(), 1, &id);
-        } else {
-            if (soon_.front().id == UNKNOWN)
-                look_up_soon();
-            id = soon_.front().id;
-            soon_.pop();
+        Soon soon{words, nullptr};
+        resolve_indexed(&soon, 1);
+        return soon.value;
+    }
+    void resolve_indexed(Soon *soon, size_t count) const {
+        std::array<Pieces, AT_ONCE> keys;
+        std::array<int32_t, AT_ONCE> ids;
+        for (size_t begin = 0; begin < count; begin += AT_ONCE) {
+            const size_t now = std::min(AT_ONCE, count - begin);
+            for (size_t i = 0; i < now; i++)
+                keys[i] = pieces(soon[begin + i].key);
+            sluice_ternary_lookup(index_.get(), keys[0].data(), uint32_t(now), ids.data());
+            for (size_t i = 0; i < now; i++)
+                soon[begin + i].value = ids[i] == SLUICE_TERNARY_MISS ? nullptr : &by_id_[size_t(ids[i])]->value;
         }
-        return id == SLUICE_TERNARY_MISS ? nullptr : &by_id_[size_t(id)]->value;
-    }
-    // All that wait, up to as many as the index likes at once.
-    void look_up_soon() const {
-        constexpr size_t MOST = 64;
-        std::array<Pieces, MOST> keys{};
-        std::array<int32_t, MOST> ids;
-        const size_t count = std::min(MOST, soon_.size());
-        for (size_t i = 0; i < count; i++)
-            keys[i] = soon_.at(i).key;
-        sluice_ternary_lookup(index_.get(), keys[0].data(), uint32_t(count), ids.data());
-        for (size_t i = 0; i < count; i++)
-            soon_.at(i).id = ids[i];
-    }
-    void forget() {
-        while (!soon_.empty())
-            soon_.pop();
     }
     void index(uint64_t priority, Rule &rule) {
         if (!is_indexed_)
@@ -302,7 +321,6 @@ template <class Key, class Value> class TernaryTable {
     std::map<uint64_t, Rule, std::greater<uint64_t>> rules_; // by their priority
     bool is_indexed_ = false;
     std::unique_ptr<sluice_ternary, Free> index_;
-    mutable Queue<Soon> soon_; // keys of packets whose turn comes, and their rules where those are known
     std::vector<Rule *> by_id_;
     std::vector<uint32_t> free_; // ids
 };

@@ -22,6 +22,7 @@ struct Arriving {
     uint8_t *bytes;
     size_t size;
     Buffer *buffer;
+    uint64_t time; // in microseconds
 };
 
 // A packet that leaves a configuration. `buffer`, where there is one, is the receiver's now: the `rest_size` bytes
@@ -34,6 +35,8 @@ struct Leaving {
     Buffer *buffer;
 };
 
+// Whoever is done with a packet releases it. Those of the pool are then used again; one on a stack holds what arrived,
+// and `kept` moves that into one of the pool.
 template <class Flit> class Packet {
   public:
     using View = typename Flit::View;
@@ -42,21 +45,38 @@ template <class Flit> class Packet {
 
     View first{};
 
-    // A packet of a lane, whose bytes stay where they are. The timestamp is its time of arrival, in microseconds.
-    static Packet *arrived(const Arriving &from, unsigned lane, uint64_t time) {
-        Packet *packet = taken();
-        View &first = packet->first;
+    // A packet of a lane, whose bytes stay where they are. The timestamp is its time of arrival.
+    void arrive(const Arriving &from, unsigned lane) {
         first.data.point_to(from.bytes);
         frame(first, from.bytes, from.size);
         first.sop = Uint<1>(1);
         first.meta.ingress_port = decltype(first.meta.ingress_port)(lane);
-        first.meta.timestamp = decltype(first.meta.timestamp)(time);
+        first.meta.timestamp = decltype(first.meta.timestamp)(from.time);
         first.meta.length = decltype(first.meta.length)(from.size);
-        packet->rest_ = from.bytes + SIZE;
-        packet->rest_size_ = uint32_t(from.size > SIZE ? from.size - SIZE : 0);
-        packet->flits_ = uint32_t(1 + (packet->rest_size_ + SIZE - 1) / SIZE);
-        packet->buffer_ = from.buffer;
+        rest_ = from.bytes + SIZE;
+        rest_size_ = uint32_t(from.size > SIZE ? from.size - SIZE : 0);
+        flits_ = uint32_t(1 + (rest_size_ + SIZE - 1) / SIZE);
+        buffer_ = from.buffer;
+    }
+    static Packet *arrived(const Arriving &from, unsigned lane) {
+        Packet *packet = taken();
+        packet->arrive(from, lane);
         return packet;
+    }
+    // The packet, to be kept beyond the call that handed it on.
+    Packet *kept() {
+        if (is_pooled_)
+            return this;
+        Packet *packet = taken();
+        packet->first = first;
+        packet->rest_ = rest_;
+        packet->rest_size_ = rest_size_;
+        packet->flits_ = flits_;
+        packet->buffer_ = std::exchange(buffer_, nullptr);
+        return packet;
+    }
+    bool is_pooled() const {
+        return is_pooled_;
     }
     // One that begins with this flit.
     static Packet *begun(const Flit &first) {
@@ -87,6 +107,8 @@ template <class Flit> class Packet {
     void release() {
         if (buffer_ && --buffer_->users == 0)
             buffer_->give_back(buffer_);
+        if (!is_pooled_)
+            return;
         more_.clear();
         pool_.push_back(this);
     }
@@ -141,8 +163,8 @@ template <class Flit> class Packet {
     // Those behind them become 0.
     static void frame(View &view, uint8_t *bytes, size_t size) {
         const size_t used = std::min(size, SIZE);
-        if (used < SIZE)
-            std::memset(bytes + used, 0, SIZE - used);
+        for (size_t i = used; i < SIZE; i += 8)
+            std::memset(bytes + i, 0, 8);
         view.meta = {};
         view.error = view.sop = {};
         view.empty = decltype(view.empty)(SIZE - used);
@@ -158,8 +180,10 @@ template <class Flit> class Packet {
     [[gnu::noinline]] static void add_slab() {
         constexpr size_t SLAB = 256;
         slabs_.push_back(std::make_unique<Packet[]>(SLAB));
-        for (size_t i = SLAB; i-- > 0;)
+        for (size_t i = SLAB; i-- > 0;) {
+            slabs_.back()[i].is_pooled_ = true;
             pool_.push_back(&slabs_.back()[i]);
+        }
     }
 
     static inline std::vector<std::unique_ptr<Packet[]>> slabs_;
@@ -167,7 +191,8 @@ template <class Flit> class Packet {
 
     const uint8_t *rest_ = nullptr; // bytes behind the first flit as they arrived
     uint32_t rest_size_ = 0, flits_ = 1;
-    Buffer *buffer_ = nullptr;   // that they are in, and the first flit, but of copies
+    Buffer *buffer_ = nullptr; // that they are in, and the first flit, but of copies
+    bool is_pooled_ = false;
     std::vector<Flit> more_;     // or flits behind the first as an element wrote them
     uint64_t own_[SIZE / 8 + 2]; // bytes of the first flit of a packet without a buffer, or of a copy
 };

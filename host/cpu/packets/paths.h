@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Paths: elements that see first flits alone, one behind the other, as one loop. Each packet goes all the way before
+// the next one comes, and what is between two elements is a call that the compiler sees through. A path begins at a
+// lane or at a queue, branches where an element has several outputs, and ends at lanes and queues.
+#ifndef SLUICE_CPU_PACKETS_PATHS_H
+#define SLUICE_CPU_PACKETS_PATHS_H
+
+#include <tuple>
+
+#include "element.h"
+
+namespace sluice {
+
+// Something that runs in its turn, over all that waits for it; false where it does not come to rest.
+class Stage {
+  public:
+    virtual ~Stage() = default;
+    virtual bool run(uint64_t rounds) = 0;
+};
+
+// The end of a path: an output that nothing is connected to.
+struct Nowhere {
+    template <class Packet> void operator()(Packet *packet) {
+        packet->release();
+    }
+};
+
+// The end of a path: an input whose element runs later.
+template <class Port> class Into {
+  public:
+    explicit Into(Port &port) : port_(port) {}
+    template <class Packet> void operator()(Packet *packet) {
+        port_.packets.push(packet->kept());
+    }
+
+  private:
+    Port &port_;
+};
+
+// The end of a path: where packets leave (graph.h).
+template <class Outlet> class Out {
+  public:
+    explicit Out(Outlet &outlet) : outlet_(outlet) {}
+    template <class Packet> void operator()(Packet *packet) {
+        outlet_.take(packet);
+    }
+
+  private:
+    Outlet &outlet_;
+};
+
+// An element, and for each of its outputs of packets what comes behind it.
+template <class Element, class... Nexts> class Step {
+  public:
+    static constexpr bool LOOKS_AHEAD = Element::LOOKS_AHEAD;
+    explicit Step(Element &element, Nexts... nexts) : element_(element), nexts_(nexts...) {}
+    template <class Packet> void operator()(Packet *packet) {
+        element_.pass(packet, nexts_);
+    }
+    // As many packets, the first of which is `at(0)`, will come in this order.
+    template <class At> void look_ahead(At at, size_t count) {
+        if constexpr (Element::LOOKS_AHEAD)
+            element_.look_ahead(at, count);
+    }
+
+  private:
+    Element &element_;
+    std::tuple<Nexts...> nexts_;
+};
+
+// A path from a lane. What arrives stays where it is until its turn.
+template <class Flit, class First> class FromLane final : public Stage {
+  public:
+    FromLane(unsigned lane, First first) : lane_(lane), first_(first) {}
+
+    void arrive(const Arriving *packets, size_t count) {
+        arrived_.insert(arrived_.end(), packets, packets + count);
+    }
+    bool run(uint64_t) override {
+        for (size_t begin = 0; begin < arrived_.size(); begin += BURST) {
+            const size_t count = std::min(BURST, arrived_.size() - begin);
+            if constexpr (First::LOOKS_AHEAD) {
+                for (size_t i = 0; i < count; i++)
+                    burst_[i].arrive(arrived_[begin + i], lane_);
+                first_.look_ahead(
+                    [this](size_t i) -> auto & { return burst_[i].first; }, count);
+            }
+            for (size_t i = 0; i < count; i++) {
+                auto &packet = burst_[First::LOOKS_AHEAD ? i : 0];
+                if constexpr (!First::LOOKS_AHEAD)
+                    packet.arrive(arrived_[begin + i], lane_);
+                first_(&packet);
+            }
+        }
+        arrived_.clear();
+        return true;
+    }
+
+  private:
+    unsigned lane_;
+    First first_;
+    std::vector<Arriving> arrived_;
+    std::array<Packet<Flit>, BURST> burst_;
+};
+
+// A path from a queue of packets.
+template <class Port, class First> class FromQueue final : public Stage {
+  public:
+    FromQueue(Port &port, First first) : queue_(port.packets), first_(first) {}
+
+    bool run(uint64_t) override {
+        while (!queue_.empty()) {
+            const size_t count = std::min(BURST, queue_.size());
+            first_.look_ahead(
+                [this](size_t i) -> auto & { return queue_.at(i)->first; }, count);
+            for (size_t i = 0; i < count; i++) {
+                auto *packet = queue_.front();
+                queue_.pop();
+                first_(packet);
+            }
+        }
+        return true;
+    }
+
+  private:
+    decltype(Port::packets) &queue_;
+    First first_;
+};
+
+// An element that is in no path.
+class Alone final : public Stage {
+  public:
+    explicit Alone(Element &element) : element_(element) {}
+    bool run(uint64_t rounds) override {
+        return element_.run(rounds);
+    }
+
+  private:
+    Element &element_;
+};
+
+} // namespace sluice
+
+#endif
