@@ -434,7 +434,8 @@ class Body:
         place = node.place
         if place.variable is self.in_place and isinstance(node.value, typed.Read):
             if id(node) in self.placed.at:
-                self._line(f"auto &&{self._name(place.variable)} = {self.context.ports[node.value.port]}.take();", node.span)
+                name = f"{self._unused(place.variable)}auto &&{self._name(place.variable)}"
+                self._line(f"{name} = {self.context.ports[node.value.port]}.take();", node.span)
                 return
             self.in_place = None
         if id(node) in self.placed.at:

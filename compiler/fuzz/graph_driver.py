@@ -77,6 +77,8 @@ def disagreement(job: Job, number: int, got: GraphOutcome) -> str:
         if source.port < 0:
             continue
         sent = got.instances[source.instance].outputs[_name(elements, source, False)] if source.instance else lanes[source.port]
+        if got.whole_packets and channel.is_packet:
+            sent = _ended(channel.type, sent)
         taken = _taken(channel, got, sent)
         if wrong := _lost(channel, sent, taken, channel.is_packet and channel.lossy):
             return f"channel {source} to {target}: {wrong}"
@@ -115,6 +117,13 @@ def _before(program: typed.Program, held: set[str]) -> set[str]:
 def _name(elements: Mapping[str, typed.Element], end: typed.Endpoint, is_input: bool) -> str:
     element = elements[end.instance]
     return (element.inputs if is_input else element.outputs)[end.port].name
+
+
+def _ended(flit: typed.Type, sent: list[int]) -> list[int]:
+    """The flits without those of a packet that has not ended."""
+    low = fields_of(flit)["eop"][0]
+    count = next((i for i in range(len(sent), 0, -1) if sent[i - 1] >> low & 1), 0)
+    return sent[:count]
 
 
 def _taken(channel: typed.Channel, got: GraphOutcome, sent: list[int]) -> list[int]:

@@ -43,12 +43,13 @@ class Job:
 @dataclass(frozen=True)
 class GraphOutcome:
     """What one configuration did: its instances, flits that each input of theirs took (by instance and index; None: all that was
-    sent), flits or packets that left at lanes."""
+    sent), flits or packets that left at lanes. `whole_packets`: a packet goes on when it has ended."""
 
     instances: Mapping[str, Outcome]
     taken: Mapping[tuple[str, int], list[int]] | None = None
     left: Mapping[int, list[int]] | None = None
     packets: Mapping[int, list[tuple[bytes, bool]]] | None = None
+    whole_packets: bool = False
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,9 @@ def _in_cpp(
         outcomes.append(
             {
                 job.name: GraphOutcome(
-                    _own(job, instances), packets={lane - LANES * n: p for lane, p in left.items() if lane // LANES == n}
+                    _own(job, instances),
+                    packets={lane - LANES * n: p for lane, p in left.items() if lane // LANES == n},
+                    whole_packets=engine == "packets",
                 )
                 for n, job in numbered
             }
