@@ -13,7 +13,7 @@ from compiler.backends.cpp_ahead import keys_ahead
 from compiler.backends.cpp_analysis import functions, selects, waiting
 from compiler.backends.cpp_body import Body, Context
 from compiler.backends.cpp_paths import Paths, is_step
-from compiler.backends.cpp_types import RUN_TIME, Namer, Types, quoted
+from compiler.backends.cpp_types import RUN_TIME, Namer, Types, layout, quoted
 from compiler.frontend import typed
 
 LOGGER = "PktLogger"  # of the library: its input is written to a capture
@@ -219,6 +219,7 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
     for kind, members in visited.items():
         calls = " ".join(f"visit({member});" for member in members)
         text += f"    template <class Visit> void each_{kind}([[maybe_unused]] Visit visit) {{ {calls} }}\n"
+    text += _lasting(context)
     if headers_only:
         packets = [context.ports[port] for port in element.inputs if port.is_packet]
         taken = f"{packets[-1]}.packet()"
@@ -226,6 +227,18 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
             taken = f"{one}.packet() ? {one}.packet() : {taken}"
         text += f"    auto *packet() {{ return {taken}; }}\n"
     return text + (_step(context) if headers_only and is_step(element) else "")
+
+
+def _lasting(context: Context) -> str:
+    """What another program may take over, on the packet engine."""
+    kept = [(s.name, layout(s.type), "false", context.states[s]) for s in context.element.states]
+    for table in context.element.tables:
+        kind = f"{table.kind.value} {table.entries} {layout(table.key)} {layout(table.value)}"
+        kept.append((table.name, kind, "true", context.tables[table.name]))
+    calls = ", ".join(f"lasts({quoted(name)}, {quoted(kind)}, {is_table}, {place})" for name, kind, is_table, place in kept)
+    if not kept:
+        return ""
+    return f"#ifdef SLUICE_CPU_PROGRAM_H\n    std::vector<Lasting> lasting() override {{ return {{{calls}}}; }}\n#endif\n"
 
 
 def _step(context: Context) -> str:

@@ -63,27 +63,47 @@ def _dpdk(asked: str) -> str:
     return found.stdout
 
 
-def program(generated: str, main: str, flags: Sequence[str] = FLAGS, engine: str = "exact") -> Path:
-    """The executable of a generated program with a main of the run-time (`cases`, `graphs`, `captures`, `ports`) on an engine.
-    Raises BuildError."""
+def _parts(generated: str, flags: Sequence[str], engine: str, has_graph: bool) -> list[Path]:
+    """The objects of a generated program and of the run-time that it needs."""
     parts = [RUN_TIME / "common.cc"]
-    parts += [path for path in sorted((RUN_TIME / engine).glob("*.cc")) if main != "cases" or path.stem != "graph"]
-    texts = [generated, *(path.read_text() for path in parts)]
-    objects = [object_of(text, flags, engine) for text in texts]
-    lanes = ROOT / "host" / "lanes"
-    more = [lanes] if main == "captures" else []
-    main_flags = [*shlex.split(_dpdk("--cflags").replace("-I", "-isystem")), *flags] if main == "ports" else flags
-    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", main_flags, [*_includes(engine), *more]))
+    parts += [path for path in sorted((RUN_TIME / engine).glob("*.cc")) if has_graph or path.stem != "graph"]
+    objects = [object_of(text, flags, engine) for text in (generated, *(path.read_text() for path in parts))]
     if engine == "packets" and "TernaryTable<" in generated:
-        objects += [compiled(path.read_text(), ".c", C_FLAGS, [TERNARY]) for path in sorted(TERNARY.glob("*.c"))]
-    libraries: list[str] = []
-    if main == "ports":
-        libraries = shlex.split(_dpdk("--libs"))
-    if main == "captures":
-        objects.append(compiled((lanes / "capture.c").read_text(), ".c", C_FLAGS, [lanes]))
-        libraries = ["-lpcap"]
+        shared = [flag for flag in flags if flag == "-fPIC"]
+        objects += [compiled(path.read_text(), ".c", [*C_FLAGS, *shared], [TERNARY]) for path in sorted(TERNARY.glob("*.c"))]
+    return objects
+
+
+def _linked(name: str, objects: Sequence[Path], flags: Sequence[str], libraries: Sequence[str] = (), suffix: str = "") -> Path:
     state = hashlib.sha256(repr([str(path) for path in objects]).encode())
-    target = BUILD / f"{main}-{state.hexdigest()[:16]}"
+    target = BUILD / f"{name}-{state.hexdigest()[:16]}{suffix}"
     if not target.exists():
         _run(["g++", *(flag for flag in flags if flag.startswith("-fsanitize")), *map(str, objects), *libraries], target)
     return target
+
+
+def program(generated: str, main: str, flags: Sequence[str] = FLAGS, engine: str = "exact") -> Path:
+    """The executable of a generated program with a main of the run-time (`cases`, `graphs`, `captures`) on an engine. Raises
+    BuildError."""
+    objects = _parts(generated, flags, engine, main != "cases")
+    lanes = ROOT / "host" / "lanes"
+    more = [lanes] if main == "captures" else []
+    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", flags, [*_includes(engine), *more]))
+    if main == "captures":
+        objects.append(compiled((lanes / "capture.c").read_text(), ".c", C_FLAGS, [lanes]))
+    return _linked(main, objects, flags, ["-lpcap"] if main == "captures" else [])
+
+
+def library(generated: str, flags: Sequence[str] = FLAGS) -> Path:
+    """A generated program on the packet engine as a shared library, for `ports`. Raises BuildError."""
+    own = [*flags, "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique"]  # two of them in one process share no symbols
+    objects = _parts(generated, own, "packets", True)
+    objects.append(compiled((RUN_TIME / "library.cc").read_text(), ".cc", own, _includes("packets")))
+    return _linked("library", objects, own, ["-shared"], ".so")
+
+
+def ports(flags: Sequence[str] = FLAGS) -> Path:
+    """The executable that runs a library on DPDK's ports. Raises BuildError."""
+    own = [*shlex.split(_dpdk("--cflags").replace("-I", "-isystem")), *flags]
+    made = compiled((RUN_TIME / "ports.cc").read_text(), ".cc", own, [RUN_TIME / "packets"])
+    return _linked("ports", [made], flags, [*shlex.split(_dpdk("--libs")), "-ldl", "-lpthread"])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 
 from compiler.backends.cpp_ahead import keys_ahead
 from compiler.backends.cpp_analysis import waiting
+from compiler.backends.cpp_types import quoted
 from compiler.frontend import typed
 
 PortName = Callable[[str, bool, int], str | None]  # instance, whether an input, index
@@ -52,13 +53,22 @@ class Paths:
         """In the order of the instances."""
         for instance in self.program.instances:
             own, source = self.own[instance.name], self.sources.get((instance.name, 0))
+            name = quoted(" ".join(self._names(instance.name)))
             if instance.name not in self.steps:
-                yield f"graph.alone({own});"
+                yield f"graph.alone({quoted(instance.name)}, {own});"
             elif source is not None and source.instance not in self.elements and source.port >= 0:
                 port = self.elements[instance.name].inputs[0]
-                yield f"graph.path_from_lane<{self.flit(port.type)}>({source.port}, {self._step(instance.name)});"
+                yield f"graph.path_from_lane<{self.flit(port.type)}>({name}, {source.port}, {self._step(instance.name)});"
             elif not self._goes_on(instance.name):
-                yield f"graph.path_from({self.name(instance.name, True, 0)}, {self._step(instance.name)});"
+                yield f"graph.path_from({name}, {self.name(instance.name, True, 0)}, {self._step(instance.name)});"
+
+    def _names(self, instance: str) -> Iterator[str]:
+        """Of the path that begins there."""
+        yield instance
+        for port in self.elements[instance].outputs:
+            target = self.targets.get((instance, port.index))
+            if instance in self.steps and port.is_packet and target and self._goes_on(target.instance):
+                yield from self._names(target.instance)
 
     def _step(self, instance: str) -> str:
         ends = [self._end(instance, port) for port in self.elements[instance].outputs if port.is_packet]

@@ -19,13 +19,15 @@ throw true try typedef typeid typename union unix unsigned using virtual void vo
 KEYWORDS = frozenset(KEYWORDS_WORDS.split())
 # What generated code uses of the run-time, in scope everywhere.
 RUN_TIME_WORDS = """
-Array Blocked Bool Buffer Bytes Element ElementBase ElementOf ExactTable Graph Guard HEADERS_ONLY InBuffer Input InputPort Int
-Integer LOGGED LOOKS_AHEAD LpmTable MAY_WAIT NUMBERED NoGuard Output OutputPort Packet PacketInput PacketOutput Queue Rounds
-Select SignalCall State Step TernaryTable Uint Visit Words Writer answer answers argument call can_begin decimal dump
-each_input each_output each_select entry fail failures find found from_words get_word handler hex hit in index init inputs
-iterations keep kept left lines log look_ahead low_ones make_element mask name now out outputs packet part peek print program
-put put_entry put_word random read ready_mask run same_bits seed signal signals sluice start state std step swapped to_words
-token value view visit wait_for waiting whole width words
+Adopted Alone Array Arriving BURST Blocked Bool Buffer Bytes Element ElementBase ElementOf ExactTable Exit FromLane FromQueue
+Graph Guard HEADERS_ONLY InBuffer Input InputPort Int Integer Into Lasting LOGGED LOOKS_AHEAD Leaving LpmTable MAY_WAIT
+NUMBERED Nexts NoGuard Nowhere Out Outlet Output OutputPort Packet PacketInput PacketOutput Program Queue Rounds Select
+SignalCall Stage State Step TernaryTable Uint Visit Words Writer answer answers argument call can_begin decimal drop dump
+each_input each_next each_output each_select entry fail failures find found from_words get_word give hand_on handler hex hit
+in index init inputs iterations keep lasting lasts kept left lines log look_ahead low_ones make_element mask name nexts now
+out outputs packet part pass peek print program put put_entry put_word random read ready_mask run same_bits seed serve settle
+signal signals sluice source start state std step swapped ticks to_words token value view visit wait_for waiting whole width
+words
 """
 RUN_TIME = frozenset(RUN_TIME_WORDS.split())
 FIELD_NAMES = (
@@ -159,6 +161,17 @@ class Types:
         if kind.signed and value >> (kind.bits - 1) and negative > -(1 << 31) and kind.bits <= 64:
             return f"{own}({negative})"
         return f"{own}({value})" if value < 1 << 16 else f"{own}({value:#x}u)"
+
+
+def layout(kind: typed.Type) -> str:
+    """A text that two types have in common where their values are the same bits with the same names."""
+    match kind:
+        case typed.Integer(bits=bits, signed=signed):
+            return f"{'i' if signed else 'u'}{bits}"
+        case typed.Array(element=element, count=count):
+            return f"{layout(element)}[{count}]"
+        case typed.Struct(fields=fields):
+            return "{" + " ".join(f"{field.name}:{layout(field.type)}" for field in fields) + "}"
 
 
 def _words(value: int, bits: int) -> str:

@@ -1,30 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a configuration on DPDK's ports: `ports --port NAME ... [--packets N] [--seconds N] [--mbufs N] -- EAL OPTIONS`.
-// The n-th port, by its name in DPDK, is lane n. Ends after so many packets or seconds, at `stop`, at the end of stdin,
-// by SIGINT or SIGTERM.
+// Runs a configuration, which is in a shared library (packets/program.h), on DPDK's ports:
+// `ports --program LIBRARY --port NAME ... [--packets N] [--seconds N] [--mbufs N] -- EAL OPTIONS`. The n-th port, by
+// its name in DPDK, is lane n. Ends after so many packets or seconds, at `stop`, at the end of stdin, by SIGINT or
+// SIGTERM.
 //
-// Lines on stdin: `signal INSTANCE/NAME/HEX...`, `stats`, `start`, `stop`. No packet is taken before `start`. A signal
-// gets a line of JSON with its answer on stdout, `stats` one with counters; the last line is that of the whole run.
+// Lines on stdin; each but the last two gets a line of JSON on stdout, where {"error": ...} says why not:
+//   signal INSTANCE/NAME/HEX...  its answer
+//   load LIBRARY SIGNALS         another configuration, beside the one that runs, and the answers to its first signals,
+//                                which are the lines of a file
+//   switch PARTS                 that one, from the next packet on; it takes over its `states`, its states and rules
+//                                (`all`), or `nothing`
+//   stats                        counters
+//   start                        no packet is taken before
+//   stop                         the last line on stdout is that of the whole run
 // Exit status 1: a port does not start; a sentence on stderr says why.
+#include <atomic>
 #include <csignal>
+#include <cstring>
 #include <ctime>
+#include <dlfcn.h>
+#include <fstream>
 #include <iostream>
+#include <memory>
 #include <poll.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <sstream>
+#include <thread>
 #include <unistd.h>
 
-#include "graph.h"
-#include "text.h"
+#include "program.h"
+#include "words.h"
 
 using namespace sluice;
 
 namespace {
 
-constexpr uint16_t DESCRIPTORS = 512;
+constexpr uint16_t BURST = 32, DESCRIPTORS = 512;
 constexpr unsigned CACHE = 256;
 constexpr uint64_t ROUNDS = 1 << 17;
 constexpr unsigned LISTEN_EVERY = 1024; // rounds of the ports from one look at stdin to the next
@@ -63,20 +77,37 @@ struct Lane {
 };
 
 struct Options {
+    std::string program;
     std::vector<uint16_t> ports; // by lane
     uint64_t packets = ~uint64_t{0};
     double seconds = 1e18;
     unsigned mbufs = 8191;
 };
 
-class Runner {
+// A configuration on the way: what came of it.
+struct Loading {
+    std::unique_ptr<Program> program;
+    std::string answer; // the line
+    std::atomic<bool> is_done = false;
+};
+
+// The library stays loaded for ever: what a later one takes over may point to its code. Throws std::runtime_error.
+std::unique_ptr<Program> loaded(const std::string &path, Exit *exit) {
+    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    void *make = library ? dlsym(library, "sluice_make") : nullptr;
+    if (!make)
+        throw std::runtime_error(dlerror());
+    return std::unique_ptr<Program>(reinterpret_cast<SluiceMake>(make)(exit));
+}
+
+class Runner : public Exit {
   public:
     Runner(rte_mempool *pool, const Options &options)
-        : graph_([](unsigned, const Bytes &, uint64_t, bool) {},
-                 [this](unsigned lane, const Leaving *packets, size_t count) { leave(lane, packets, count); }),
-          pool_(pool), lanes_(options.ports.size()), options_(options), hz_(double(rte_get_tsc_hz())) {
-        build(graph_);
-        graph_.start(0);
+        : program_(loaded(options.program, this)), pool_(pool), lanes_(options.ports.size()), options_(options),
+          hz_(double(rte_get_tsc_hz())) {}
+    ~Runner() override {
+        if (loader_.joinable())
+            loader_.join();
     }
 
     // Up to `start`; false where it is to end before.
@@ -112,38 +143,30 @@ class Runner {
 
     // The whole run.
     void report() const {
-        std::string out = counters() + "}, \"seconds\": " + std::to_string(seconds_);
-        out += ", \"processor_seconds\": " + std::to_string(processor_) +
-               ", \"unread\": " + std::to_string(graph_.unread());
-        out += ", \"outcomes\": {";
-        for (size_t i = 0; i < graph_.instances.size(); i++)
-            out +=
-                (i ? ", " : "") + quoted(graph_.instances[i].first) + ": {" + told(*graph_.instances[i].second) + "}";
-        std::cout << "{" << out << "}}" << std::endl;
+        std::cout << "{" << lanes() << ", \"seconds\": " << std::to_string(seconds_)
+                  << ", \"processor_seconds\": " << std::to_string(processor_) << ", " << program_->told(true) << "}"
+                  << std::endl;
     }
 
   private:
-    // Of lanes, and iterations of instances; the object of the latter stays open.
-    std::string counters() const {
-        std::string out = "\"lanes\": [";
+    std::string lanes() const {
+        std::string out =
+            "\"ticks_per_second\": " + std::to_string(hz_) + ", \"switches\": " + std::to_string(switches_);
+        out += ", \"dropped\": " + std::to_string(dropped_) + ", \"lanes\": [";
         for (size_t i = 0; i < lanes_.size(); i++) {
             const Lane &lane = lanes_[i];
             out += std::string(i ? ", " : "") + "{\"received\": " + std::to_string(lane.received);
             out += ", \"sent\": " + std::to_string(lane.sent) + ", \"unsent\": " + std::to_string(lane.unsent);
             out += ", \"errors\": " + std::to_string(lane.errors) + ", \"lost\": " + std::to_string(lane.lost) + "}";
         }
-        out += "], \"instances\": {";
-        for (size_t i = 0; i < graph_.instances.size(); i++)
-            out += (i ? ", " : "") + quoted(graph_.instances[i].first) + ": " +
-                   std::to_string(graph_.instances[i].second->iterations);
-        return out;
+        return out + "]";
     }
 
     unsigned receive(unsigned lane, uint64_t time) {
         rte_mbuf *found[BURST];
         Arriving arriving[BURST];
         size_t left = 0;
-        const uint16_t count = rte_eth_rx_burst(options_.ports[lane], 0, found, uint16_t(BURST));
+        const uint16_t count = rte_eth_rx_burst(options_.ports[lane], 0, found, BURST);
         if (count == 0)
             return 0;
         for (uint16_t i = 0; i < count; i++) {
@@ -157,7 +180,7 @@ class Runner {
             buffer->users = 1;
             arriving[left++] = {rte_pktmbuf_mtod(mbuf, uint8_t *), mbuf->data_len, buffer, time};
         }
-        if (!graph_.send(lane, arriving, left)) {
+        if (!program_->send(lane, arriving, left)) {
             for (size_t i = 0; i < left; i++)
                 give_back(arriving[i].buffer);
             lanes_[lane].lost += left;
@@ -167,14 +190,14 @@ class Runner {
     }
 
     bool pass() {
-        if (!graph_.run(ROUNDS))
+        if (!program_->run(ROUNDS))
             return false;
         for (unsigned lane = 0; lane < lanes_.size(); lane++)
             flush(lane);
         return true;
     }
 
-    void leave(unsigned number, const Leaving *packets, size_t count) {
+    void leave(unsigned number, const Leaving *packets, size_t count) override {
         if (number >= lanes_.size()) {
             for (size_t i = 0; i < count; i++)
                 give_back(packets[i].buffer);
@@ -239,51 +262,99 @@ class Runner {
         lane.count = 0;
     }
 
-    // What came on stdin, for which it waits so many milliseconds (-1: without end); false where it is to stop.
+    // What came on stdin, for which it waits so many milliseconds (-1: without end); false where it is to stop. Lines
+    // behind `load` wait for it.
     bool listen(int patience) {
-        pollfd ready{STDIN_FILENO, POLLIN, 0};
-        if (poll(&ready, 1, patience) <= 0)
-            return true;
-        char bytes[4096];
-        const ssize_t size = read(STDIN_FILENO, bytes, sizeof bytes);
-        if (size <= 0)
-            return false;
-        line_.append(bytes, size_t(size));
-        for (size_t end; (end = line_.find('\n')) != std::string::npos; line_.erase(0, end + 1))
-            if (!follow(line_.substr(0, end)))
-                return false;
-        return true;
-    }
-    bool follow(const std::string &line) {
-        if (line == "stop")
-            return false;
-        if (line == "start")
-            is_started_ = true;
-        else if (line == "stats")
-            std::cout << "{" << counters() << "}}" << std::endl;
-        else if (line.rfind("signal ", 0) != 0 || !serve(line.substr(7)))
-            std::cout << "{\"error\": " << quoted("cannot follow: " + line) << "}" << std::endl;
-        return true;
-    }
-    bool serve(const std::string &text) {
-        for (auto &[name, element] : graph_.instances) {
-            if (text.compare(0, name.size() + 1, name + "/") != 0)
-                continue;
-            try {
-                element->signals.push_back(call_of(text.substr(name.size() + 1)));
-            } catch (const std::logic_error &) { // not a number
-                return false;
-            }
-            if (!pass())
-                return false;
-            std::cout << "{\"answer\": " << quoted(element->answers.back()) << "}" << std::endl;
-            element->answers.clear();
-            return true;
+        if (loading_) {
+            if (!loading_->is_done)
+                return true;
+            say(loading_->answer);
+            loader_.join();
+            ready_ = std::move(loading_->program);
+            loading_.reset();
         }
-        return false;
+        pollfd ready{STDIN_FILENO, POLLIN, 0};
+        if (line_.find('\n') == std::string::npos && poll(&ready, 1, patience) > 0) {
+            char bytes[4096];
+            const ssize_t size = read(STDIN_FILENO, bytes, sizeof bytes);
+            if (size <= 0)
+                return false;
+            line_.append(bytes, size_t(size));
+        }
+        for (size_t end; !loading_ && (end = line_.find('\n')) != std::string::npos;) {
+            const std::string line = line_.substr(0, end);
+            line_.erase(0, end + 1);
+            if (line == "stop")
+                return false;
+            follow(line);
+        }
+        return true;
+    }
+    void follow(const std::string &line) {
+        std::istringstream words(line);
+        std::string name, first, second, answer;
+        words >> name >> first >> second;
+        if (name == "start")
+            is_started_ = true;
+        else if (name == "stats")
+            say(std::string("{") + lanes() + ", " + program_->told(false) + "}");
+        else if (name == "load" && !second.empty())
+            load(first, second);
+        else if (name == "switch" && ready_ && (first == "all" || first == "states" || first == "nothing"))
+            change(first);
+        else if (name == "signal" && program_->signal(first, answer))
+            say(std::string("{\"answer\": ") + quoted(answer) + "}");
+        else
+            say(error(std::string("cannot follow: ") + line));
+    }
+    static void say(const std::string &line) {
+        std::cout << line << std::endl;
+    }
+    static std::string error(const std::string &text) {
+        return std::string("{\"error\": ") + quoted(text) + "}";
     }
 
-    Graph graph_;
+    // In a thread of its own, as both a library and thousands of rules take longer than a port has room for packets.
+    void load(const std::string &path, const std::string &signals) {
+        loading_ = std::make_unique<Loading>();
+        loader_ = std::thread([this, path, signals, &loading = *loading_] {
+            try {
+                loading.program = loaded(path, this);
+                loading.answer =
+                    std::string("{\"answers\": ") + list(first_answers(*loading.program, signals), true) + "}";
+            } catch (const std::runtime_error &why) {
+                loading.program.reset();
+                loading.answer = error(why.what());
+            }
+            loading.is_done = true;
+        });
+    }
+    static std::vector<std::string> first_answers(Program &program, const std::string &path) {
+        std::vector<std::string> answers;
+        std::ifstream file(path);
+        for (std::string line; std::getline(file, line);) {
+            answers.emplace_back();
+            if (!program.signal(line, answers.back()))
+                throw std::runtime_error(std::string("cannot follow: ") + line);
+        }
+        return answers;
+    }
+    // Between two runs nothing is under way but packets that wait for something: those are dropped and counted.
+    void change(const std::string &parts) {
+        const Adopted adopted = parts == "nothing" ? Adopted{} : ready_->adopt(*program_, parts == "all");
+        const size_t waited = program_->drop();
+        dropped_ += waited;
+        switches_++;
+        std::thread([old = std::move(program_)]() mutable { old.reset(); }).detach(); // large tables take their time
+        program_ = std::move(ready_);
+        say(std::string("{\"kept\": ") + list(adopted.kept, true) + ", \"cleared\": " + list(adopted.cleared, true) +
+            ", \"dropped\": " + std::to_string(waited) + "}");
+    }
+
+    std::unique_ptr<Program> program_, ready_;
+    std::unique_ptr<Loading> loading_;
+    std::thread loader_;
+    uint64_t switches_ = 0, dropped_ = 0; // packets dropped by them
     rte_mempool *pool_;
     std::vector<Lane> lanes_;
     Options options_;
@@ -319,7 +390,9 @@ static int parsed(int count, char **words, Options &options, std::vector<std::st
             return at;
         if (at + 1 == count)
             return -1;
-        if (name == "--port")
+        if (name == "--program")
+            options.program = words[at + 1];
+        else if (name == "--port")
             names.push_back(words[at + 1]);
         else if (name == "--packets")
             options.packets = std::stoull(words[at + 1]);
@@ -338,7 +411,7 @@ int main(int count, char **words) {
     std::vector<std::string> names;
     const int at = parsed(count, words, options, names);
     if (at < 0)
-        return fail("options: --port NAME, --packets N, --seconds N, --mbufs N, -- EAL OPTIONS");
+        return fail("options: --program LIBRARY, --port NAME, --packets N, --seconds N, --mbufs N, -- EAL OPTIONS");
     words[at] = words[0];
     if (rte_eal_init(count - at, words + at) < 0)
         return fail("DPDK does not start with these options");
@@ -355,11 +428,13 @@ int main(int count, char **words) {
     }
     std::signal(SIGINT, stop);
     std::signal(SIGTERM, stop);
-    {
+    try {
         Runner runner(pool, options);
         if (runner.prepare() && !runner.run())
             return fail("the program does not terminate: an element keeps writing tokens");
         runner.report();
+    } catch (const std::runtime_error &why) { // the library does not load
+        return fail(why.what());
     }
     for (const uint16_t port : options.ports)
         rte_eth_dev_stop(port);

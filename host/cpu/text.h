@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hex in, JSON out: what the mains share.
+// Hex in, JSON out: what the mains share that know of elements.
 #ifndef SLUICE_CPU_TEXT_H
 #define SLUICE_CPU_TEXT_H
 
 #include <sstream>
 
 #include "element.h"
+#include "words.h"
 
 namespace sluice {
 
@@ -15,26 +16,6 @@ inline std::vector<uint64_t> words_of(const std::string &hex_text) {
     for (size_t i = 0; i < hex_text.size(); i++)
         words[i / 16] |= uint64_t(std::stoul(hex_text.substr(hex_text.size() - 1 - i, 1), nullptr, 16)) << 4 * (i % 16);
     return words;
-}
-
-inline std::string quoted(const std::string &text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        if (c == '"' || c == '\\')
-            out += '\\';
-        if (c >= 0 && c < ' ')
-            out += ' ';
-        else
-            out += c;
-    }
-    return out + '"';
-}
-
-inline std::string list(const std::vector<std::string> &items, bool quote) {
-    std::string out = "[";
-    for (const std::string &item : items)
-        out += (out.size() > 1 ? ", " : "") + (quote ? quoted(item) : item);
-    return out + ']';
 }
 
 // A signal as NAME/HEX/HEX...; throws std::invalid_argument where an argument is no number.

@@ -7,7 +7,8 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
+import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,8 +35,6 @@ MEGABYTES = 512
 PATIENCE = 30.0  # s for an answer
 STOPPING = 10.0
 
-Progress = Callable[["Counters", float], bool]
-
 
 @dataclass(frozen=True)
 class Lane:
@@ -50,11 +49,36 @@ class Lane:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """Instances that run as one loop, and ticks of the core's counter that they took."""
+
+    name: str
+    ticks: int
+
+
+@dataclass(frozen=True)
 class Counters:
-    """By lane, and iterations by instance: flits, or tokens, that it took."""
+    """By lane, and iterations by instance: flits, or tokens, that it took. `unread`: tokens that wait. `switches`: to another
+    program; `dropped`: packets that waited for something at one. Iterations and ticks are of the program that runs."""
 
     lanes: Sequence[Lane]
     iterations: dict[str, int]
+    stages: Sequence[Stage]
+    ticks_per_second: float
+    unread: int
+    switches: int
+    dropped: int
+
+
+@dataclass(frozen=True)
+class Reload:
+    """What a switch to another program kept, by INSTANCE.NAME; `refused`: rules that its tables did not take."""
+
+    kept: list[str]
+    cleared: list[str]
+    dropped: int
+    rules: int
+    refused: int
 
 
 @dataclass(frozen=True)
@@ -64,7 +88,6 @@ class LiveResult(Counters):
 
     seconds: float
     processor_seconds: float
-    unread: int
     instances: dict[str, Outcome]
     answers: list[str]
     whole: dict[str, str | None]
@@ -91,17 +114,18 @@ def device_of(number: int, port: str) -> tuple[str, list[str]]:
 
 
 def build(program: typed.Program) -> tuple[Path, cpp_packets.PacketProgram]:
-    """The executable, and what it is made of. Raises InputError where channels lead back, BuildError without DPDK."""
+    """The library, and what it is made of. Raises InputError where channels lead back, BuildError without DPDK."""
     found = cpp_packets.generate(program)
     if found is None:
         raise InputError("the channels of this configuration lead back; the packet engine runs those that lead forward alone")
-    return cpp_build.program(found.text, "ports", FLAGS, "packets"), found
+    return cpp_build.library(found.text, FLAGS), found
 
 
 class Engine:
-    """The running process. `close` ends it, whatever it does."""
+    """The running process. Any thread may ask it. `close` ends it, whatever it does."""
 
-    def __init__(self, binary: Path, ports: Sequence[str], limits: Sequence[str] = (), core: int | None = None) -> None:
+    def __init__(self, library: Path, ports: Sequence[str], limits: Sequence[str] = (), core: int | None = None) -> None:
+        self.lock = threading.Lock()
         names, options = [], []
         for number, port in enumerate(ports):
             name, made = device_of(number, port)
@@ -111,7 +135,7 @@ class Engine:
         eal = f"--no-huge -m {MEGABYTES} -l {core} --log-level error --no-telemetry --file-prefix sluice-{os.getpid()}".split()
         eal += [] if any(port.startswith("pci:") for port in ports) else ["--no-pci"]
         self.process = subprocess.Popen(
-            [str(binary), *names, *limits, "--", *eal, *options],
+            [str(cpp_build.ports(FLAGS)), "--program", str(library), *names, *limits, "--", *eal, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -122,14 +146,15 @@ class Engine:
     def ask(self, line: str, answers: bool = True) -> Any:
         """The answer to a line. Raises RuntimeError where the process has ended or refuses."""
         assert self.process.stdin and self.process.stdout
-        try:
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            raise RuntimeError(self._why()) from None
-        if not answers:
-            return None
-        found = self.process.stdout.readline()
+        with self.lock:
+            try:
+                self.process.stdin.write(line + "\n")
+                self.process.stdin.flush()
+            except BrokenPipeError:
+                raise RuntimeError(self._why()) from None
+            if not answers:
+                return None
+            found = self.process.stdout.readline()
         if not found.startswith("{"):
             raise RuntimeError(self._why())
         told = json.loads(found)
@@ -141,6 +166,20 @@ class Engine:
         """Take packets, from the moment on that this returns."""
         self.ask("stats")
         self.ask("start", answers=False)
+
+    def counters(self) -> Counters:
+        """As they are now."""
+        return counters_of(self.ask("stats"))
+
+    def reload(self, library: Path, rules: Sequence[str], parts: str) -> Reload:
+        """Go on with another program. `rules`: its first signals; `parts`: what it takes over where instance, name and type are the
+        same: `states`, `all` (rules, too), or `nothing`. Raises RuntimeError where it does not load; the old one then goes on."""
+        with tempfile.NamedTemporaryFile("w", suffix=".signals") as file:
+            file.write("".join(f"{text}\n" for text in rules))
+            file.flush()
+            answers = self.ask(f"load {library} {file.name}")["answers"]
+        done = self.ask(f"switch {parts}")
+        return Reload(done["kept"], done["cleared"], done["dropped"], len(rules), sum(answer != "0" for answer in answers))
 
     def end(self) -> Any:
         """Stop it; the last line."""
@@ -170,44 +209,68 @@ class Engine:
 
 def counters_of(told: Any) -> Counters:
     """An answer to `stats`."""
-    return Counters([Lane(**lane) for lane in told["lanes"]], told["instances"])
-
-
-def run(
-    what: ProgramRun, program: typed.Program, ports: Sequence[str], seconds: float, say: Callable[[str], None], progress: Progress
-) -> LiveResult:
-    """Until `progress`, which is told counters each second, returns True; for `seconds`, or 0. Signals are sent at the end. Raises
-    InputError, BuildError, and RuntimeError with a sentence where it fails."""
-    rules = [signal_text(call_of(program, text)) for text in rules_of(what, program)]
-    signals = [signal_text(call_of(program, text)) for text in what.signals]
-    for number, port in enumerate(ports):
-        device_of(number, port)  # before the build, which takes long
-    say("compiling")
-    binary, made = build(program)
-    engine = Engine(binary, ports)
-    try:
-        for text in rules:
-            engine.ask(f"signal {text}")
-        engine.start()
-        begin = time.monotonic()
-        while not seconds or time.monotonic() - begin < seconds:
-            left = begin + seconds - time.monotonic() if seconds else 1.0
-            time.sleep(max(0.0, min(1.0, left)))
-            if engine.process.poll() is not None or progress(counters_of(engine.ask("stats")), time.monotonic() - begin):
-                break
-        answers = [engine.ask(f"signal {text}")["answer"] for text in signals]
-        told = engine.end()
-    finally:
-        engine.close()
-    counted = counters_of(told)
-    outcomes = {name: cpp_run.outcome({"outputs": {}, **found}) for name, found in told["outcomes"].items()}
-    return LiveResult(
-        counted.lanes,
-        counted.iterations,
-        told["seconds"],
-        told["processor_seconds"],
+    return Counters(
+        [Lane(**lane) for lane in told["lanes"]],
+        told["instances"],
+        [Stage(**stage) for stage in told["stages"]],
+        told["ticks_per_second"],
         told["unread"],
-        outcomes,
-        answers,
-        dict(made.whole),
+        told["switches"],
+        told["dropped"],
     )
+
+
+class Run:
+    """A program on its ports, from the first packet on. Raises InputError, BuildError, and RuntimeError with a sentence where it
+    does not start."""
+
+    def __init__(self, what: ProgramRun, program: typed.Program, ports: Sequence[str], say: Callable[[str], None]) -> None:
+        self.what, self.program = what, program
+        rules = self._rules()
+        for text in what.signals:
+            call_of(program, text)
+        for number, port in enumerate(ports):
+            device_of(number, port)  # before the build, which takes long
+        say("compiling")
+        library, self.made = build(program)
+        self.engine = Engine(library, ports)
+        try:
+            for text in rules:
+                self.engine.ask(f"signal {text}")
+            self.engine.start()
+        except BaseException:
+            self.engine.close()
+            raise
+
+    def _rules(self) -> list[str]:
+        return [signal_text(call_of(self.program, text)) for text in rules_of(self.what, self.program)]
+
+    def reload(self, program: typed.Program, keeps: bool = True) -> Reload:
+        """Go on with another program, compiled and filled with the rules of the file while the old one runs. States are taken over
+        where `keeps`, tables where there is no file of rules. Raises the same; the old one then goes on."""
+        old, self.program = self.program, program
+        try:
+            rules = self._rules()
+            library, self.made = build(program)
+            return self.engine.reload(library, rules, ("states" if self.what.rules else "all") if keeps else "nothing")
+        except BaseException:
+            self.program = old
+            raise
+
+    def end(self) -> LiveResult:
+        """Send the signals, stop, and report."""
+        signals = [signal_text(call_of(self.program, text)) for text in self.what.signals]
+        try:
+            answers = [self.engine.ask(f"signal {text}")["answer"] for text in signals]
+            told = self.engine.end()
+        finally:
+            self.engine.close()
+        outcomes = {name: cpp_run.outcome({"outputs": {}, **found}) for name, found in told["outcomes"].items()}
+        return LiveResult(
+            **vars(counters_of(told)),
+            seconds=told["seconds"],
+            processor_seconds=told["processor_seconds"],
+            instances=outcomes,
+            answers=answers,
+            whole=dict(self.made.whole),
+        )

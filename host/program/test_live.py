@@ -9,21 +9,25 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from compiler.compile import HardwareError
+from compiler.frontend import typed
 from compiler.frontend.program import load
 from compiler.frontend.source import Diagnostics
 from compiler.interpreter.packets import Packet
-from host.program import InputError, live
+from host.program import InputError, live, metrics
 from host.program.captures import read_capture, write_capture
 from host.program.run import EXECUTE, ProgramRun
 from testing.ovs.spaces import Spaces
 from toolchain import ROOT
 from tools.cli.main import app
+from tools.cli.top import rates
 
 # Packets swap their lanes; those with a first byte of 0xee are dropped, and each is counted by its lane.
 SWAP = """
@@ -162,3 +166,161 @@ def test_a_port_that_does_not_start_is_named(program: Path) -> None:
     with pytest.raises(RuntimeError, match=r"net_tap0|DPDK does not start"):
         engine.ask("stats")
     engine.close()
+
+
+TABLED = """
+struct pair_t {{ uint<{low}> low; uint<{high}> high; }}
+.element Known (packet in -> packet out) {{
+    table exact<uint<32>, pair_t> known[64];
+    .state {{ ulong hits; uint<{width}> seen; ulong random; }}
+    .handler {{
+        flit x = read(in);
+        if (x.sop) {{
+            pair_t found;
+            if (known.lookup((uint<32>) x.data, found)) {{
+                hits += found.low + found.high;
+                seen += 1;
+            }}
+        }}
+        write(out, x);
+    }}
+    .signal ulong get_hits() {{ return hits; }}
+    .signal ulong get_seen() {{ return seen; }}
+}}
+Known :: known @
+from_lane[0] -> known -> to_lane[0]
+"""
+
+
+LEADS_BACK = """
+Mux<packet, 2> :: m
+Tee<packet, 2> :: t
+from_lane[0] -> m.in[0]
+m.out -> t.in
+t.out[0] -> m.in[1]
+t.out[1] -> to_lane[0]
+"""
+
+
+def started(tmp_path: Path, rules: str = "") -> live.Run:
+    """`TABLED` over packets of which half have a rule."""
+    capture, program = tmp_path / "in.pcap", tmp_path / "known.sl"
+    write_capture(capture, [Packet(bytes([n % 2, 0, 0, 0]) + bytes(60)) for n in range(64)])
+    program.write_text(TABLED.format(low=8, high=24, width=32))
+    what = ProgramRun(program, [], [], ["known.get_hits", "known.get_seen"], 0)
+    if rules:
+        (tmp_path / "rules").write_text(rules)
+        what = replace(what, rules=tmp_path / "rules")
+    loaded = load(program, Diagnostics())
+    assert loaded
+    return live.Run(what, loaded, [f"replay:{capture}"], lambda _: None)
+
+
+def rewritten(run: live.Run, text: str) -> typed.Program:
+    run.what.path.write_text(text)
+    loaded = load(run.what.path, Diagnostics())
+    assert loaded
+    return loaded
+
+
+def test_a_reload_loses_no_packet_and_keeps_what_is_the_same(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    try:
+        text = TABLED.format(low=8, high=24, width=32)
+        assert run.engine.ask("signal known/known_insert/1/2000003")["answer"] == "0"
+        for name in ("one", "two", "three"):  # a state of another name each time: another library
+            time.sleep(0.1)
+            done = run.reload(rewritten(run, text.replace("random", name)))
+            assert done.kept == ["known.hits", "known.seen", "known.known"] and done.cleared == [f"known.{name}"]
+        with pytest.raises(InputError, match="lead back"):
+            run.reload(rewritten(run, LEADS_BACK))
+        time.sleep(0.1)
+        result = run.end()
+    finally:
+        run.engine.close()
+    (lane,) = result.lanes
+    assert lane.received == lane.sent > 1000 and lane.unsent == lane.errors == lane.lost == 0
+    assert (result.switches, result.dropped, result.unread) == (3, 0, 0)
+    hits, seen = (int(answer, 16) for answer in result.answers)
+    assert 4.5 * seen < hits <= 5 * seen and lane.received / 4 < seen <= lane.received // 2 + 1, "rules and counts went over"
+
+
+def test_a_reload_of_other_types_begins_anew(tmp_path: Path) -> None:
+    run = started(tmp_path, "known 1 -> low 2, high 3\n")
+    try:
+        done = run.reload(rewritten(run, TABLED.format(low=16, high=16, width=40)))
+        assert done.kept == ["known.hits", "known.random"] and done.cleared == ["known.seen", "known.known"]
+        assert (done.rules, done.refused) == (1, 0)
+        before = int(run.engine.ask("signal known/get_seen")["answer"], 16)
+        time.sleep(0.1)
+        assert int(run.engine.ask("signal known/get_seen")["answer"], 16) > before
+        assert run.reload(run.program, keeps=False).kept == []
+        with pytest.raises(HardwareError, match="unknown table 'known'"):
+            run.reload(rewritten(run, LEADS_BACK))
+        assert run.engine.counters().switches == 2, "the old one goes on"
+        with pytest.raises(RuntimeError, match="cannot open shared object"):
+            run.engine.reload(tmp_path / "nowhere.so", [], "all")
+        with pytest.raises(RuntimeError, match="cannot follow: known/nothing/x"):
+            run.engine.reload(live.build(run.program)[0], ["known/nothing/x"], "all")
+        with pytest.raises(RuntimeError, match="cannot follow: switch all"):
+            run.engine.ask("switch all")
+        assert run.end().lanes[0].lost == 0
+    finally:
+        run.engine.close()
+
+
+def test_top_shows_what_a_run_does(tmp_path: Path) -> None:
+    run = started(tmp_path)
+    try:
+        with metrics.served(19464, run.engine.counters):
+            url = "http://127.0.0.1:19464/metrics"
+            done = CliRunner().invoke(app, ["top", url, "--seconds", "0.2", "--json"])
+            assert done.exit_code == 0, done.output
+            found = json.loads(done.stdout)
+            assert found["lanes"]["0"]["received"] > 1000 and found["instances"]["known"] > 1000
+            assert 0 < found["stages"]["known"]["share"] < 1
+            shown = CliRunner().invoke(app, ["top", url, "--seconds", "0.2", "--looks", "1"])
+            assert shown.exit_code == 0 and "received/s" in shown.output and "tokens wait" in shown.output
+            with pytest.raises(InputError, match="--metrics 19464: Address already in use"):
+                metrics.served(19464, run.engine.counters).__enter__()
+        done = CliRunner().invoke(app, ["top", url])
+        assert done.exit_code == 2 and "--metrics" in done.output
+    finally:
+        run.engine.close()
+
+
+def test_a_counter_that_began_again_is_no_negative_rate() -> None:
+    before, after = {("sluice_iterations_total", ("a",)): 1000.0}, {("sluice_iterations_total", ("a",)): 30.0}
+    assert rates(before, after, 2.0)["instances"] == {"a": 15.0}
+
+
+def test_sighup_goes_on_with_the_file_as_it_is(tmp_path: Path) -> None:
+    program = tmp_path / "count.sl"
+    text = 'import "count/count.sl";\nCount :: counted @\nfrom_lane[0] -> counted -> to_lane[0]\n'
+    program.write_text(text)
+    command = [sys.executable, "-m", "tools.cli", "run", str(program), "--live=null", "--json"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        said: list[str] = []
+
+        def until(word: str) -> None:
+            assert process.stderr
+            for line in process.stderr:
+                said.append(line)
+                if word in line:
+                    return
+
+        until("received")
+        program.write_text(text + "nonsense")
+        process.send_signal(signal.SIGHUP)
+        until("goes on")
+        assert any("error[" in line for line in said)
+        program.write_text(text + "// changed\n")
+        process.send_signal(signal.SIGHUP)
+        until("runs, after")
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 0 and json.loads(out)["switches"] == 1

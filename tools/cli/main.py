@@ -31,6 +31,7 @@ from tools.cli import (
     run,
     signal,
     test,
+    top,
     why,
 )
 
@@ -96,6 +97,7 @@ app.command("ovs")(ovs.ovs)
 app.command("agent")(agent.agent)
 app.add_typer(agent.table, name="table")
 app.command("netdev")(netdev.netdev)
+app.command("top")(top.top)
 app.command("why")(why.why)
 app.command("signal")(signal.signal)
 app.command("layouts")(layouts.layouts)

@@ -224,6 +224,12 @@ def run(
         [], "--live", help="interface, or tap:NAME to make a TAP; of a program any port of DPDK; repeat; see docs/guide/live.md"
     ),
     seconds: float = typer.Option(0, min=0, help="end a live run after this many seconds; 0: at Ctrl-C"),
+    keep: bool = typer.Option(
+        True, help="of a program on ports: a reload (SIGHUP) keeps states whose instance, name, type are the same"
+    ),
+    metrics: int = typer.Option(
+        0, min=0, max=65535, help="of a program on ports: TCP port for `sluice top` and Prometheus; 0: none"
+    ),
     outputs: list[Path] = typer.Option([], "--out", help="pcap for the output packets; repeat: lane 0, lane 1, ..."),
     repeat: int = typer.Option(1, min=1, help="send the captures this many times"),
     check: bool = typer.Option(True, help="compare every output packet with a second implementation of the rules (host/judge)"),
@@ -257,7 +263,8 @@ def run(
     signal at the end; `--target sim` runs it as RTL in the simulated accelerator. Exit status 1: the program has an error, or
     an assertion failed.
 
-    `./sluice run my.sl --live tap:a --live eth1` runs it on a core of this machine, on ports of DPDK (docs/guide/live.md).
+    `./sluice run my.sl --live tap:a --live eth1` runs it on a core of this machine, on ports of DPDK (docs/guide/live.md). At
+    SIGHUP it reads my.sl again and goes on with it, without losing a packet.
     """
     live = bool(interfaces)
     if program is None and rules is None:
@@ -273,8 +280,7 @@ def run(
 
         if target != "cpu" or outputs or seed:
             raise typer.BadParameter("a program on live ports runs with --target cpu, without --out and --seed")
-        with _noted_signals() as came:
-            run_live(ProgramRun(program, [], [], signals, 0, rules), interfaces, seconds, json_output, lambda: bool(came))
+        run_live(ProgramRun(program, [], [], signals, 0, rules), interfaces, seconds, keep, metrics, json_output)
     check_outputs(outputs)
     with readable(inputs) as captures:
         if program is not None:

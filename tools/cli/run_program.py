@@ -35,6 +35,13 @@ def loaded(path: Path) -> typed.Program:
     return program
 
 
+def rendered(error: HardwareError) -> str:
+    """With its place in the source."""
+    diagnostics = Diagnostics()
+    error.report(diagnostics)
+    return diagnostics.sorted()[0].render()
+
+
 def figures(result: ProgramResult) -> dict[str, Any]:
     """The result as it is printed with --json; states, answers as bit patterns in hex."""
     return {
@@ -96,9 +103,7 @@ def run_program(what: ProgramRun, target: str, json_output: bool) -> None:
     except InputError as error:
         raise typer.BadParameter(str(error)) from error
     except HardwareError as error:
-        diagnostics = Diagnostics()
-        error.report(diagnostics)
-        print(diagnostics.sorted()[0].render(), end="", file=sys.stderr)
+        print(rendered(error), end="", file=sys.stderr)
         raise typer.Exit(1) from error
     except RuntimeError as error:
         print(f"run: {error}", file=sys.stderr)

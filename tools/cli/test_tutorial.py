@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/guide/tutorial.md and deploy.md say what happens: their files are written, their commands run, and what they
-print is compared.
+"""docs/guide/tutorial.md, deploy.md and live_functions.md say what happens: their files are written, their commands run, and
+what they print is compared.
 
 A fence of `sl FILE` or `py FILE` is a file, of `sh` commands (`sh exit 1`: which fail), of `text` what the commands before it
 print: these lines one after another, where `…` is any text, and a line of it alone is any lines. Spaces count once.
@@ -31,16 +31,28 @@ def pattern(expected: str) -> str:
     return "".join(parts)
 
 
-@pytest.mark.parametrize(("page", "least"), [("tutorial.md", 10), ("deploy.md", 2)])
+@pytest.mark.parametrize(("page", "least"), [("tutorial.md", 10), ("deploy.md", 2), ("live_functions.md", 6)])
 def test_the_page_is_true(page: str, least: int, tmp_path: Path) -> None:
     text = (GUIDE / page).read_text().replace("../../../build/env", str(ROOT / "build" / "env")).replace(FOLDER, str(tmp_path))
+    try:
+        _follow(text, least)
+    except BaseException:  # what a page leaves behind on its way
+        if "ip netns" in text:
+            _bash(f"set +e; kill -KILL $(cat {tmp_path}/pid); ip netns del sl-host0; ip netns del sl-host1")
+        raise
+
+
+def _bash(text: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-ec", text], cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+
+
+def _follow(text: str, least: int) -> None:
     said, commands = "", 0
     for kind, rest, body in FENCE.findall(text):
         if kind in ("sl", "py"):
             Path(rest.strip()).write_text(body)
         elif kind == "sh":
-            command = ["bash", "-ec", body]
-            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+            done = _bash(body)
             commands += 1
             assert done.returncode == int(rest.split()[1] if rest else 0), f"{body}\n{done.stdout}{done.stderr}"
             said = done.stdout or done.stderr

@@ -114,6 +114,12 @@ template <class Self> class ElementOf : public Element {
                 log.push_back(log_line(iterations, nullptr, choices_));
         iterations++;
     }
+    // What the flits behind the first would have chosen.
+    void note_later(size_t flits) {
+        choices_.erase("available");
+        for (size_t i = 1; i < flits && !choices_.empty(); i++)
+            log.push_back(log_line(iterations + i - 1, nullptr, choices_));
+    }
     // To each output that it was written to; the last gets the packet itself, others copies of it. `each` visits
     // outputs of packets, each with what takes its packets.
     template <class Packet, class Each> void hand_on_packet(Packet *packet, Each each) {
@@ -123,8 +129,8 @@ template <class Self> class ElementOf : public Element {
         });
         if (!packet)
             return;
-        for (size_t i = 1; LOGGED && i < packet->flits() && choices_.count("select"); i++)
-            log.push_back(log_line(iterations + i - 1, nullptr, {{"select", choices_["select"]}}));
+        if constexpr (LOGGED)
+            note_later(packet->flits());
         iterations += packet->flits() - 1;
         unsigned left = 0;
         each([&left](auto &port, auto &&) { left += port.written() != nullptr; });

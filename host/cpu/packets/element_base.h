@@ -27,6 +27,10 @@ class InputPort {
 
     // Tokens, flits of a packet among them.
     virtual size_t waiting() const = 0;
+    // Releases the packets that wait; how many.
+    virtual size_t drop() {
+        return 0;
+    }
 
     // Its token is taken by this iteration, or not after all.
     void mark() {
@@ -56,6 +60,10 @@ class Element : public ElementBase {
     }
     // Iterations until it waits; false where it has written for `rounds` iterations and taken nothing.
     virtual bool run(uint64_t rounds) = 0;
+    // What another element of the same instance can take over.
+    virtual std::vector<Lasting> lasting() {
+        return {};
+    }
     // Signals that wait.
     void serve() {
         for (; signals_pending(); next_signal_++) {
@@ -73,6 +81,11 @@ class Element : public ElementBase {
     std::vector<OutputPort *> outputs;
 
   protected:
+    template <class T> static Lasting lasts(const char *name, const char *type, bool is_table, T &place) {
+        return {name, type, is_table, &place,
+                [](void *to, void *from) { *static_cast<T *>(to) = std::move(*static_cast<T *>(from)); }};
+    }
+
     template <class T> friend class Input;
     template <class Flit, bool Whole> friend class PacketInput;
     template <class Port, size_t Count> friend class Select;

@@ -14,6 +14,19 @@ struct Owned : Buffer {
         : Buffer{1, [](Buffer *buffer) { delete static_cast<Owned *>(buffer); }}, bytes(packet) {}
 };
 
+// Of the counter that DPDK's cycles are of.
+uint64_t ticks() {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t now;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(now));
+    return now;
+#else
+    return 0;
+#endif
+}
+
 } // namespace
 
 void Graph::start(uint64_t) {
@@ -41,9 +54,12 @@ bool Graph::send(unsigned lane, const Arriving *packets, size_t count) {
 bool Graph::run(uint64_t rounds) {
     for (auto &[name, element] : instances)
         element->serve();
-    for (const auto &stage : stages_)
+    for (const auto &stage : stages_) {
+        const uint64_t begin = ticks();
         if (!stage->run(rounds))
             return false;
+        stage->ticks += ticks() - begin;
+    }
     for (const auto &outlet : outlets_)
         outlet->flush();
     return true;

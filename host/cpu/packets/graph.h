@@ -45,17 +45,17 @@ class Graph : public Instances<Element> {
     // With `leave`, packets leave as they are in memory, up to BURST at once; `deliver` gets those of loggers alone.
     explicit Graph(Deliver deliver, Leave leave = {}) : Instances(std::move(deliver)), leave_(std::move(leave)) {}
 
-    // Elements and paths in the order in which they run.
-    void alone(Element &element) {
-        stages_.push_back(std::make_unique<Alone>(element));
+    // Elements and paths in the order in which they run; `name`: of their instances.
+    void alone(const char *name, Element &element) {
+        stages_.push_back(std::make_unique<Alone>(name, element));
     }
-    template <class Flit, class First> void path_from_lane(unsigned lane, First first) {
-        auto path = std::make_unique<FromLane<Flit, First>>(lane, first);
+    template <class Flit, class First> void path_from_lane(const char *name, unsigned lane, First first) {
+        auto path = std::make_unique<FromLane<Flit, First>>(name, lane, first);
         inlet(lane) = [to = path.get()](const Arriving *packets, size_t count) { to->arrive(packets, count); };
         stages_.push_back(std::move(path));
     }
-    template <class Port, class First> void path_from(Port &port, First first) {
-        stages_.push_back(std::make_unique<FromQueue<Port, First>>(port, first));
+    template <class Port, class First> void path_from(const char *name, Port &port, First first) {
+        stages_.push_back(std::make_unique<FromQueue<Port, First>>(name, port, first));
     }
 
     template <class Flit, bool Whole> void from_lane(unsigned lane, PacketInput<Flit, Whole> &to) {
@@ -103,6 +103,10 @@ class Graph : public Instances<Element> {
     bool send(unsigned lane, const Arriving *packets, size_t count);
     // Until nothing moves; false where an element writes for `rounds` iterations and takes nothing.
     bool run(uint64_t rounds);
+
+    const std::vector<std::unique_ptr<Stage>> &stages() const {
+        return stages_;
+    }
 
   private:
     template <class Flit> friend class Outlet;

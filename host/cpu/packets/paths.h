@@ -14,8 +14,12 @@ namespace sluice {
 // Something that runs in its turn, over all that waits for it; false where it does not come to rest.
 class Stage {
   public:
+    explicit Stage(std::string name) : name(std::move(name)) {}
     virtual ~Stage() = default;
     virtual bool run(uint64_t rounds) = 0;
+
+    const std::string name; // its instances
+    uint64_t ticks = 0;     // of `run`
 };
 
 // The end of a path: an output that nothing is connected to.
@@ -71,7 +75,7 @@ template <class Element, class... Nexts> class Step {
 // A path from a lane. What arrives stays where it is until its turn.
 template <class Flit, class First> class FromLane final : public Stage {
   public:
-    FromLane(unsigned lane, First first) : lane_(lane), first_(first) {}
+    FromLane(const char *name, unsigned lane, First first) : Stage(name), lane_(lane), first_(first) {}
 
     void arrive(const Arriving *packets, size_t count) {
         arrived_.insert(arrived_.end(), packets, packets + count);
@@ -106,7 +110,7 @@ template <class Flit, class First> class FromLane final : public Stage {
 // A path from a queue of packets.
 template <class Port, class First> class FromQueue final : public Stage {
   public:
-    FromQueue(Port &port, First first) : queue_(port.packets), first_(first) {}
+    FromQueue(const char *name, Port &port, First first) : Stage(name), queue_(port.packets), first_(first) {}
 
     bool run(uint64_t) override {
         while (!queue_.empty()) {
@@ -130,7 +134,7 @@ template <class Port, class First> class FromQueue final : public Stage {
 // An element that is in no path.
 class Alone final : public Stage {
   public:
-    explicit Alone(Element &element) : element_(element) {}
+    Alone(const char *name, Element &element) : Stage(name), element_(element) {}
     bool run(uint64_t rounds) override {
         return element_.run(rounds);
     }

@@ -65,6 +65,12 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
     size_t waiting() const override {
         return packets.size();
     }
+    size_t drop() override {
+        const size_t count = packets.size();
+        for (; !packets.empty(); packets.pop())
+            packets.front()->release();
+        return count;
+    }
     Flit read() {
         if (!owner_.sees(*this, has_token()))
             return Flit{};

@@ -5,35 +5,11 @@
 #define SLUICE_CPU_WHOLE_PACKET_H
 
 #include "common.h"
+#include "program.h"
 #include "queue.h"
 #include "views.h"
 
 namespace sluice {
-
-// Memory that packets share; whoever is last gives it back. One thread.
-struct Buffer {
-    uint32_t users;
-    void (*give_back)(Buffer *buffer);
-};
-
-// A packet that arrives: its bytes, of which as many as a flit has, and 8 more, can be read and written, and the buffer
-// they are in, which the packet holds from then on.
-struct Arriving {
-    uint8_t *bytes;
-    size_t size;
-    Buffer *buffer;
-    uint64_t time; // in microseconds
-};
-
-// A packet that leaves a configuration. `buffer`, where there is one, is the receiver's now: the `rest_size` bytes
-// behind the first flit are in it where they arrived. Without one, `head` are all bytes.
-struct Leaving {
-    const uint8_t *head;
-    size_t head_size, rest_size;
-    uint64_t time; // of arrival, in microseconds
-    bool is_bad;
-    Buffer *buffer;
-};
 
 // Whoever is done with a packet releases it. Those of the pool are then used again; one on a stack holds what arrived,
 // and `kept` moves that into one of the pool.
