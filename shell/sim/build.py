@@ -122,7 +122,7 @@ def build(
             if not shell.exists():
                 _verilate(wanted, modules, flags, shell, say)
             if not library.exists():
-                _link(shell, library, SANITIZE if wanted["sanitize"] else [])
+                _link(shell, library, ["-O1" if is_quick else "-O2", *(SANITIZE if wanted["sanitize"] else [])])
     return library
 
 
@@ -170,7 +170,7 @@ def _link(shell: Path, library: Path, flags: Sequence[str]) -> None:
     library.parent.mkdir(parents=True, exist_ok=True)
     include = [f"-I{path}" for path in (shell, GENERATED, HERE, *verilator_includes())]
     unfinished = library.with_name("unfinished.so")
-    model = ["g++", "-std=c++20", "-O2", "-fPIC", "-shared", "-Wall", "-Wextra", *flags, *include, "-o", str(unfinished)]
+    model = ["g++", "-std=c++20", "-fPIC", "-shared", "-Wall", "-Wextra", *flags, *include, "-o", str(unfinished)]
     archives = [str(shell / name) for name in ARCHIVES]
     _run([*model, str(HERE / "sim_model.cc"), *archives, "-lpthread"], library.parent / "build.log")
     unfinished.rename(library)

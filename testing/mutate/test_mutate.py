@@ -286,6 +286,7 @@ def test_arguments_for_equivalence_are_about_lines_that_are_there() -> None:
     assert all(len(text) > 40 for text in equivalent.arguments().values())
 
 
+@pytest.mark.fuzz  # a minute and a half
 def test_mutants_that_once_survived_are_killed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(run, "FOLDER", tmp_path)
     # The usual measurement runs each judge twice.
