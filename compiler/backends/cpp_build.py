@@ -69,7 +69,7 @@ def _parts(generated: str, flags: Sequence[str], engine: str, has_graph: bool) -
     parts += [path for path in sorted((RUN_TIME / engine).glob("*.cc")) if has_graph or path.stem != "graph"]
     objects = [object_of(text, flags, engine) for text in (generated, *(path.read_text() for path in parts))]
     if engine == "packets" and "TernaryTable<" in generated:
-        shared = [flag for flag in flags if flag == "-fPIC"]
+        shared = [flag for flag in flags if flag in ("-fPIC", "-O3", "-march=native")]
         objects += [compiled(path.read_text(), ".c", [*C_FLAGS, *shared], [TERNARY]) for path in sorted(TERNARY.glob("*.c"))]
     return objects
 

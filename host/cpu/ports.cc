@@ -41,7 +41,7 @@ namespace {
 constexpr uint16_t BURST = 32, DESCRIPTORS = 512;
 constexpr unsigned CACHE = 256;
 constexpr uint64_t ROUNDS = 1 << 17;
-constexpr unsigned LISTEN_EVERY = 1024; // rounds of the ports from one look at stdin to the next
+constexpr unsigned LISTEN_EVERY = 64; // rounds of the ports from one look at stdin to the next
 
 volatile std::sig_atomic_t is_stopped = 0;
 

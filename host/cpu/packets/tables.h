@@ -93,7 +93,7 @@ template <class Key, class Value> class LpmTable {
     }
     void resolve(Soon *soon, size_t count) const {
         for (size_t i = 0; i < count; i++)
-            soon[i].value = find(soon[i].key);
+            __builtin_prefetch(soon[i].value = find(soon[i].key));
     }
     template <class Length> int insert(const Key &key, const Length &length, const Value &value) {
         const uint64_t bits = length.saturated();
@@ -284,8 +284,10 @@ template <class Key, class Value> class TernaryTable {
             for (size_t i = 0; i < now; i++)
                 keys[i] = pieces(soon[begin + i].key);
             sluice_ternary_lookup(index_.get(), keys[0].data(), uint32_t(now), ids.data());
-            for (size_t i = 0; i < now; i++)
-                soon[begin + i].value = ids[i] == SLUICE_TERNARY_MISS ? nullptr : &by_id_[size_t(ids[i])]->value;
+            for (size_t i = 0; i < now; i++) {
+                soon[begin + i].value = ids[i] == SLUICE_TERNARY_MISS ? nullptr : &values_[size_t(ids[i])];
+                __builtin_prefetch(soon[begin + i].value);
+            }
         }
     }
     void index(uint64_t priority, Rule &rule) {
@@ -299,12 +301,12 @@ template <class Key, class Value> class TernaryTable {
             index_.reset(made);
         }
         if (free_.empty()) {
-            free_.push_back(uint32_t(by_id_.size()));
-            by_id_.push_back(nullptr);
+            free_.push_back(uint32_t(values_.size()));
+            values_.emplace_back();
         }
         rule.id = free_.back();
         free_.pop_back();
-        by_id_[rule.id] = &rule;
+        values_[rule.id] = rule.value;
         const Pieces value = pieces(rule.key), mask = pieces(rule.mask);
         if (sluice_ternary_insert(index_.get(), rule.id, value.data(), mask.data(), uint32_t(priority)) != 0)
             throw std::logic_error("the index of ternary rules refuses a rule"); // it has a place for each
@@ -313,7 +315,6 @@ template <class Key, class Value> class TernaryTable {
         if (!is_indexed_)
             return;
         sluice_ternary_remove(index_.get(), rule.id);
-        by_id_[rule.id] = nullptr;
         free_.push_back(rule.id);
     }
 
@@ -321,7 +322,7 @@ template <class Key, class Value> class TernaryTable {
     std::map<uint64_t, Rule, std::greater<uint64_t>> rules_; // by their priority
     bool is_indexed_ = false;
     std::unique_ptr<sluice_ternary, Free> index_;
-    std::vector<Rule *> by_id_;
+    std::vector<Value> values_;  // by id: close together, as each packet reads one
     std::vector<uint32_t> free_; // ids
 };
 
