@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -33,7 +34,8 @@ from host.program.run import EXECUTE, ProgramRun
 from toolchain.markdown import table as written
 
 SOURCE = Path(__file__).with_name("by_hand.c")
-RUNS, SECONDS, COMPARED, PATIENCE = 5, 0.5, 2000, 120
+RUNS, SECONDS, COMPARED, PATIENCE = 5, 0.5, 10_000, 120
+MOST_RULES = 2000  # of the interpreter
 MBUFS, MEGABYTES = 40_000, 512
 
 Log = Callable[[str], None]
@@ -76,7 +78,10 @@ class Contender:
         time.sleep(seconds)
         told = self.engine.end()
         lane = told["lanes"][0]
-        return {"received": lane["received"], "sent": lane["sent"], "processor_seconds": told["processor_seconds"]}
+        hertz = told["ticks_per_second"]
+        inside = sum(stage["ticks"] for stage in told["stages"]) / hertz
+        used = told["processor_seconds"]
+        return {"received": lane["received"], "sent": lane["sent"], "processor_seconds": used, "inside": inside, "hertz": hertz}
 
 
 def rate(run: dict[str, float]) -> float:
@@ -84,19 +89,19 @@ def rate(run: dict[str, float]) -> float:
     return run["received"] / run["processor_seconds"]
 
 
-def is_identical(job: Job, program: typed.Program, folder: Path) -> bool:
-    """Whether the first packets leave the ports as they leave the interpreter; of long lists of rules, as flit by flit."""
+def is_identical(job: Job, program: typed.Program, folder: Path, compared: int) -> bool:
+    """Whether so many packets leave the ports as they leave the interpreter; of long lists of rules, as flit by flit."""
     source, expected, got = (folder / f"{name}.pcap" for name in ("in", "expected", "got"))
-    write_capture(source, [Packet(data) for data in job.packets[:COMPARED]])
+    write_capture(source, [Packet(data) for data in islice(cycle(job.packets), compared)])
     signals = [_as_option(signal) + "@0" for signal in job.signals]
-    judge = "interpreter" if len(job.signals) <= COMPARED else "cpu-exact"
+    judge = "interpreter" if len(job.signals) <= MOST_RULES else "cpu-exact"
     EXECUTE[judge](ProgramRun(job.program, [source], [expected], signals, 0), program, lambda _: None)
     engine = live.Engine(live.build(program)[0], [f"pcap:{source},{got}"])
     for signal in job.signals:
         engine.ask(f"signal {signal}")
     engine.start()
     begin = time.monotonic()
-    while sum(lane["received"] for lane in engine.ask("stats")["lanes"]) < min(COMPARED, len(job.packets)):
+    while sum(lane["received"] for lane in engine.ask("stats")["lanes"]) < compared:
         if time.monotonic() - begin > PATIENCE:
             raise RuntimeError(f"{job.name}: packets do not arrive")
     engine.end()
@@ -108,8 +113,8 @@ def _as_option(signal: str) -> str:
     return f"{instance}.{name}:{','.join(str(int(argument, 16)) for argument in arguments)}"
 
 
-def row(log: Log, job: Job, runs: int, seconds: float, peers: bool) -> dict[str, Any]:
-    """A job: its rates, and those by hand in the same turns."""
+def row(log: Log, job: Job, runs: int, seconds: float, peers: bool, compared: int = COMPARED) -> dict[str, Any]:
+    """A job: its rates, and those by hand in the same turns. `share_inside`: of the core's time, that between ports."""
     log(job.name)
     program = program_of(job)
     binary, made = live.build(program)
@@ -124,18 +129,21 @@ def row(log: Log, job: Job, runs: int, seconds: float, peers: bool) -> dict[str,
             for other in ("io", job.by_hand) if peers else ():
                 if other:
                     found.setdefault(other, []).append(by_hand(built(SOURCE, "by_hand"), other, rules, capture, seconds))
-        identical = is_identical(job, program, folder)
+        identical = is_identical(job, program, folder, compared)
     ours = [rate(run) for run in found["sluice"]]
     result: dict[str, Any] = {
         "job": job.name,
         "mpps": round(median(ours) / 1e6, 2),
         "ns_per_packet": round(1e9 / median(ours), 1),
+        "cycles_per_packet": round(median(run["hertz"] for run in found["sluice"]) / median(ours), 1),
+        "share_inside": round(median(run["inside"] / run["processor_seconds"] for run in found["sluice"]), 3),
         "identical": identical,
         "passed": round(found["sluice"][0]["sent"] / found["sluice"][0]["received"], 3),
         "sees_every_flit": {name: why for name, why in made.whole.items() if why},
     }
     if "io" in found:
         result["share_of_floor"] = _ratio(ours, found["io"])
+        result["io_floor"] = round(median(map(rate, found["io"])) / 1e6, 2)
     if job.by_hand in found:
         result["ratio_to_handwritten"] = _ratio(ours, found[job.by_hand])
         result["handwritten_mpps"] = round(median(map(rate, found[job.by_hand])) / 1e6, 2)
@@ -155,10 +163,11 @@ def measure(
     jobs: Sequence[Callable[[], Job]] = JOBS,
     runs: int = RUNS,
     seconds: float = SECONDS,
+    compared: int = COMPARED,
 ) -> dict[str, Any]:
     """All jobs; by hand too, with `peers`."""
     try:
-        return {"rows": [row(log, make(), runs, seconds, peers) for make in jobs], "runs": runs, "seconds": seconds}
+        return {"rows": [row(log, make(), runs, seconds, peers, compared) for make in jobs], "runs": runs, "seconds": seconds}
     except PeerMissing as reason:
         return {"missing": str(reason), "rows": []}
 
@@ -167,6 +176,7 @@ COLUMNS = {
     "job": "job",
     "mpps": "M packets/s",
     "ns_per_packet": "ns a packet",
+    "share_inside": "of it between ports",
     "share_of_floor": "of io",
     "handwritten_mpps": "by hand, M packets/s",
     "ratio_to_handwritten": "of by hand",
