@@ -229,6 +229,14 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
     return text + (_step(context) if headers_only and is_step(element) else "")
 
 
+def _handler(context: Context, body: str, headers_only: bool) -> str:
+    """The member function; of a step of a path, with the ports of one packet in the place of those of the element."""
+    if not (headers_only and is_step(context.element)):
+        return f"    void handler() override {{\n{body}    }}\n"
+    head = "    template <class In, class Out> void step([[maybe_unused]] In &in, [[maybe_unused]] Out &out) {\n"
+    return f"    void handler() override {{}} // a path takes the step\n{head}{body}    }}\n"
+
+
 def _lasting(context: Context) -> str:
     """What another program may take over, on the packet engine."""
     kept = [(s.name, layout(s.type), "false", context.states[s]) for s in context.element.states]
@@ -244,11 +252,18 @@ def _lasting(context: Context) -> str:
 def _step(context: Context) -> str:
     """What a path asks a class for."""
     element, ahead = context.element, context.ahead
-    outputs = [context.ports[port] for port in element.outputs if port.is_packet]
-    calls = " ".join(f"visit({port}, std::get<{number}>(nexts));" for number, port in enumerate(outputs))
-    text = "    template <class Visit, class Nexts>\n"
-    text += f"    void each_next([[maybe_unused]] Visit visit, [[maybe_unused]] Nexts &nexts) {{ {calls} }}\n"
-    text += f"    auto &source() {{ return {context.ports[element.inputs[0]]}; }}\n"
+    outputs, types = [port for port in element.outputs if port.is_packet], context.types
+    name = {port: context.ports[port].split(".")[1] for port in (*element.inputs, *element.outputs)}
+    calls = " ".join(f"visit(outputs.{name[port]}, std::get<{number}>(nexts));" for number, port in enumerate(outputs))
+    members = "".join(
+        f"StepOutput<{types.flit(p.type)}> {name[p]}; " if p.is_packet else f"Output<{types.name(p.type)}> &{name[p]}; "
+        for p in element.outputs
+    )
+    values = ", ".join(f"StepOutput({context.ports[p]})" if p.is_packet else context.ports[p] for p in element.outputs)
+    text = f"    template <class Packet> struct StepInputs {{ StepInput<Packet> {name[element.inputs[0]]}; }};\n"
+    text += f"    struct StepOutputs {{ {members}}};\n    StepOutputs step_outputs() {{ return {{{values}}}; }}\n"
+    text += "    template <class Visit, class Outputs, class Nexts>\n    void each_next([[maybe_unused]] Visit visit, "
+    text += f"[[maybe_unused]] Outputs &outputs, [[maybe_unused]] Nexts &nexts) {{ {calls} }}\n"
     text += f"\n  public:\n    static constexpr bool LOOKS_AHEAD = {str(bool(ahead)).lower()};\n"
     if not ahead:
         return text
@@ -308,7 +323,7 @@ def _element(element: typed.Element, name: str, types: Types, names: Namer, nati
         + "".join(_function(context, function) for function in context.functions)
         + f"    void init() override {{\n{init}    }}\n"
         + _can_begin(context)
-        + f"    void handler() override {{\n{handler}    }}\n"
+        + _handler(context, handler, headers_only)
         + _signals(context)
         + _loop(context, name, headers_only, list(context.selects.values()))
         + "};\n"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator, Mapping
 
 from compiler.backends.cpp_ahead import keys_ahead
-from compiler.backends.cpp_analysis import waiting
+from compiler.backends.cpp_analysis import functions, nodes, waiting
 from compiler.backends.cpp_types import quoted
 from compiler.frontend import typed
 
@@ -15,8 +15,11 @@ PortName = Callable[[str, bool, int], str | None]  # instance, whether an input,
 
 
 def is_step(element: typed.Element) -> bool:
-    """Whether an element that sees first flits alone can be a step of a path: it takes a packet whenever it runs."""
-    return len(element.inputs) == 1 and not element.numbered and not waiting(element).may_wait
+    """Whether an element that sees first flits alone can be a step of a path: it takes a packet whenever it runs, and only its
+    handler itself has to do with ports."""
+    in_functions = [node for function in functions(element.handler) for node in nodes(function.body)]
+    uses_ports = any(isinstance(node, typed.Read | typed.Peek | typed.Write) for node in in_functions)
+    return len(element.inputs) == 1 and not element.numbered and not waiting(element).may_wait and not uses_ports
 
 
 class Paths:

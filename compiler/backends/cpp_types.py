@@ -19,15 +19,15 @@ throw true try typedef typeid typename union unix unsigned using virtual void vo
 KEYWORDS = frozenset(KEYWORDS_WORDS.split())
 # What generated code uses of the run-time, in scope everywhere.
 RUN_TIME_WORDS = """
-Adopted Alone Array Arriving BURST Blocked Bool Buffer Bytes Element ElementBase ElementOf ExactTable Exit FromLane FromQueue
-Graph Guard HEADERS_ONLY InBuffer Input InputPort Int Integer Into Lasting LOGGED LOOKS_AHEAD Leaving LpmTable MAY_WAIT
-NUMBERED Nexts NoGuard Nowhere Out Outlet Output OutputPort Packet PacketInput PacketOutput Program Queue Rounds Select
-SignalCall Stage State Step TernaryTable Uint Visit Words Writer answer answers argument call can_begin decimal drop dump
-each_input each_next each_output each_select entry fail failures find found from_words get_word give hand_on handler hex hit
-in index init inputs iterations keep lasting lasts kept left lines log look_ahead low_ones make_element mask name nexts now
-out outputs packet part pass peek print program put put_entry put_word random read ready_mask run same_bits seed serve settle
-signal signals sluice source start state std step swapped ticks to_words token value view visit wait_for waiting whole width
-words
+Adopted Alone Array Arrived Arriving BURST Blocked Bool Buffer Bytes Element ElementBase ElementOf ExactTable Exit FromLane
+FromQueue Graph Guard HEADERS_ONLY In InBuffer Input InputPort Int Integer Into LOGGED LOOKS_AHEAD Lasting Leaving LpmTable
+MAY_WAIT NUMBERED Nexts NoGuard Nowhere Out Outlet Output OutputPort Packet PacketInput PacketOutput Program Queue Rounds
+Select SignalCall Stage State Step StepInput StepInputs StepOutput StepOutputs TernaryTable Uint Visit Words Writer answer
+answers argument call can_begin commit_tokens decimal drop dump each_input each_next each_output each_select entry fail
+failures find found from_words get_word hand_on hand_on_packet handler hex hit in index init inputs iterations keep kept
+lasting lasts left lines log look_ahead low_ones make_element mask name nexts note_end note_later now out outputs packet part
+pass peek print program put put_entry put_word random read ready_mask run same_bits seed serve settle signal signals sluice
+start state std step step_outputs swapped ticks to_words token value view visit wait_for waiting whole width words
 """
 RUN_TIME = frozenset(RUN_TIME_WORDS.split())
 FIELD_NAMES = (

@@ -42,16 +42,35 @@ template <class Self> class ElementOf : public Element {
     }
     // One iteration as a step of a path: the packet, or copies of it, go to those of `nexts` whose outputs are written,
     // in the order of the outputs.
-    template <class Packet, class Nexts> void pass(Packet *packet, Nexts &nexts) {
+    template <class AnyPacket, class Nexts> [[gnu::always_inline]] inline void pass(AnyPacket *packet, Nexts &nexts) {
         if constexpr (LOGGED)
             choices_.clear();
-        self().source().give(packet);
         if constexpr (Self::LOOKS_AHEAD)
             self().turn_++;
-        self().handler();
+        typename Self::template StepInputs<AnyPacket> in{StepInput(packet)};
+        auto out = self().step_outputs();
+        self().step(in, out);
         note_end();
-        self().source().pop();
-        hand_on_packet(packet, [&](auto visit) { self().each_next(visit, nexts); });
+        commit_tokens();
+        if constexpr (LOGGED)
+            note_later(packet->flits());
+        iterations += packet->flits() - 1;
+        unsigned left = 0;
+        self().each_next([&left](auto &port, auto &) { left += port.written() != nullptr; }, out, nexts);
+        if (left == 0)
+            packet->release();
+        const auto visit = [&left, packet](auto &port, auto &next) {
+            if (!port.written())
+                return;
+            if (--left == 0) {
+                port.settle(packet);
+                return next(packet);
+            }
+            auto *copy = packet->copied(*port.written());
+            port.settle(copy);
+            next(copy);
+        };
+        self().each_next(visit, out, nexts);
     }
 
   private:
@@ -95,12 +114,7 @@ template <class Self> class ElementOf : public Element {
         note_end();
         self().each_select([](auto &select) { select.end(true); });
         if constexpr (Self::HEADERS_ONLY) {
-            hand_on_packet(self().packet(), [this](auto visit) {
-                self().each_output([&visit](auto &port) {
-                    if constexpr (requires { port.written(); })
-                        visit(port, [&port](auto *packet) { port.hand_on(packet); });
-                });
-            });
+            hand_on_packet(self().packet());
             self().each_input([&took](auto &port) { took |= port.pop(); });
             wrote = took;
         } else {
@@ -120,28 +134,34 @@ template <class Self> class ElementOf : public Element {
         for (size_t i = 1; i < flits && !choices_.empty(); i++)
             log.push_back(log_line(iterations + i - 1, nullptr, choices_));
     }
-    // To each output that it was written to; the last gets the packet itself, others copies of it. `each` visits
-    // outputs of packets, each with what takes its packets.
-    template <class Packet, class Each> void hand_on_packet(Packet *packet, Each each) {
+    void commit_tokens() {
         self().each_output([](auto &port) {
             if constexpr (!requires { port.written(); })
                 port.commit();
         });
+    }
+    // To each output that it was written to; the last gets the packet itself, others copies of it.
+    template <class Packet> void hand_on_packet(Packet *packet) {
+        commit_tokens();
         if (!packet)
             return;
         if constexpr (LOGGED)
             note_later(packet->flits());
         iterations += packet->flits() - 1;
         unsigned left = 0;
-        each([&left](auto &port, auto &&) { left += port.written() != nullptr; });
+        self().each_output([&left](auto &port) {
+            if constexpr (requires { port.written(); })
+                left += port.written() != nullptr;
+        });
         if (left == 0)
             packet->release();
-        each([&left, packet](auto &port, auto &&next) {
-            if (!port.written())
-                return;
-            Packet *leaves = --left ? packet->copied(*port.written()) : packet;
-            port.settle(leaves);
-            next(leaves);
+        self().each_output([&left, packet](auto &port) {
+            if constexpr (requires { port.written(); })
+                if (port.written()) {
+                    Packet *leaves = --left ? packet->copied(*port.written()) : packet;
+                    port.settle(leaves);
+                    port.hand_on(leaves);
+                }
         });
     }
 };

@@ -23,6 +23,7 @@ template <class Flit> class Outlet final : public OutletBase {
     Outlet(Graph &graph, unsigned lane) : graph_(graph), lane_(lane) {}
 
     void take(Packet<Flit> *packet);
+    [[gnu::always_inline]] inline void take(Arrived<Flit> *packet);
     void flush() override;
 
     Queue<Packet<Flit> *> packets; // of an element that is in no path
@@ -129,14 +130,24 @@ class Graph : public Instances<Element> {
     std::vector<std::unique_ptr<OutletBase>> outlets_;
 };
 
-template <class Flit> inline void Outlet<Flit>::take(Packet<Flit> *packet) {
+template <class Flit> void Outlet<Flit>::take(Packet<Flit> *packet) {
     if (!graph_.leave_) {
         graph_.hand_over(lane_, *packet);
         packet->release();
         return;
     }
     leaving_[count_] = packet->leave(made_[count_]);
-    kept_[count_] = packet->is_pooled() ? packet : nullptr;
+    kept_[count_] = packet;
+    if (++count_ == BURST)
+        leave();
+}
+
+// Nobody else gets its address, so that it need not be in memory.
+template <class Flit> void Outlet<Flit>::take(Arrived<Flit> *packet) {
+    if (!graph_.leave_)
+        return take(packet->kept());
+    leaving_[count_] = packet->leave();
+    kept_[count_] = nullptr;
     if (++count_ == BURST)
         leave();
 }

@@ -24,7 +24,7 @@ class Stage {
 
 // The end of a path: an output that nothing is connected to.
 struct Nowhere {
-    template <class Packet> void operator()(Packet *packet) {
+    template <class AnyPacket> [[gnu::always_inline]] inline void operator()(AnyPacket *packet) {
         packet->release();
     }
 };
@@ -33,7 +33,7 @@ struct Nowhere {
 template <class Port> class Into {
   public:
     explicit Into(Port &port) : port_(port) {}
-    template <class Packet> void operator()(Packet *packet) {
+    template <class AnyPacket> [[gnu::always_inline]] inline void operator()(AnyPacket *packet) {
         port_.packets.push(packet->kept());
     }
 
@@ -45,7 +45,7 @@ template <class Port> class Into {
 template <class Outlet> class Out {
   public:
     explicit Out(Outlet &outlet) : outlet_(outlet) {}
-    template <class Packet> void operator()(Packet *packet) {
+    template <class AnyPacket> [[gnu::always_inline]] inline void operator()(AnyPacket *packet) {
         outlet_.take(packet);
     }
 
@@ -58,7 +58,7 @@ template <class Element, class... Nexts> class Step {
   public:
     static constexpr bool LOOKS_AHEAD = Element::LOOKS_AHEAD;
     explicit Step(Element &element, Nexts... nexts) : element_(element), nexts_(nexts...) {}
-    template <class Packet> void operator()(Packet *packet) {
+    template <class AnyPacket> [[gnu::always_inline]] inline void operator()(AnyPacket *packet) {
         element_.pass(packet, nexts_);
     }
     // As many packets, the first of which is `at(0)`, will come in this order.
@@ -90,10 +90,13 @@ template <class Flit, class First> class FromLane final : public Stage {
                     [this](size_t i) -> auto & { return burst_[i].first; }, count);
             }
             for (size_t i = 0; i < count; i++) {
-                auto &packet = burst_[First::LOOKS_AHEAD ? i : 0];
-                if constexpr (!First::LOOKS_AHEAD)
+                if constexpr (First::LOOKS_AHEAD) {
+                    first_(&burst_[i]);
+                } else {
+                    Arrived<Flit> packet;
                     packet.arrive(arrived_[begin + i], lane_);
-                first_(&packet);
+                    first_(&packet);
+                }
             }
         }
         arrived_.clear();
@@ -104,7 +107,7 @@ template <class Flit, class First> class FromLane final : public Stage {
     unsigned lane_;
     First first_;
     std::vector<Arriving> arrived_;
-    std::array<Packet<Flit>, BURST> burst_;
+    std::array<Arrived<Flit>, First::LOOKS_AHEAD ? BURST : 0> burst_;
 };
 
 // A path from a queue of packets.

@@ -48,19 +48,15 @@ template <class T> class Input final : public InputPort {
     Queue<T> tokens;
 };
 
-// An input of packets; `Whole`: only first flits are seen, and `pop` leaves the packet to the element. A path gives it
-// one packet after the other.
+// An input of packets; `Whole`: only first flits are seen, and `pop` leaves the packet to the element.
 template <class Flit, bool Whole = false> class PacketInput final : public InputPort {
   public:
     using InputPort::InputPort;
     using Token = Flit;
     static constexpr bool IS_WHOLE = Whole;
     using View = typename Flit::View;
-    void give(Packet<Flit> *packet) {
-        given_ = packet;
-    }
     bool has_token() const {
-        return (Whole && given_) || !packets.empty();
+        return !packets.empty();
     }
     size_t waiting() const override {
         return packets.size();
@@ -84,7 +80,7 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
         return owner_.tests(*this, has_token());
     }
     Flit token() const {
-        return Whole || at_ == 0 ? front()->first : view_;
+        return Whole || at_ == 0 ? packets.front()->first : view_;
     }
     // The flit itself, which the handler may change and `pass` on.
     View &take() {
@@ -93,22 +89,16 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
             return view_;
         }
         taken_ = true;
-        return Whole || at_ == 0 ? front()->first : view_;
+        return Whole || at_ == 0 ? packets.front()->first : view_;
     }
     // The packet that is taken, or none.
     Packet<Flit> *packet() {
-        return taken_ ? front() : nullptr;
+        return taken_ ? packets.front() : nullptr;
     }
     bool pop() {
         if (!taken_)
             return false;
         taken_ = false;
-        if (Whole && given_) {
-            if (seen)
-                seen(*given_);
-            given_ = nullptr;
-            return true;
-        }
         Packet<Flit> *packet = packets.front();
         if (!Whole && ++at_ != packet->flits()) {
             show(packet->flit(at_));
@@ -127,15 +117,10 @@ template <class Flit, bool Whole = false> class PacketInput final : public Input
     std::function<void(const Packet<Flit> &)> seen; // is told every packet that is taken
 
   private:
-    Packet<Flit> *front() const {
-        return Whole && given_ ? given_ : packets.front();
-    }
     void show(const Flit &flit) {
         view_.data.point_to(bytes_);
         view_ = flit;
     }
-
-    Packet<Flit> *given_ = nullptr;
 
     size_t at_ = 0; // flits of the first packet that are taken
     View view_;     // the next of it, where it is not its first
@@ -230,11 +215,14 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
         if (written_ != &packet->first)
             packet->first = whole(*written_);
         written_ = nullptr;
+        show_all(*packet);
+    }
+    template <class AnyPacket> void show_all([[maybe_unused]] const AnyPacket &packet) const {
         if constexpr (LOGGED)
             if (tap) {
-                show(packet->first);
-                for (size_t i = 1; i < packet->flits(); i++)
-                    show(packet->flit(i));
+                show(packet.first);
+                for (size_t i = 1; i < packet.flits(); i++)
+                    show(packet.flit(i));
             }
     }
     void hand_on(Packet<Flit> *packet) {
@@ -251,6 +239,54 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
     Guard<View> guard_;
     Packet<Flit> *unfinished_ = nullptr;
     Queue<Packet<Flit> *> *to_ = nullptr;
+};
+
+// The input of a step of a path (paths.h): the packet is there, and is taken.
+template <class Packet> class StepInput {
+  public:
+    using View = typename Packet::View;
+    explicit StepInput(Packet *packet) : packet_(packet) {}
+    typename View::Whole read() const {
+        return packet_->first;
+    }
+    typename View::Whole peek() const {
+        return packet_->first;
+    }
+    View &take() {
+        return packet_->first;
+    }
+
+  private:
+    Packet *packet_;
+};
+
+// An output of packets of a step, for one iteration.
+template <class Flit> class StepOutput {
+  public:
+    using View = typename Flit::View;
+    explicit StepOutput(const PacketOutput<Flit, true> &port) : port_(port) {}
+    void write(const Flit &token) {
+        view_.data.point_to(bytes_);
+        view_ = token;
+        written_ = &view_;
+    }
+    void pass(View &token) {
+        written_ = &token;
+    }
+    const View *written() const {
+        return written_;
+    }
+    template <class AnyPacket> void settle(AnyPacket *packet) const {
+        if (written_ != &packet->first)
+            packet->first = whole(*written_);
+        port_.show_all(*packet);
+    }
+
+  private:
+    const PacketOutput<Flit, true> &port_;
+    View view_{};
+    uint64_t bytes_[Arrived<Flit>::SIZE / 8 + 2];
+    View *written_ = nullptr;
 };
 
 // `select(...)`: a ready input, round-robin; on packet ports one port from sop to eop.

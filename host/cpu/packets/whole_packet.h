@@ -11,9 +11,11 @@
 
 namespace sluice {
 
-// Whoever is done with a packet releases it. Those of the pool are then used again; one on a stack holds what arrived,
-// and `kept` moves that into one of the pool.
-template <class Flit> class Packet {
+template <class Flit> class Packet;
+
+// A packet as it arrived, on a stack. Whoever is done with it releases it; `kept` moves what it holds into one of the
+// pool.
+template <class Flit> class Arrived {
   public:
     using View = typename Flit::View;
     using Data = decltype(Flit::data);
@@ -34,31 +36,100 @@ template <class Flit> class Packet {
         flits_ = uint32_t(1 + (rest_size_ + SIZE - 1) / SIZE);
         buffer_ = from.buffer;
     }
+    Packet<Flit> *kept() {
+        Packet<Flit> *packet = copied(first, buffer_);
+        buffer_ = nullptr;
+        return packet;
+    }
+    // The same behind another first flit.
+    Packet<Flit> *copied(const Flit &other) const {
+        if (buffer_)
+            buffer_->users++;
+        Packet<Flit> *copy = Packet<Flit>::begun(other);
+        hand_rest(*copy, buffer_);
+        return copy;
+    }
+    void release() {
+        if (buffer_ && --buffer_->users == 0)
+            buffer_->give_back(buffer_);
+    }
+    // Gives its buffer away.
+    Leaving leave() {
+        const auto *head = reinterpret_cast<const uint8_t *>(first.data.words());
+        const size_t size = SIZE - first.empty.saturated();
+        return {head, size, rest_size_, time(), is_bad(), std::exchange(buffer_, nullptr)};
+    }
+    size_t flits() const {
+        return flits_;
+    }
+    // Flit `index`, not the first.
+    Flit flit(size_t index) const {
+        const size_t start = (index - 1) * SIZE;
+        uint64_t bytes[SIZE / 8 + 1] = {};
+        View view{};
+        std::memcpy(bytes, rest_ + start, std::min<size_t>(rest_size_ - start, SIZE));
+        view.data.point_to(bytes);
+        frame(view, reinterpret_cast<uint8_t *>(bytes), rest_size_ - start);
+        return view;
+    }
+    uint64_t time() const {
+        return first.meta.timestamp.saturated();
+    }
+    // Whether its last flit says that it is bad.
+    bool is_bad() const {
+        return !rest_size_ && bool(first.error);
+    }
+
+  protected:
+    // What a view is beside the bytes that it points to: no metadata, and the framing of the first of `size` bytes.
+    // Those behind them become 0.
+    static void frame(View &view, uint8_t *bytes, size_t size) {
+        const size_t used = std::min(size, SIZE);
+        for (size_t i = used; i < SIZE; i += 8)
+            std::memset(bytes + i, 0, 8);
+        view.meta = {};
+        view.error = view.sop = {};
+        view.empty = decltype(view.empty)(SIZE - used);
+        view.eop = Uint<1>(size <= SIZE);
+    }
+    // The bytes of the first flit stay where they are.
+    Packet<Flit> *copied(const View &view, Buffer *buffer) const {
+        Packet<Flit> *copy = Packet<Flit>::taken();
+        copy->first = view;
+        hand_rest(*copy, buffer);
+        return copy;
+    }
+    void hand_rest(Packet<Flit> &to, Buffer *buffer) const {
+        to.rest_ = rest_;
+        to.rest_size_ = rest_size_;
+        to.flits_ = flits_;
+        to.buffer_ = buffer;
+    }
+
+    const uint8_t *rest_ = nullptr; // bytes behind the first flit as they arrived
+    uint32_t rest_size_ = 0, flits_ = 1;
+    Buffer *buffer_ = nullptr; // that they are in, and the first flit, but of copies
+};
+
+// A packet of the pool, where it is again when it is released. Elements may have made it.
+template <class Flit> class Packet : public Arrived<Flit> {
+    using Base = Arrived<Flit>;
+
+  public:
+    using View = typename Base::View;
+    using Base::first;
+    using Base::SIZE;
+
     static Packet *arrived(const Arriving &from, unsigned lane) {
         Packet *packet = taken();
         packet->arrive(from, lane);
         return packet;
     }
-    // The packet, to be kept beyond the call that handed it on.
-    Packet *kept() {
-        if (is_pooled_)
-            return this;
-        Packet *packet = taken();
-        packet->first = first;
-        packet->rest_ = rest_;
-        packet->rest_size_ = rest_size_;
-        packet->flits_ = flits_;
-        packet->buffer_ = std::exchange(buffer_, nullptr);
-        return packet;
-    }
-    bool is_pooled() const {
-        return is_pooled_;
-    }
     // One that begins with this flit.
-    static Packet *begun(const Flit &first) {
+    static Packet *begun(const Flit &flit) {
         Packet *packet = taken();
         packet->first.data.point_to(packet->own_);
-        packet->first = first;
+        packet->first = flit;
         packet->flits_ = 1;
         packet->rest_size_ = 0;
         packet->buffer_ = nullptr;
@@ -68,59 +139,32 @@ template <class Flit> class Packet {
         more_.push_back(flit);
         flits_++;
     }
-    // The same behind another first flit.
-    Packet *copied(const Flit &first) const {
-        Packet *copy = begun(first);
-        copy->rest_ = rest_;
-        copy->rest_size_ = rest_size_;
-        copy->buffer_ = buffer_;
+    Packet *kept() {
+        return this;
+    }
+    Packet *copied(const Flit &other) const {
+        Packet *copy = Base::copied(other);
         copy->more_ = more_;
-        copy->flits_ = flits_;
-        if (buffer_)
-            buffer_->users++;
         return copy;
     }
     void release() {
-        if (buffer_ && --buffer_->users == 0)
-            buffer_->give_back(buffer_);
-        if (!is_pooled_)
-            return;
+        Base::release();
         more_.clear();
         pool_.push_back(this);
     }
     // Gives its buffer away. Its bytes are there until it is released; those of an element are put into `bytes`.
     Leaving leave(Bytes &bytes) {
-        if (more_.empty()) {
-            const auto *head = reinterpret_cast<const uint8_t *>(first.data.words());
-            const size_t size = SIZE - first.empty.saturated();
-            return {head, size, rest_size_, time(), is_bad(), std::exchange(buffer_, nullptr)};
-        }
+        if (more_.empty())
+            return Base::leave();
         bytes.clear();
         write(bytes);
-        return {bytes.data(), bytes.size(), 0, time(), is_bad(), nullptr};
+        return {bytes.data(), bytes.size(), 0, this->time(), is_bad(), nullptr};
     }
-
-    size_t flits() const {
-        return flits_;
-    }
-    // Flit `index`, not the first.
     Flit flit(size_t index) const {
-        if (!more_.empty())
-            return more_[index - 1];
-        const size_t start = (index - 1) * SIZE;
-        uint64_t bytes[SIZE / 8 + 1] = {};
-        View view{};
-        std::memcpy(bytes, rest_ + start, std::min<size_t>(rest_size_ - start, SIZE));
-        view.data.point_to(bytes);
-        frame(view, reinterpret_cast<uint8_t *>(bytes), rest_size_ - start);
-        return view;
+        return more_.empty() ? Base::flit(index) : more_[index - 1];
     }
-    // Whether its last flit says that it is bad.
     bool is_bad() const {
-        return !rest_size_ && bool(more_.empty() ? first.error : more_.back().error);
-    }
-    uint64_t time() const {
-        return first.meta.timestamp.saturated();
+        return more_.empty() ? Base::is_bad() : bool(more_.back().error);
     }
     // Appends the bytes.
     void write(Bytes &bytes) const {
@@ -135,17 +179,12 @@ template <class Flit> class Packet {
     }
 
   private:
-    // What a view is beside the bytes that it points to: no metadata, and the framing of the first of `size` bytes.
-    // Those behind them become 0.
-    static void frame(View &view, uint8_t *bytes, size_t size) {
-        const size_t used = std::min(size, SIZE);
-        for (size_t i = used; i < SIZE; i += 8)
-            std::memset(bytes + i, 0, 8);
-        view.meta = {};
-        view.error = view.sop = {};
-        view.empty = decltype(view.empty)(SIZE - used);
-        view.eop = Uint<1>(size <= SIZE);
-    }
+    friend Base;
+    using Base::buffer_;
+    using Base::flits_;
+    using Base::rest_;
+    using Base::rest_size_;
+
     static Packet *taken() {
         if (pool_.empty())
             add_slab();
@@ -156,20 +195,14 @@ template <class Flit> class Packet {
     [[gnu::noinline]] static void add_slab() {
         constexpr size_t SLAB = 256;
         slabs_.push_back(std::make_unique<Packet[]>(SLAB));
-        for (size_t i = SLAB; i-- > 0;) {
-            slabs_.back()[i].is_pooled_ = true;
+        for (size_t i = SLAB; i-- > 0;)
             pool_.push_back(&slabs_.back()[i]);
-        }
     }
 
     static inline std::vector<std::unique_ptr<Packet[]>> slabs_;
     static inline std::vector<Packet *> pool_; // of those that are free
 
-    const uint8_t *rest_ = nullptr; // bytes behind the first flit as they arrived
-    uint32_t rest_size_ = 0, flits_ = 1;
-    Buffer *buffer_ = nullptr; // that they are in, and the first flit, but of copies
-    bool is_pooled_ = false;
-    std::vector<Flit> more_;     // or flits behind the first as an element wrote them
+    std::vector<Flit> more_;     // flits behind the first as an element wrote them
     uint64_t own_[SIZE / 8 + 2]; // bytes of the first flit of a packet without a buffer, or of a copy
 };
 
