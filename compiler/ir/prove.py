@@ -129,10 +129,16 @@ def follows(element: ElementIr, where: Sequence[Node], a: Node, b: Node, effort:
     terms: Terms = {}
     for node in order([a, b, *where]):
         terms[node] = _term(element, node, [terms[arg] for arg in node.args])
-    solver = z3.Solver()
+    return bool(_solver(effort, *(terms[bit] == 1 for bit in where), terms[a] != terms[b]).check() == z3.unsat)
+
+
+def _solver(effort: int, *claims: Any) -> Any:
+    """With a context of its own: in the common one, what was proved before decides how much effort the next proof takes."""
+    context = z3.Context()
+    solver = z3.Solver(ctx=context)
     solver.set("rlimit", effort)
-    solver.add(*(terms[bit] == 1 for bit in where), terms[a] != terms[b])
-    return bool(solver.check() == z3.unsat)
+    solver.add(*(claim.translate(context) for claim in claims))
+    return solver
 
 
 def _contents(element: ElementIr, transition: Transition, terms: Terms, name: str) -> Any:
@@ -162,7 +168,7 @@ def _refuted(claim: Any) -> str | None:
 SIMPLE = frozenset({"const", "zext", "sext", "not", "and", "or", "xor", "mux", "add", "sub", "eq", "ult", "slt"})
 DEPTH = 5  # simple operators below an argument of a function that are looked into; what is below can have any value
 PATIENCE = 10.0  # s of the processor, for what Z3 does not count as effort
-EFFORT = 1_000_000  # of a proof, in Z3's units of resources, so that the result is always the same
+EFFORT = 3_000_000  # of a proof, in Z3's units of resources, so that the result is always the same
 
 
 class _Functions:
@@ -171,8 +177,7 @@ class _Functions:
     def __init__(self, states: Sequence[Node], functions: Sequence[Node], known: Sequence[Node] = ()) -> None:
         self.states, self.open = set(states), _cut(states, functions) | set(known)
         self.numbers: dict[Node, int] = {}
-        self.solver = z3.Solver()
-        self.solver.set("rlimit", EFFORT)
+        self.facts: list[Any] = []
         self.x = self.any("state", states[0].width)
 
     def term(self, root: Node, slots: int, x: Any) -> Any:
@@ -210,26 +215,24 @@ class _Functions:
 
     def holds(self, claims: Sequence[Any], bound: int) -> bool:
         """All of them, while the state is not more than `bound`."""
-        self.solver.add(self.at_most(self.x, bound))
+        self.facts.append(self.at_most(self.x, bound))
         return all(self._holds(claim) for claim in claims)
 
     def _holds(self, claim: Any) -> bool:
-        self.solver.push()
-        self.solver.add(z3.Not(claim))
+        solver = _solver(EFFORT, *self.facts, z3.Not(claim))
         done = threading.Event()
-        watch = threading.Thread(target=self._watch, args=(done,), daemon=True)
+        watch = threading.Thread(target=self._watch, args=(solver, done), daemon=True)
         watch.start()
-        found = self.solver.check()
+        found = solver.check()
         done.set()
         watch.join()
-        self.solver.pop()
         return bool(found == z3.unsat)
 
-    def _watch(self, done: threading.Event) -> None:
+    def _watch(self, solver: Any, done: threading.Event) -> None:
         begin = time.process_time()
         while not done.wait(0.05):
             if time.process_time() - begin > PATIENCE:
-                self.solver.interrupt()
+                solver.interrupt()
                 return
 
 
@@ -238,7 +241,7 @@ class _Sums(_Functions):
 
     def any(self, name: str, width: int) -> Any:
         variable = z3.Int(name)
-        self.solver.add(variable >= 0, variable < 1 << width)
+        self.facts += [variable >= 0, variable < 1 << width]
         return variable
 
     def at_most(self, term: Any, bound: int) -> Any:
