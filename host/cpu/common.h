@@ -43,6 +43,8 @@ class OutputPort {
     virtual ~OutputPort() = default;
     OutputPort(const OutputPort &) = delete;
     OutputPort &operator=(const OutputPort &) = delete;
+    // Forgets a packet that has begun and not ended.
+    virtual void drop() {}
 
     const char *name;
     uint64_t discarded = 0, mended = 0; // flits, at the guard of a packet port

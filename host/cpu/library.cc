@@ -83,9 +83,12 @@ class Loaded final : public Program {
     }
     size_t drop() override {
         size_t count = 0;
-        for (auto &[name, element] : graph_.instances)
+        for (auto &[name, element] : graph_.instances) {
             for (InputPort *port : element->inputs)
                 count += port->drop();
+            for (OutputPort *port : element->outputs)
+                port->drop();
+        }
         return count;
     }
 

@@ -106,8 +106,9 @@ class Runner : public Exit {
         : program_(loaded(options.program, this)), pool_(pool), lanes_(options.ports.size()), options_(options),
           hz_(double(rte_get_tsc_hz())) {}
     ~Runner() override {
-        if (loader_.joinable())
-            loader_.join();
+        for (std::thread *thread : {&loader_, &retiring_})
+            if (thread->joinable())
+                thread->join();
     }
 
     // Up to `start`; false where it is to end before.
@@ -345,7 +346,9 @@ class Runner : public Exit {
         const size_t waited = program_->drop();
         dropped_ += waited;
         switches_++;
-        std::thread([old = std::move(program_)]() mutable { old.reset(); }).detach(); // large tables take their time
+        if (retiring_.joinable())
+            retiring_.join();
+        retiring_ = std::thread([old = std::move(program_)]() mutable { old.reset(); }); // large tables take their time
         program_ = std::move(ready_);
         say(std::string("{\"kept\": ") + list(adopted.kept, true) + ", \"cleared\": " + list(adopted.cleared, true) +
             ", \"dropped\": " + std::to_string(waited) + "}");
@@ -353,7 +356,7 @@ class Runner : public Exit {
 
     std::unique_ptr<Program> program_, ready_;
     std::unique_ptr<Loading> loading_;
-    std::thread loader_;
+    std::thread loader_, retiring_;
     uint64_t switches_ = 0, dropped_ = 0; // packets dropped by them
     rte_mempool *pool_;
     std::vector<Lane> lanes_;

@@ -167,8 +167,11 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
         owner.outputs.push_back(this);
     }
     ~PacketOutput() override {
+        drop();
+    }
+    void drop() final {
         if (unfinished_)
-            unfinished_->release();
+            std::exchange(unfinished_, nullptr)->release();
     }
     using View = typename Flit::View;
     void write(const Flit &token) {

@@ -70,7 +70,8 @@ class Program {
     virtual std::vector<Lasting> lasting() = 0;
     // Takes over states, and tables where they are asked for, whose instance, name and type are the same.
     virtual Adopted adopt(Program &other, bool tables) = 0;
-    // Gives the buffers of all packets back that wait for something; how many.
+    // Releases all packets that wait for something; how many. Without them, another thread may end the program while
+    // one of the same library runs.
     virtual size_t drop() = 0;
 };
 
