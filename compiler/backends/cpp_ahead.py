@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from compiler.backends.cpp_analysis import blocks, expressions, flit_in_place, nodes
+from compiler.backends.cpp_analysis import blocks, children, expressions, flit_in_place, nodes
 from compiler.frontend import typed
 
 PURE = (
@@ -64,9 +64,12 @@ def _lookups(block: typed.Block, known: Locals, flit: typed.Variable) -> Iterato
     """Each look-up up to the first change of the flit or loop, with the assignments before it on every way to it."""
     here = dict(known)
     for statement in block.statements:
-        for node in expressions(statement):
-            if isinstance(node, typed.Lookup):
+        own = {id(node) for node in expressions(statement)}
+        for node in (inner for child in children(statement) for inner in nodes(child)):
+            if isinstance(node, typed.Lookup) and id(node) in own:
                 yield node, dict(here)
+            if flit in _written(node):  # the value of a rule, or by a function
+                return
         if isinstance(statement, typed.Loop):
             return
         if isinstance(statement, typed.Assign):
@@ -74,14 +77,10 @@ def _lookups(block: typed.Block, known: Locals, flit: typed.Variable) -> Iterato
                 return
             if not statement.place.steps:
                 here[statement.place.variable] = statement
-        for inner in blocks(statement):
-            yield from _lookups(inner, here, flit)
-        if any(_changes(node, flit) for inner in blocks(statement) for node in nodes(inner)):
+        for inner_block in blocks(statement):
+            yield from _lookups(inner_block, here, flit)
+        if any(flit in _written(node) for inner_block in blocks(statement) for node in nodes(inner_block)):
             return
-
-
-def _changes(node: typed.Expression | typed.Statement, flit: typed.Variable) -> bool:
-    return isinstance(node, typed.Assign) and node.place.variable is flit and bool(node.place.steps)
 
 
 def _is_of_flit(root: typed.Expression, flit: typed.Variable, known: Locals, needed: dict[int, typed.Assign]) -> bool:

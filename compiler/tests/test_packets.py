@@ -328,6 +328,7 @@ def test_tables_find_the_same_in_bursts() -> None:
         ("if (x.sop) { uint<32> key; if (x.eop) key = 2; found = t.lookup(key, v); } write(out, x);", False),
         ("uint<32> key; if (x.sop) found = t.lookup(key, v); key = (uint<32>) x.data; n = key; write(out, x);", False),
         ("if (x.sop) { found = t.lookup((uint<32>) x.data, v); x.data = 0; } write(out, x);", True),
+        ("if (x.sop) { found = t.lookup(n, x.meta.egress_mask); found = t.lookup(x.meta.egress_mask, v); } write(out, x);", False),
         ("for (int i = 0; i < 2; i++) found = t.lookup((uint<32>) (x.data >> i), v); write(out, x);", False),
     ],
 )

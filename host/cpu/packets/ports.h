@@ -161,7 +161,30 @@ template <class T> class Output final : public OutputPort {
     Queue<T> *to_ = nullptr;
 };
 
-template <class Flit, bool Whole = false> class PacketOutput final : public OutputPort {
+// What an iteration writes to an output of packets: a flit of its own, or one that stays where it is.
+template <class Flit> class Written {
+  public:
+    using View = typename Flit::View;
+    void write(const Flit &token) {
+        view_.data.point_to(bytes_);
+        view_ = token;
+        written_ = &view_;
+    }
+    // What `take` gave, which stays as it is up to the end of the iteration.
+    void pass(View &token) {
+        written_ = &token;
+    }
+    const View *written() const {
+        return written_;
+    }
+
+  protected:
+    View view_{};
+    uint64_t bytes_[Arrived<Flit>::SIZE / 8 + 2];
+    View *written_ = nullptr;
+};
+
+template <class Flit, bool Whole = false> class PacketOutput final : public OutputPort, public Written<Flit> {
   public:
     PacketOutput(Element &owner, const char *name) : OutputPort(name) {
         owner.outputs.push_back(this);
@@ -174,23 +197,11 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
             std::exchange(unfinished_, nullptr)->release();
     }
     using View = typename Flit::View;
-    void write(const Flit &token) {
-        view_.data.point_to(bytes_);
-        view_ = token;
-        written_ = &view_;
-    }
-    // What `take` gave, which stays as it is up to the end of the iteration.
-    void pass(View &token) {
-        written_ = &token;
-    }
     template <bool IsWhole> void connect(PacketInput<Flit, IsWhole> &to) {
         to_ = &to.packets;
     }
     void connect(Queue<Packet<Flit> *> &to) {
         to_ = &to;
-    }
-    const View *written() const {
-        return written_;
     }
     void forget() {
         written_ = nullptr;
@@ -236,9 +247,8 @@ template <class Flit, bool Whole = false> class PacketOutput final : public Outp
     }
 
   private:
-    View view_{};
-    uint64_t bytes_[Packet<Flit>::SIZE / 8 + 2];
-    View *written_ = nullptr;
+    using Written<Flit>::written_;
+
     Guard<View> guard_;
     Packet<Flit> *unfinished_ = nullptr;
     Queue<Packet<Flit> *> *to_ = nullptr;
@@ -264,21 +274,9 @@ template <class Packet> class StepInput {
 };
 
 // An output of packets of a step, for one iteration.
-template <class Flit> class StepOutput {
+template <class Flit> class StepOutput : public Written<Flit> {
   public:
-    using View = typename Flit::View;
     explicit StepOutput(const PacketOutput<Flit, true> &port) : port_(port) {}
-    void write(const Flit &token) {
-        view_.data.point_to(bytes_);
-        view_ = token;
-        written_ = &view_;
-    }
-    void pass(View &token) {
-        written_ = &token;
-    }
-    const View *written() const {
-        return written_;
-    }
     template <class AnyPacket> void settle(AnyPacket *packet) const {
         if (written_ != &packet->first)
             packet->first = whole(*written_);
@@ -286,10 +284,9 @@ template <class Flit> class StepOutput {
     }
 
   private:
+    using Written<Flit>::written_;
+
     const PacketOutput<Flit, true> &port_;
-    View view_{};
-    uint64_t bytes_[Arrived<Flit>::SIZE / 8 + 2];
-    View *written_ = nullptr;
 };
 
 // `select(...)`: a ready input, round-robin; on packet ports one port from sop to eop.

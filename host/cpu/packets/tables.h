@@ -21,6 +21,11 @@ extern "C" {
 
 namespace sluice {
 
+template <class Key, class Value> struct KeySoon {
+    KeyWords<Key> key;
+    const Value *value; // of the rule, or none
+};
+
 // The answer to a key that was asked for before. Tests (SLUICE_CHOICES) see to it that it still is the key.
 template <class Soon, class MakeKey, class Value>
 bool found_soon(const Soon &soon, [[maybe_unused]] MakeKey key, Value &value) {
@@ -42,10 +47,8 @@ template <class Key, class Value> class ExactTable {
         value = found ? *found : Value{};
         return found != nullptr;
     }
-    struct Soon {
-        KeyWords<Key> key;
+    struct Soon : KeySoon<Key, Value> {
         size_t home;
-        const Value *value;
     };
     void soon(const Key &key, Soon &soon) const {
         soon.key = key_words(key);
@@ -82,10 +85,7 @@ template <class Key, class Value> class LpmTable {
         value = found ? *found : Value{};
         return found != nullptr;
     }
-    struct Soon {
-        KeyWords<Key> key;
-        const Value *value;
-    };
+    using Soon = KeySoon<Key, Value>;
     void soon(const Key &key, Soon &soon) const {
         soon.key = key_words(key);
         if constexpr (IS_DIRECT)
@@ -193,10 +193,7 @@ template <class Key, class Value> class TernaryTable {
         value = found ? *found : Value{};
         return found != nullptr;
     }
-    struct Soon {
-        KeyWords<Key> key;
-        const Value *value;
-    };
+    using Soon = KeySoon<Key, Value>;
     void soon(const Key &key, Soon &soon) const {
         soon.key = key_words(key);
     }
