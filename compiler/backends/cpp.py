@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from compiler.backends.cpp_ahead import keys_ahead
-from compiler.backends.cpp_analysis import functions, selects, waiting
+from compiler.backends.cpp_analysis import data_read, functions, nodes, selects, waiting
 from compiler.backends.cpp_body import Body, Context
 from compiler.backends.cpp_paths import Paths, is_step
 from compiler.backends.cpp_types import RUN_TIME, Namer, Types, layout, quoted
@@ -207,13 +207,17 @@ def _dump(context: Context) -> str:
     return f"    std::vector<std::pair<std::string, std::string>> dump() const override {{ return {{{values}}}; }}\n"
 
 
+def _constants(values: Mapping[str, bool]) -> str:
+    return "".join(f"    static constexpr bool {name} = {str(value).lower()};\n" for name, value in values.items())
+
+
 def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str]) -> str:
     """What the loop of the packet engine asks a class for."""
     element = context.element
     text = f"\n  private:\n    friend ElementOf<{name}>;\n"
     known = {"HEADERS_ONLY": headers_only, "NUMBERED": element.numbered}
     known |= {"MAY_WAIT": waiting(element).may_wait}
-    text += "".join(f"    static constexpr bool {name} = {str(value).lower()};\n" for name, value in known.items())
+    text += _constants(known)
     ports = {"input": element.inputs, "output": element.outputs}
     visited = {kind: [context.ports[port] for port in found] for kind, found in ports.items()} | {"select": selects}
     for kind, members in visited.items():
@@ -264,16 +268,19 @@ def _step(context: Context) -> str:
     text += f"    struct StepOutputs {{ {members}}};\n    StepOutputs step_outputs() {{ return {{{values}}}; }}\n"
     text += "    template <class Visit, class Outputs, class Nexts>\n    void each_next([[maybe_unused]] Visit visit, "
     text += f"[[maybe_unused]] Outputs &outputs, [[maybe_unused]] Nexts &nexts) {{ {calls} }}\n"
-    text += f"\n  public:\n    static constexpr bool LOOKS_AHEAD = {str(bool(ahead)).lower()};\n"
+    known = {"LOOKS_AHEAD": bool(ahead), "ASKS_TIME": any(isinstance(node, typed.Now) for node in nodes(element.handler))}
+    text += "\n  public:\n" + _constants(known)
+    read = data_read(element)
+    text += f"    static constexpr size_t DATA_READ = {'ALL_DATA' if read is None else read};\n"
     if not ahead:
         return text
     tables = [context.tables[key.lookup.table.name] for key in ahead]
     text += "    void look_ahead(auto at_, size_t count_) {\n        for (size_t i_ = 0; i_ < count_; i_++) {\n"
-    text += "            auto &coming_ = at_(i_);\n"
+    text += "            auto &&coming_ = at_(i_);\n"
     text += Body(context, "handler", None).write_ahead() + "        }\n"
     for number, table in enumerate(tables):
         text += f"        {table}.resolve(soon_{number}_.data(), count_);\n"
-    text += "        turn_ = ~size_t{0};\n    }\n"
+    text += "    }\n"
     for number, table in enumerate(tables):
         text += f"    std::array<decltype({table})::Soon, BURST> soon_{number}_;\n"
     return text + "    size_t turn_ = 0;\n"

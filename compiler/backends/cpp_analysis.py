@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
 from compiler.frontend import typed
 
@@ -196,6 +197,28 @@ def _always(expression: typed.Expression) -> Iterator[tuple[typed.Port, ...]]:
     inner = list(children(expression))
     for child in inner[:1] if isinstance(expression, typed.Logical | typed.Conditional) else inner:
         yield from _always(child)
+
+
+def data_read(element: typed.Element) -> int | None:
+    """So many bytes of the data of its flit, from the first on, have all that the handler looks at; None where that may be any."""
+    flit = flit_in_place(element)
+    everything = list(nodes(element.handler))
+    if flit is None or not isinstance(flit.type, typed.Struct) or any(isinstance(node, typed.Update) for node in everything):
+        return None
+    written = {id(node.value) for node in everything if isinstance(node, typed.Write)}
+    data = next(field for field in flit.type.fields if field.name == "data")
+    end = 0
+    for node in everything:
+        if not isinstance(node, typed.Load) or node.place.variable is not flit or id(node) in written:
+            continue
+        slices = [*takewhile(lambda step: isinstance(step, typed.Slice), node.place.steps)]
+        if not slices:
+            return None
+        low = sum(step.low for step in slices if isinstance(step, typed.Slice))
+        high = low + slices[-1].type.bits
+        if low < data.low + data.type.bits and high > data.low:
+            end = max(end, high - data.low)
+    return (end + 7) // 8
 
 
 def flit_in_place(element: typed.Element) -> typed.Variable | None:

@@ -12,15 +12,13 @@ namespace {
 
 class Loaded final : public Program {
   public:
-    explicit Loaded(Exit *exit)
-        : graph_([](unsigned, const Bytes &, uint64_t, bool) {},
-                 [exit](unsigned lane, const Leaving *packets, size_t count) { exit->leave(lane, packets, count); }) {
+    explicit Loaded(Exit *exit) : graph_([](unsigned, const Bytes &, uint64_t, bool) {}, exit) {
         build(graph_);
         graph_.start(0);
     }
 
-    bool send(unsigned lane, const Arriving *packets, size_t count) override {
-        return graph_.send(lane, packets, count);
+    bool send(unsigned lane, Frame **frames, size_t count, uint64_t time) override {
+        return graph_.send(lane, frames, count, time);
     }
     bool run(uint64_t rounds) override {
         return graph_.run(rounds);
@@ -89,6 +87,7 @@ class Loaded final : public Program {
             for (OutputPort *port : element->outputs)
                 port->drop();
         }
+        Done::flush();
         return count;
     }
 

@@ -38,30 +38,22 @@ using namespace sluice;
 
 namespace {
 
-constexpr uint16_t BURST = 32, DESCRIPTORS = 512;
+constexpr uint16_t BURST = 64, DESCRIPTORS = 512;
 constexpr unsigned CACHE = 256;
 constexpr uint64_t ROUNDS = 1 << 17;
 constexpr unsigned LISTEN_EVERY = 64; // rounds of the ports from one look at stdin to the next
 
 volatile std::sig_atomic_t is_stopped = 0;
 
-// In the private bytes of an mbuf.
-struct Held : Buffer {
-    rte_mbuf *mbuf;
-};
+// A frame is an mbuf of one segment.
+static_assert(offsetof(Frame, memory) == offsetof(rte_mbuf, buf_addr));
+static_assert(offsetof(Frame, start) == offsetof(rte_mbuf, data_off));
+static_assert(offsetof(Frame, users) == offsetof(rte_mbuf, refcnt));
+static_assert(offsetof(Frame, size) == offsetof(rte_mbuf, pkt_len) && sizeof(uint32_t) == sizeof rte_mbuf{}.pkt_len);
+static_assert(offsetof(Frame, first_size) == offsetof(rte_mbuf, data_len));
 
-Held *held(rte_mbuf *mbuf) {
-    return static_cast<Held *>(rte_mbuf_to_priv(mbuf));
-}
-
-void free_mbuf(Buffer *buffer) {
-    rte_pktmbuf_free(static_cast<Held *>(buffer)->mbuf);
-}
-
-// What stays the same of an mbuf of the pool.
-void prepare_mbuf(rte_mempool *, void *, void *object, unsigned) {
-    auto *mbuf = static_cast<rte_mbuf *>(object);
-    *held(mbuf) = {{0, free_mbuf}, mbuf};
+rte_mbuf **mbufs_of(Frame **frames) {
+    return reinterpret_cast<rte_mbuf **>(frames);
 }
 
 double processor_seconds() {
@@ -72,8 +64,6 @@ double processor_seconds() {
 
 struct Lane {
     uint64_t received = 0, sent = 0, unsent = 0, errors = 0, lost = 0;
-    rte_mbuf *waiting[BURST];
-    uint16_t count = 0;
 };
 
 struct Options {
@@ -131,7 +121,7 @@ class Runner : public Exit {
             unsigned arrived = 0;
             for (unsigned lane = 0; lane < lanes_.size(); lane++)
                 arrived += receive(lane, uint64_t(double(now - begin) / hz_ * 1e6));
-            if (arrived && !pass())
+            if (arrived && !program_->run(ROUNDS))
                 return false;
             total += arrived;
             if (round % LISTEN_EVERY == 0 && !listen(0))
@@ -165,102 +155,62 @@ class Runner : public Exit {
 
     unsigned receive(unsigned lane, uint64_t time) {
         rte_mbuf *found[BURST];
-        Arriving arriving[BURST];
-        size_t left = 0;
         const uint16_t count = rte_eth_rx_burst(options_.ports[lane], 0, found, BURST);
         if (count == 0)
             return 0;
+        unsigned segments = 1;
         for (uint16_t i = 0; i < count; i++) {
-            rte_mbuf *mbuf = found[i];
-            if (mbuf->nb_segs > 1 && rte_pktmbuf_linearize(mbuf) != 0) {
-                lanes_[lane].lost++;
-                rte_pktmbuf_free(mbuf);
-                continue;
-            }
-            Held *buffer = held(mbuf);
-            buffer->users = 1;
-            arriving[left++] = {rte_pktmbuf_mtod(mbuf, uint8_t *), mbuf->data_len, buffer, time};
+            segments = std::max<unsigned>(segments, found[i]->nb_segs);
+            rte_prefetch0(rte_pktmbuf_mtod(found[i], void *));
         }
-        if (!program_->send(lane, arriving, left)) {
-            for (size_t i = 0; i < left; i++)
-                give_back(arriving[i].buffer);
+        const uint16_t left = segments == 1 ? count : in_one_segment(lanes_[lane], found, count);
+        auto *frames = reinterpret_cast<Frame **>(found);
+        if (!program_->send(lane, frames, left, time)) {
+            give_back(frames, left);
             lanes_[lane].lost += left;
         }
         lanes_[lane].received += count;
         return count;
     }
-
-    bool pass() {
-        if (!program_->run(ROUNDS))
-            return false;
-        for (unsigned lane = 0; lane < lanes_.size(); lane++)
-            flush(lane);
-        return true;
-    }
-
-    void leave(unsigned number, const Leaving *packets, size_t count) override {
-        if (number >= lanes_.size()) {
-            for (size_t i = 0; i < count; i++)
-                give_back(packets[i].buffer);
-            return;
-        }
-        Lane &lane = lanes_[number];
-        for (size_t i = 0; i < count; i++) {
-            if (packets[i].is_bad) {
-                lane.errors++;
-                give_back(packets[i].buffer);
-            } else if (rte_mbuf *mbuf = mbuf_of(packets[i])) {
-                lane.waiting[lane.count++] = mbuf;
-                if (lane.count == BURST)
-                    flush(number);
+    // Leaves those at the front for which there is room; their number.
+    static uint16_t in_one_segment(Lane &lane, rte_mbuf **found, uint16_t count) {
+        uint16_t left = 0;
+        for (uint16_t i = 0; i < count; i++)
+            if (found[i]->nb_segs == 1 || rte_pktmbuf_linearize(found[i]) == 0) {
+                found[left++] = found[i];
             } else {
-                lane.unsent++;
+                lane.lost++;
+                rte_pktmbuf_free(found[i]);
             }
-        }
+        return left;
     }
-    // Of a packet, with its bytes; none where there is no memory.
-    rte_mbuf *mbuf_of(const Leaving &packet) {
-        const bool is_kept = packet.buffer && packet.buffer->users == 1;
-        rte_mbuf *mbuf = is_kept ? static_cast<Held *>(packet.buffer)->mbuf : copied(packet);
-        if (!mbuf)
-            return nullptr;
-        auto *bytes = rte_pktmbuf_mtod(mbuf, uint8_t *);
-        if (bytes != packet.head)
-            std::memcpy(bytes, packet.head, packet.head_size);
-        mbuf->data_len = uint16_t(packet.head_size + packet.rest_size);
-        mbuf->pkt_len = mbuf->data_len;
-        return mbuf;
+
+    void leave(unsigned number, Frame **frames, size_t count) override {
+        if (number >= lanes_.size())
+            return give_back(frames, count);
+        Lane &lane = lanes_[number];
+        const uint16_t sent = rte_eth_tx_burst(options_.ports[number], 0, mbufs_of(frames), uint16_t(count));
+        rte_pktmbuf_free_bulk(mbufs_of(frames) + sent, unsigned(count - sent));
+        lane.sent += sent;
+        lane.unsent += count - sent;
     }
-    // Another mbuf with the bytes behind the first flit; none where there is no memory, or they do not fit.
-    rte_mbuf *copied(const Leaving &packet) {
+    void give_back(Frame **frames, size_t count) override {
+        for (size_t i = 0; i < count; i++)
+            rte_pktmbuf_free(mbufs_of(frames)[i]);
+    }
+    Frame *allocate(unsigned lane, size_t size) override {
         rte_mbuf *mbuf = rte_pktmbuf_alloc(pool_);
-        if (mbuf && rte_pktmbuf_tailroom(mbuf) < packet.head_size + packet.rest_size) {
+        if (mbuf && rte_pktmbuf_tailroom(mbuf) < size) {
             rte_pktmbuf_free(mbuf);
             mbuf = nullptr;
         }
-        if (mbuf && packet.rest_size) {
-            const auto *from = rte_pktmbuf_mtod(static_cast<Held *>(packet.buffer)->mbuf, const uint8_t *);
-            std::memcpy(rte_pktmbuf_mtod(mbuf, uint8_t *) + packet.head_size, from + packet.head_size,
-                        packet.rest_size);
-        }
-        give_back(packet.buffer);
-        return mbuf;
+        if (!mbuf && lane < lanes_.size())
+            lanes_[lane].unsent++;
+        return reinterpret_cast<Frame *>(mbuf);
     }
-    static void give_back(Buffer *buffer) {
-        if (buffer && --buffer->users == 0)
-            buffer->give_back(buffer);
-    }
-
-    void flush(unsigned number) {
-        Lane &lane = lanes_[number];
-        const uint16_t count = lane.count;
-        if (count == 0)
-            return;
-        const uint16_t sent = rte_eth_tx_burst(options_.ports[number], 0, lane.waiting, count);
-        rte_pktmbuf_free_bulk(lane.waiting + sent, unsigned(count - sent));
-        lane.sent += sent;
-        lane.unsent += unsigned(count - sent);
-        lane.count = 0;
+    void count_error(unsigned lane) override {
+        if (lane < lanes_.size())
+            lanes_[lane].errors++;
     }
 
     // What came on stdin, for which it waits so many milliseconds (-1: without end); false where it is to stop. Lines
@@ -418,11 +368,10 @@ int main(int count, char **words) {
     words[at] = words[0];
     if (rte_eal_init(count - at, words + at) < 0)
         return fail("DPDK does not start with these options");
-    rte_mempool *pool = rte_pktmbuf_pool_create("packets", options.mbufs, CACHE, RTE_CACHE_LINE_SIZE,
-                                                RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
+    rte_mempool *pool =
+        rte_pktmbuf_pool_create("packets", options.mbufs, CACHE, 0, RTE_MBUF_DEFAULT_BUF_SIZE, SOCKET_ID_ANY);
     if (!pool)
         return fail("no memory for packets: give DPDK more with -m");
-    rte_mempool_obj_iter(pool, prepare_mbuf, nullptr);
     for (const std::string &name : names) {
         uint16_t port = 0;
         if (rte_eth_dev_get_port_by_name(name.c_str(), &port) != 0 || !start_port(port, pool))

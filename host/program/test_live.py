@@ -92,6 +92,45 @@ def test_ports_give_the_same_packets_as_captures(program: Path, tmp_path: Path) 
         assert [p.data for p in read_capture(expected)] == [p.data for p in read_capture(got)]
 
 
+COPIES = """
+.element Mark (packet in -> packet out) {
+    .handler { flit x = read(in); if (x.sop) *(uint<8> *) &x.data = 0x77; write(out, x); }
+}
+.element Longer (packet in -> packet out) {
+    .handler {
+        flit x = read(in);
+        if (x.eop && x.empty != 0) x.empty -= 1;
+        write(out, x);
+    }
+}
+Tee<packet, 3> :: t
+Mark :: mark
+Longer :: longer
+from_lane[0] -> t.in
+t.out[0] -> longer -> to_lane[0]
+t.out[1] -> mark -> to_lane[1]
+t.out[2] -> to_lane[2]
+from_lane[1] -> Drop
+"""
+
+
+def test_copies_share_what_is_the_same(tmp_path: Path) -> None:
+    program, source, nothing = (tmp_path / name for name in ("copies.sl", "in.pcap", "none.pcap"))
+    program.write_text(COPIES)
+    choose = random.Random(8)
+    write_capture(source, [Packet(choose.randbytes(choose.choice([17, 60, 64, 65, 129, 1514]))) for _ in range(300)])
+    write_capture(nothing, [])
+    expected, live_paths = ([tmp_path / f"{kind}{lane}.pcap" for lane in range(3)] for kind in ("out", "live"))
+    loaded = load(program, Diagnostics())
+    assert loaded
+    EXECUTE["interpreter"](ProgramRun(program, [source], expected, [], 0), loaded, lambda _: None)
+    sources = [source, nothing, nothing]
+    found = ran(program, *(f"--live=pcap:{a},{b}" for a, b in zip(sources, live_paths, strict=True)), "--seconds", "1")
+    assert [lane["sent"] for lane in found["lanes"]] == [300] * 3
+    for one, other in zip(expected, live_paths, strict=True):
+        assert [p.data for p in read_capture(one)] == [p.data for p in read_capture(other)]
+
+
 def test_hosts_talk_through_it(program: Path) -> None:
     with Spaces(2) as spaces:
         for host in (0, 1):

@@ -15,6 +15,12 @@
 
 namespace sluice {
 
+// What a step counts of a burst.
+struct StepBurst {
+    uint64_t iterations = 0;
+    size_t turn = 0;
+};
+
 // The base of a generated class: the loop over its iterations, with its own handler and ports inside.
 template <class Self> class ElementOf : public Element {
   public:
@@ -42,19 +48,23 @@ template <class Self> class ElementOf : public Element {
     }
     // One iteration as a step of a path: the packet, or copies of it, go to those of `nexts` whose outputs are written,
     // in the order of the outputs.
-    template <class AnyPacket, class Nexts> [[gnu::always_inline]] inline void pass(AnyPacket *packet, Nexts &nexts) {
+    template <class AnyPacket, class Nexts>
+    [[gnu::always_inline]] inline void pass(AnyPacket *packet, Nexts &nexts, StepBurst &burst) {
         if constexpr (LOGGED)
             choices_.clear();
         if constexpr (Self::LOOKS_AHEAD)
-            self().turn_++;
+            self().turn_ = burst.turn++;
         typename Self::template StepInputs<AnyPacket> in{StepInput(packet)};
         auto out = self().step_outputs();
         self().step(in, out);
-        note_end();
         commit_tokens();
-        if constexpr (LOGGED)
+        if constexpr (LOGGED || Self::ASKS_TIME) {
+            note_end();
             note_later(packet->flits());
-        iterations += packet->flits() - 1;
+            iterations += packet->flits() - 1;
+        } else {
+            burst.iterations += packet->flits();
+        }
         unsigned left = 0;
         self().each_next([&left](auto &port, auto &) { left += port.written() != nullptr; }, out, nexts);
         if (left == 0)
@@ -71,6 +81,10 @@ template <class Self> class ElementOf : public Element {
             next(copy);
         };
         self().each_next(visit, out, nexts);
+    }
+
+    void note(const StepBurst &burst) {
+        iterations += burst.iterations;
     }
 
   private:
@@ -129,7 +143,9 @@ template <class Self> class ElementOf : public Element {
         iterations++;
     }
     // What the flits behind the first would have chosen.
-    void note_later(size_t flits) {
+    void note_later([[maybe_unused]] size_t flits) {
+        if constexpr (!LOGGED)
+            return;
         choices_.erase("available");
         for (size_t i = 1; i < flits && !choices_.empty(); i++)
             log.push_back(log_line(iterations + i - 1, nullptr, choices_));
@@ -145,8 +161,7 @@ template <class Self> class ElementOf : public Element {
         commit_tokens();
         if (!packet)
             return;
-        if constexpr (LOGGED)
-            note_later(packet->flits());
+        note_later(packet->flits());
         iterations += packet->flits() - 1;
         unsigned left = 0;
         self().each_output([&left](auto &port) {

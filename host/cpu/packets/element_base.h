@@ -14,7 +14,7 @@ constexpr bool LOGGED = true;
 constexpr bool LOGGED = false;
 #endif
 
-constexpr size_t BURST = 32; // packets that go through a loop at once
+constexpr size_t ALL_DATA = ~size_t{0}; // bytes of a flit that an element may look at
 
 class Element;
 

@@ -7,11 +7,29 @@ namespace {
 
 constexpr size_t LONGEST_FLIT = 256; // bytes
 
-// Bytes of a packet that came as a vector.
-struct Owned : Buffer {
-    Bytes bytes;
-    explicit Owned(const Bytes &packet)
-        : Buffer{1, [](Buffer *buffer) { delete static_cast<Owned *>(buffer); }}, bytes(packet) {}
+// A packet that came as a vector.
+struct Owned : Frame {
+    Bytes content;
+    explicit Owned(const Bytes &packet) : Frame{}, content(packet) {
+        content.resize(std::max(packet.size(), LONGEST_FLIT) + 8);
+        memory = content.data();
+        users = 1;
+        resize(packet.size());
+    }
+};
+
+// Of a graph whose packets are delivered, and leave by no lane.
+class Owner final : public Exit {
+  public:
+    void leave(unsigned, Frame **, size_t) override {}
+    void give_back(Frame **frames, size_t count) override {
+        for (size_t i = 0; i < count; i++)
+            delete static_cast<Owned *>(frames[i]);
+    }
+    Frame *allocate(unsigned, size_t) override {
+        return nullptr;
+    }
+    void count_error(unsigned) override {}
 };
 
 // Of the counter that DPDK's cycles are of.
@@ -34,34 +52,41 @@ void Graph::start(uint64_t) {
         element->start();
 }
 
-bool Graph::send(unsigned lane, const Bytes &packet, uint64_t time) {
-    auto *buffer = new Owned(packet);
-    buffer->bytes.resize(std::max(packet.size(), LONGEST_FLIT) + 8);
-    const Arriving arriving{buffer->bytes.data(), packet.size(), buffer, time};
-    if (send(lane, &arriving, 1))
-        return true;
-    delete buffer;
-    return false;
+Graph::Graph(Deliver deliver, Exit *exit) : Instances(std::move(deliver)), exit_(exit) {
+    static Owner owner;
+    Done::owner = exit ? exit : &owner;
 }
 
-bool Graph::send(unsigned lane, const Arriving *packets, size_t count) {
+bool Graph::send(unsigned lane, const Bytes &packet, uint64_t time) {
+    auto owned = std::make_unique<Owned>(packet);
+    Frame *frame = owned.get();
+    const bool is_sent = send(lane, &frame, 1, time);
+    if (is_sent)
+        (void)owned.release();
+    return is_sent;
+}
+
+bool Graph::send(unsigned lane, Frame **frames, size_t count, uint64_t time) {
     if (lane >= inlets_.size() || !inlets_[lane])
         return false;
-    inlets_[lane](packets, count);
+    inlets_[lane](frames, count, time);
     return true;
 }
 
 bool Graph::run(uint64_t rounds) {
     for (auto &[name, element] : instances)
         element->serve();
+    uint64_t before = ticks();
     for (const auto &stage : stages_) {
-        const uint64_t begin = ticks();
         if (!stage->run(rounds))
             return false;
-        stage->ticks += ticks() - begin;
+        const uint64_t now = ticks();
+        stage->ticks += now - before;
+        before = now;
     }
     for (const auto &outlet : outlets_)
         outlet->flush();
+    Done::flush();
     return true;
 }
 

@@ -22,29 +22,32 @@ template <class Flit> class Outlet final : public OutletBase {
   public:
     Outlet(Graph &graph, unsigned lane) : graph_(graph), lane_(lane) {}
 
-    void take(Packet<Flit> *packet);
-    [[gnu::always_inline]] inline void take(Arrived<Flit> *packet);
+    // Behind `end`; the new end.
+    Frame **take(Packet<Flit> *packet, Frame **end);
+    [[gnu::always_inline]] inline Frame **take(Arrived<Flit> *packet, Frame **end);
     void flush() override;
 
     Queue<Packet<Flit> *> packets; // of an element that is in no path
 
   private:
-    void leave();
+    std::array<Frame *, BURST> leaving_;
+
+  public:
+    Frame **end = leaving_.data(); // of those that wait to leave
+
+  private:
+    template <class AnyPacket> [[gnu::always_inline]] inline Frame **hand_over(AnyPacket *packet, Frame **end);
+    // Up to `end`; where the next one waits.
+    Frame **leave(Frame **end);
 
     Graph &graph_;
     unsigned lane_;
-    size_t count_ = 0;
-    std::array<Leaving, BURST> leaving_;
-    std::array<Packet<Flit> *, BURST> kept_; // whose bytes leave, or none
-    std::array<Bytes, BURST> made_;          // of packets that elements made
 };
 
 class Graph : public Instances<Element> {
   public:
-    using Leave = std::function<void(unsigned lane, const Leaving *packets, size_t count)>;
-
-    // With `leave`, packets leave as they are in memory, up to BURST at once; `deliver` gets those of loggers alone.
-    explicit Graph(Deliver deliver, Leave leave = {}) : Instances(std::move(deliver)), leave_(std::move(leave)) {}
+    // With `exit`, packets leave as frames, up to BURST at once; `deliver` gets those of loggers alone.
+    explicit Graph(Deliver deliver, Exit *exit = nullptr);
 
     // Elements and paths in the order in which they run; `name`: of their instances.
     void alone(const char *name, Element &element) {
@@ -52,7 +55,9 @@ class Graph : public Instances<Element> {
     }
     template <class Flit, class First> void path_from_lane(const char *name, unsigned lane, First first) {
         auto path = std::make_unique<FromLane<Flit, First>>(name, lane, first);
-        inlet(lane) = [to = path.get()](const Arriving *packets, size_t count) { to->arrive(packets, count); };
+        inlet(lane) = [to = path.get()](Frame **frames, size_t count, uint64_t time) {
+            to->arrive(frames, count, time);
+        };
         stages_.push_back(std::move(path));
     }
     template <class Port, class First> void path_from(const char *name, Port &port, First first) {
@@ -60,9 +65,9 @@ class Graph : public Instances<Element> {
     }
 
     template <class Flit, bool Whole> void from_lane(unsigned lane, PacketInput<Flit, Whole> &to) {
-        inlet(lane) = [lane, &to](const Arriving *packets, size_t count) {
+        inlet(lane) = [lane, &to](Frame **frames, size_t count, uint64_t time) {
             for (size_t i = 0; i < count; i++)
-                to.packets.push(Packet<Flit>::arrived(packets[i], lane));
+                to.packets.push(Packet<Flit>::arrived(frames[i], time, lane));
         };
     }
     template <class Flit> Outlet<Flit> &outlet(unsigned lane) {
@@ -82,16 +87,12 @@ class Graph : public Instances<Element> {
     }
     // A lane that is connected to a lane.
     void through(unsigned from, unsigned to) {
-        inlet(from) = [this, to](const Arriving *packets, size_t count) {
+        inlet(from) = [this, to](Frame **frames, size_t count, uint64_t time) {
+            if (exit_)
+                return exit_->leave(to, frames, count);
             for (size_t i = 0; i < count; i++) {
-                const Arriving &packet = packets[i];
-                const Leaving leaving{packet.bytes, packet.size, 0, packet.time, false, nullptr};
-                if (leave_)
-                    leave_(to, &leaving, 1);
-                else
-                    deliver_(to, Bytes(packet.bytes, packet.bytes + packet.size), packet.time, false);
-                if (--packet.buffer->users == 0)
-                    packet.buffer->give_back(packet.buffer);
+                deliver_(to, Bytes(frames[i]->bytes(), frames[i]->bytes() + frames[i]->size), time, false);
+                Done::put(frames[i]);
             }
         };
     }
@@ -101,7 +102,7 @@ class Graph : public Instances<Element> {
     // False where nothing is connected to the lane: the packet is lost. Nothing moves before `run`.
     bool send(unsigned lane, const Bytes &packet, uint64_t time);
     // The same of packets in memory.
-    bool send(unsigned lane, const Arriving *packets, size_t count);
+    bool send(unsigned lane, Frame **frames, size_t count, uint64_t time);
     // Until nothing moves; false where an element writes for `rounds` iterations and takes nothing.
     bool run(uint64_t rounds);
 
@@ -111,7 +112,7 @@ class Graph : public Instances<Element> {
 
   private:
     template <class Flit> friend class Outlet;
-    using Inlet = std::function<void(const Arriving *packets, size_t count)>;
+    using Inlet = std::function<void(Frame **frames, size_t count, uint64_t time)>;
     Inlet &inlet(unsigned lane) {
         if (inlets_.size() <= lane)
             inlets_.resize(lane + 1);
@@ -123,52 +124,50 @@ class Graph : public Instances<Element> {
         deliver_(lane, bytes_, packet.time(), packet.is_bad());
     }
 
-    Leave leave_;
+    Exit *exit_;
     Bytes bytes_;
     std::vector<Inlet> inlets_; // by lane
     std::vector<std::unique_ptr<Stage>> stages_;
     std::vector<std::unique_ptr<OutletBase>> outlets_;
 };
 
-template <class Flit> void Outlet<Flit>::take(Packet<Flit> *packet) {
-    if (!graph_.leave_) {
-        graph_.hand_over(lane_, *packet);
-        packet->release();
-        return;
-    }
-    leaving_[count_] = packet->leave(made_[count_]);
-    kept_[count_] = packet;
-    if (++count_ == BURST)
-        leave();
+template <class Flit>
+template <class AnyPacket>
+inline Frame **Outlet<Flit>::hand_over(AnyPacket *packet, Frame **end) {
+    Frame *frame = nullptr;
+    if (packet->is_bad())
+        graph_.exit_->count_error(lane_);
+    else
+        frame = packet->leave(lane_);
+    packet->release();
+    if (frame)
+        *end++ = frame;
+    return end == leaving_.data() + BURST ? leave(end) : end;
+}
+
+template <class Flit> Frame **Outlet<Flit>::take(Packet<Flit> *packet, Frame **end) {
+    if (graph_.exit_)
+        return hand_over(packet, end);
+    graph_.hand_over(lane_, *packet);
+    packet->release();
+    return end;
 }
 
 // Nobody else gets its address, so that it need not be in memory.
-template <class Flit> void Outlet<Flit>::take(Arrived<Flit> *packet) {
-    if (!graph_.leave_)
-        return take(packet->kept());
-    leaving_[count_] = packet->leave();
-    kept_[count_] = nullptr;
-    if (++count_ == BURST)
-        leave();
+template <class Flit> inline Frame **Outlet<Flit>::take(Arrived<Flit> *packet, Frame **end) {
+    return graph_.exit_ ? hand_over(packet, end) : take(packet->kept(), end);
 }
 
 template <class Flit> void Outlet<Flit>::flush() {
-    while (!packets.empty()) {
-        Packet<Flit> *packet = packets.front();
-        packets.pop();
-        take(packet);
-    }
-    leave();
+    for (; !packets.empty(); packets.pop())
+        end = take(packets.front(), end);
+    end = leave(end);
 }
 
-template <class Flit> void Outlet<Flit>::leave() {
-    const size_t count = std::exchange(count_, 0);
-    if (count == 0)
-        return;
-    graph_.leave_(lane_, leaving_.data(), count);
-    for (size_t i = 0; i < count; i++)
-        if (kept_[i])
-            kept_[i]->release();
+template <class Flit> Frame **Outlet<Flit>::leave(Frame **end) {
+    if (end != leaving_.data())
+        graph_.exit_->leave(lane_, leaving_.data(), size_t(end - leaving_.data()));
+    return leaving_.data();
 }
 
 // Defined by the generated code: the instances, in an order in which channels lead forward, and the channels.

@@ -5,6 +5,7 @@
 #ifndef SLUICE_CPU_PACKETS_PATHS_H
 #define SLUICE_CPU_PACKETS_PATHS_H
 
+#include <algorithm>
 #include <tuple>
 
 #include "element.h"
@@ -22,16 +23,25 @@ class Stage {
     uint64_t ticks = 0;     // of `run`
 };
 
+// What there is to begin and to end around a burst that goes along a path. A path is copied onto the stack for a burst:
+// what nobody else can reach is in registers.
+struct NoBurst {
+    static constexpr size_t DATA_READ = 0;
+    void begin() {}
+    void end() {}
+};
+
 // The end of a path: an output that nothing is connected to.
-struct Nowhere {
+struct Nowhere : NoBurst {
     template <class AnyPacket> [[gnu::always_inline]] inline void operator()(AnyPacket *packet) {
         packet->release();
     }
 };
 
 // The end of a path: an input whose element runs later.
-template <class Port> class Into {
+template <class Port> class Into : public NoBurst {
   public:
+    static constexpr size_t DATA_READ = ALL_DATA; // in the end
     explicit Into(Port &port) : port_(port) {}
     template <class AnyPacket> [[gnu::always_inline]] inline void operator()(AnyPacket *packet) {
         port_.packets.push(packet->kept());
@@ -44,22 +54,39 @@ template <class Port> class Into {
 // The end of a path: where packets leave (graph.h).
 template <class Outlet> class Out {
   public:
+    static constexpr size_t DATA_READ = 0;
     explicit Out(Outlet &outlet) : outlet_(outlet) {}
     template <class AnyPacket> [[gnu::always_inline]] inline void operator()(AnyPacket *packet) {
-        outlet_.take(packet);
+        end_ = outlet_.take(packet, end_);
+    }
+    void begin() {
+        end_ = outlet_.end;
+    }
+    void end() {
+        outlet_.end = end_;
     }
 
   private:
     Outlet &outlet_;
+    decltype(Outlet::end) end_{};
 };
 
 // An element, and for each of its outputs of packets what comes behind it.
 template <class Element, class... Nexts> class Step {
   public:
     static constexpr bool LOOKS_AHEAD = Element::LOOKS_AHEAD;
+    static constexpr size_t DATA_READ = LOGGED ? ALL_DATA : std::max({Element::DATA_READ, Nexts::DATA_READ...});
     explicit Step(Element &element, Nexts... nexts) : element_(element), nexts_(nexts...) {}
     template <class AnyPacket> [[gnu::always_inline]] inline void operator()(AnyPacket *packet) {
-        element_.pass(packet, nexts_);
+        element_.pass(packet, nexts_, burst_);
+    }
+    void begin() {
+        burst_ = {};
+        std::apply([](auto &...next) { (next.begin(), ...); }, nexts_);
+    }
+    void end() {
+        element_.note(burst_);
+        std::apply([](auto &...next) { (next.end(), ...); }, nexts_);
     }
     // As many packets, the first of which is `at(0)`, will come in this order.
     template <class At> void look_ahead(At at, size_t count) {
@@ -70,6 +97,7 @@ template <class Element, class... Nexts> class Step {
   private:
     Element &element_;
     std::tuple<Nexts...> nexts_;
+    StepBurst burst_;
 };
 
 // A path from a lane. What arrives stays where it is until its turn.
@@ -77,37 +105,42 @@ template <class Flit, class First> class FromLane final : public Stage {
   public:
     FromLane(const char *name, unsigned lane, First first) : Stage(name), lane_(lane), first_(first) {}
 
-    void arrive(const Arriving *packets, size_t count) {
-        arrived_.insert(arrived_.end(), packets, packets + count);
+    void arrive(Frame **frames, size_t count, uint64_t time) {
+        arrived_.insert(arrived_.end(), frames, frames + count);
+        times_.resize(arrived_.size(), time);
     }
     bool run(uint64_t) override {
-        for (size_t begin = 0; begin < arrived_.size(); begin += BURST) {
-            const size_t count = std::min(BURST, arrived_.size() - begin);
-            if constexpr (First::LOOKS_AHEAD) {
-                for (size_t i = 0; i < count; i++)
-                    burst_[i].arrive(arrived_[begin + i], lane_);
-                first_.look_ahead(
-                    [this](size_t i) -> auto & { return burst_[i].first; }, count);
-            }
-            for (size_t i = 0; i < count; i++) {
-                if constexpr (First::LOOKS_AHEAD) {
-                    first_(&burst_[i]);
-                } else {
-                    Arrived<Flit> packet;
-                    packet.arrive(arrived_[begin + i], lane_);
-                    first_(&packet);
-                }
-            }
-        }
+        for (size_t begin = 0; begin < arrived_.size(); begin += BURST)
+            pass(begin, std::min(BURST, arrived_.size() - begin));
         arrived_.clear();
+        times_.clear();
         return true;
     }
 
   private:
+    // Twice where a path looks ahead: that costs less than memory for a burst of them.
+    [[gnu::always_inline]] inline Arrived<Flit> arrived(Frame *frame, uint64_t time) const {
+        Arrived<Flit> packet;
+        packet.template arrive<First::DATA_READ>(frame, time, lane_);
+        return packet;
+    }
+    void pass(size_t begin, size_t count) {
+        Frame *const *const frames = arrived_.data() + begin;
+        const uint64_t *const times = times_.data() + begin;
+        First first = first_;
+        first.begin();
+        first.look_ahead([&](size_t i) { return arrived(frames[i], times[i]).first; }, count);
+        for (size_t i = 0; i < count; i++) {
+            Arrived<Flit> packet = arrived(frames[i], times[i]);
+            first(&packet);
+        }
+        first.end();
+    }
+
     unsigned lane_;
     First first_;
-    std::vector<Arriving> arrived_;
-    std::array<Arrived<Flit>, First::LOOKS_AHEAD ? BURST : 0> burst_;
+    std::vector<Frame *> arrived_;
+    std::vector<uint64_t> times_;
 };
 
 // A path from a queue of packets.
@@ -118,13 +151,16 @@ template <class Port, class First> class FromQueue final : public Stage {
     bool run(uint64_t) override {
         while (!queue_.empty()) {
             const size_t count = std::min(BURST, queue_.size());
-            first_.look_ahead(
+            First first = first_;
+            first.begin();
+            first.look_ahead(
                 [this](size_t i) -> auto & { return queue_.at(i)->first; }, count);
             for (size_t i = 0; i < count; i++) {
                 auto *packet = queue_.front();
                 queue_.pop();
-                first_(packet);
+                first(packet);
             }
+            first.end();
         }
         return true;
     }

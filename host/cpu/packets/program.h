@@ -11,36 +11,40 @@
 
 namespace sluice {
 
-// Memory that packets share; whoever is last gives it back. One thread.
-struct Buffer {
-    uint32_t users;
-    void (*give_back)(Buffer *buffer);
+// A packet in memory: the first bytes of DPDK's rte_mbuf, which host/cpu/ports.cc compares with it, so that the packets
+// of a port need no other form. As many bytes as a flit has, and 8 more, can be read and written.
+struct Frame {
+    uint8_t *memory;
+    uint64_t bus_address;
+    uint16_t start; // of the packet in `memory`
+    uint16_t users; // 1 when it arrives and when it leaves
+    uint16_t segments, port;
+    uint64_t flags;
+    uint32_t type;
+    uint32_t size; // bytes of the packet
+    uint16_t first_size;
+
+    uint8_t *bytes() const {
+        return memory + start;
+    }
+    void resize(size_t bytes) {
+        size = uint32_t(bytes);
+        first_size = uint16_t(bytes);
+    }
 };
 
-// A packet that arrives: its bytes, of which as many as a flit has, and 8 more, can be read and written, and the buffer
-// they are in, which the packet holds from then on.
-struct Arriving {
-    uint8_t *bytes;
-    size_t size;
-    Buffer *buffer;
-    uint64_t time; // in microseconds
-};
-
-// A packet that leaves a configuration. `buffer`, where there is one, is the receiver's now: the `rest_size` bytes
-// behind the first flit are in it where they arrived. Without one, `head` are all bytes.
-struct Leaving {
-    const uint8_t *head;
-    size_t head_size, rest_size;
-    uint64_t time; // of arrival, in microseconds
-    bool is_bad;
-    Buffer *buffer;
-};
-
-// Takes what leaves.
+// Where frames come from, and go. One thread.
 class Exit {
   public:
     virtual ~Exit() = default;
-    virtual void leave(unsigned lane, const Leaving *packets, size_t count) = 0;
+    // Takes packets that leave by a lane, up to BURST. The array is its own meanwhile.
+    virtual void leave(unsigned lane, Frame **frames, size_t count) = 0;
+    // Takes frames that nobody uses.
+    virtual void give_back(Frame **frames, size_t count) = 0;
+    // Another frame for a packet that leaves by a lane; none where there is no memory, or it is too long, which counts.
+    virtual Frame *allocate(unsigned lane, size_t size) = 0;
+    // A packet that does not leave by a lane, because its `error` bit is set.
+    virtual void count_error(unsigned lane) = 0;
 };
 
 // Something that outlives a reload: a state or a table of an instance, and how another of the same type takes it over.
@@ -60,7 +64,8 @@ class Program {
   public:
     virtual ~Program() = default;
     // False where nothing is connected to the lane: the packets are lost. Nothing moves before `run`.
-    virtual bool send(unsigned lane, const Arriving *packets, size_t count) = 0;
+    // `time` of arrival: in microseconds.
+    virtual bool send(unsigned lane, Frame **frames, size_t count, uint64_t time) = 0;
     // Until nothing moves; false where an element writes for `rounds` iterations and takes nothing.
     virtual bool run(uint64_t rounds) = 0;
     // Serves INSTANCE/NAME/HEX... at once; false where it cannot be followed.

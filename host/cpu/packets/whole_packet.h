@@ -11,6 +11,27 @@
 
 namespace sluice {
 
+constexpr size_t BURST = 64; // packets that go through a loop at once
+
+// Frames that nobody uses any more, on their way back. A library has one owner of all frames.
+class Done {
+  public:
+    static inline Exit *owner = nullptr;
+    static void put(Frame *frame) {
+        frames_[count_++] = frame;
+        if (count_ == BURST)
+            flush();
+    }
+    static void flush() {
+        if (count_)
+            owner->give_back(frames_, std::exchange(count_, 0));
+    }
+
+  private:
+    static inline Frame *frames_[BURST];
+    static inline size_t count_ = 0;
+};
+
 template <class Flit> class Packet;
 
 // A packet as it arrived, on a stack. Whoever is done with it releases it; `kept` moves what it holds into one of the
@@ -23,41 +44,58 @@ template <class Flit> class Arrived {
 
     View first{};
 
-    // A packet of a lane, whose bytes stay where they are. The timestamp is its time of arrival.
-    void arrive(const Arriving &from, unsigned lane) {
-        first.data.point_to(from.bytes);
-        frame(first, from.bytes, from.size);
+    // A packet of a lane, whose bytes stay where they are. The timestamp is its time of arrival. Bytes of the flit
+    // behind the packet become 0, as far as anything looks at them.
+    template <size_t DataRead = SIZE> void arrive(Frame *from, uint64_t time, unsigned lane) {
+        uint8_t *bytes = from->bytes();
+        const size_t size = from->size;
+        first.data.point_to(bytes);
+        set_framing(first, size);
+        clear_behind<std::min(DataRead, SIZE)>(bytes, size);
         first.sop = Uint<1>(1);
         first.meta.ingress_port = decltype(first.meta.ingress_port)(lane);
-        first.meta.timestamp = decltype(first.meta.timestamp)(from.time);
-        first.meta.length = decltype(first.meta.length)(from.size);
-        rest_ = from.bytes + SIZE;
-        rest_size_ = uint32_t(from.size > SIZE ? from.size - SIZE : 0);
+        first.meta.timestamp = decltype(first.meta.timestamp)(time);
+        first.meta.length = decltype(first.meta.length)(size);
+        rest_ = bytes + SIZE;
+        rest_size_ = uint32_t(size > SIZE ? size - SIZE : 0);
         flits_ = uint32_t(1 + (rest_size_ + SIZE - 1) / SIZE);
-        buffer_ = from.buffer;
+        frame_ = from;
     }
     Packet<Flit> *kept() {
-        Packet<Flit> *packet = copied(first, buffer_);
-        buffer_ = nullptr;
+        Packet<Flit> *packet = copied(first, frame_);
+        frame_ = nullptr;
         return packet;
     }
     // The same behind another first flit.
     Packet<Flit> *copied(const Flit &other) const {
-        if (buffer_)
-            buffer_->users++;
+        if (frame_)
+            frame_->users++;
         Packet<Flit> *copy = Packet<Flit>::begun(other);
-        hand_rest(*copy, buffer_);
+        hand_rest(*copy, frame_);
         return copy;
     }
     void release() {
-        if (buffer_ && --buffer_->users == 0)
-            buffer_->give_back(buffer_);
+        if (!frame_)
+            return;
+        if (frame_->users == 1)
+            Done::put(frame_);
+        else
+            frame_->users--;
     }
-    // Gives its buffer away.
-    Leaving leave() {
-        const auto *head = reinterpret_cast<const uint8_t *>(first.data.words());
+    // As a frame that leaves by a lane, and that is no longer its own; none where there is no memory.
+    Frame *leave(unsigned lane) {
+        if (frame_ && frame_->users == 1)
+            return std::exchange(frame_, nullptr);
         const size_t size = SIZE - first.empty.saturated();
-        return {head, size, rest_size_, time(), is_bad(), std::exchange(buffer_, nullptr)};
+        Frame *leaves = Done::owner->allocate(lane, size + rest_size_);
+        if (leaves) {
+            std::memcpy(leaves->bytes(), first.data.words(), size);
+            std::memcpy(leaves->bytes() + size, rest_, rest_size_);
+            leaves->resize(size + rest_size_);
+        }
+        release();
+        frame_ = nullptr;
+        return leaves;
     }
     size_t flits() const {
         return flits_;
@@ -69,7 +107,7 @@ template <class Flit> class Arrived {
         View view{};
         std::memcpy(bytes, rest_ + start, std::min<size_t>(rest_size_ - start, SIZE));
         view.data.point_to(bytes);
-        frame(view, reinterpret_cast<uint8_t *>(bytes), rest_size_ - start);
+        set_framing(view, rest_size_ - start);
         return view;
     }
     uint64_t time() const {
@@ -82,33 +120,42 @@ template <class Flit> class Arrived {
 
   protected:
     // What a view is beside the bytes that it points to: no metadata, and the framing of the first of `size` bytes.
-    // Those behind them become 0.
-    static void frame(View &view, uint8_t *bytes, size_t size) {
-        const size_t used = std::min(size, SIZE);
-        for (size_t i = used; i < SIZE; i += 8)
-            std::memset(bytes + i, 0, 8);
+    static void set_framing(View &view, size_t size) {
         view.meta = {};
         view.error = view.sop = {};
-        view.empty = decltype(view.empty)(SIZE - used);
+        view.empty = decltype(view.empty)(SIZE - std::min(size, SIZE));
         view.eop = Uint<1>(size <= SIZE);
     }
+    // Up to `End`, by whole words, none of which is behind the flit: in a packet of 60 bytes that would be another
+    // cache line.
+    template <size_t End> static void clear_behind(uint8_t *bytes, size_t used) {
+        if (used >= End)
+            return;
+        uint64_t word;
+        const size_t at = used / 8 * 8;
+        std::memcpy(&word, bytes + at, 8);
+        word &= (uint64_t{1} << (used % 8 * 8)) - 1; // the first bytes are the low ones
+        std::memcpy(bytes + at, &word, 8);
+        for (size_t i = at + 8; i < End; i += 8)
+            std::memset(bytes + i, 0, 8);
+    }
     // The bytes of the first flit stay where they are.
-    Packet<Flit> *copied(const View &view, Buffer *buffer) const {
+    Packet<Flit> *copied(const View &view, Frame *frame) const {
         Packet<Flit> *copy = Packet<Flit>::taken();
         copy->first = view;
-        hand_rest(*copy, buffer);
+        hand_rest(*copy, frame);
         return copy;
     }
-    void hand_rest(Packet<Flit> &to, Buffer *buffer) const {
+    void hand_rest(Packet<Flit> &to, Frame *frame) const {
         to.rest_ = rest_;
         to.rest_size_ = rest_size_;
         to.flits_ = flits_;
-        to.buffer_ = buffer;
+        to.frame_ = frame;
     }
 
     const uint8_t *rest_ = nullptr; // bytes behind the first flit as they arrived
     uint32_t rest_size_ = 0, flits_ = 1;
-    Buffer *buffer_ = nullptr; // that they are in, and the first flit, but of copies
+    Frame *frame_ = nullptr; // that they are in, and the first flit, but of copies
 };
 
 // A packet of the pool, where it is again when it is released. Elements may have made it.
@@ -120,9 +167,9 @@ template <class Flit> class Packet : public Arrived<Flit> {
     using Base::first;
     using Base::SIZE;
 
-    static Packet *arrived(const Arriving &from, unsigned lane) {
+    static Packet *arrived(Frame *from, uint64_t time, unsigned lane) {
         Packet *packet = taken();
-        packet->arrive(from, lane);
+        packet->arrive(from, time, lane);
         return packet;
     }
     // One that begins with this flit.
@@ -132,7 +179,7 @@ template <class Flit> class Packet : public Arrived<Flit> {
         packet->first = flit;
         packet->flits_ = 1;
         packet->rest_size_ = 0;
-        packet->buffer_ = nullptr;
+        packet->frame_ = nullptr;
         return packet;
     }
     void add(const Flit &flit) {
@@ -152,13 +199,12 @@ template <class Flit> class Packet : public Arrived<Flit> {
         more_.clear();
         pool_.push_back(this);
     }
-    // Gives its buffer away. Its bytes are there until it is released; those of an element are put into `bytes`.
-    Leaving leave(Bytes &bytes) {
-        if (more_.empty())
-            return Base::leave();
-        bytes.clear();
-        write(bytes);
-        return {bytes.data(), bytes.size(), 0, this->time(), is_bad(), nullptr};
+    Frame *leave(unsigned lane) {
+        if (!more_.empty())
+            return made(lane);
+        if (frame_ && frame_->users == 1 && first.data.words() == own_)
+            std::memcpy(frame_->bytes(), own_, SIZE - first.empty.saturated());
+        return Base::leave(lane);
     }
     Flit flit(size_t index) const {
         return more_.empty() ? Base::flit(index) : more_[index - 1];
@@ -180,11 +226,22 @@ template <class Flit> class Packet : public Arrived<Flit> {
 
   private:
     friend Base;
-    using Base::buffer_;
     using Base::flits_;
+    using Base::frame_;
     using Base::rest_;
     using Base::rest_size_;
 
+    // A frame with the bytes that an element wrote.
+    Frame *made(unsigned lane) const {
+        Bytes bytes;
+        write(bytes);
+        Frame *frame = Done::owner->allocate(lane, bytes.size());
+        if (frame) {
+            std::memcpy(frame->bytes(), bytes.data(), bytes.size());
+            frame->resize(bytes.size());
+        }
+        return frame;
+    }
     static Packet *taken() {
         if (pool_.empty())
             add_slab();
@@ -203,7 +260,7 @@ template <class Flit> class Packet : public Arrived<Flit> {
     static inline std::vector<Packet *> pool_; // of those that are free
 
     std::vector<Flit> more_;     // flits behind the first as an element wrote them
-    uint64_t own_[SIZE / 8 + 2]; // bytes of the first flit of a packet without a buffer, or of a copy
+    uint64_t own_[SIZE / 8 + 2]; // bytes of the first flit of a packet without a frame, or of a copy
 };
 
 } // namespace sluice
