@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from compiler.backends.cpp_ahead import keys_ahead
 from compiler.backends.cpp_analysis import data_read, functions, nodes, selects, waiting
 from compiler.backends.cpp_body import Body, Context
-from compiler.backends.cpp_paths import Paths, is_step
+from compiler.backends.cpp_paths import Paths
 from compiler.backends.cpp_types import RUN_TIME, Namer, Types, layout, quoted
 from compiler.frontend import typed
 
@@ -40,16 +40,22 @@ def loggers(program: typed.Program) -> list[typed.Instance]:
 
 
 def generate(
-    program: typed.Program, natives: Mapping[str, NativeText] | None = None, headers_only: Container[str] | None = None
+    program: typed.Program,
+    natives: Mapping[str, NativeText] | None = None,
+    headers_only: Container[str] | None = None,
+    steps: Container[str] = (),
 ) -> str:
     """The whole program as one file: the elements, and the graph of its configuration where it has one. `natives`: the bodies
     written by hand that are to be taken, by element. `headers_only`: elements that the packet engine shows first flits alone; None
-    for the exact engine."""
+    for the exact engine. `steps`: those of them that are steps of paths."""
     natives, whole = natives or {}, headers_only or ()
     classes = class_names(program)
     names = Namer([*RUN_TIME, *classes.values(), *(native.name for native in natives.values())])
     types = Types(names)
-    bodies = [_element(e, classes[e.name], types, names, natives.get(e.name), e.name in whole) for e in program.elements]
+    bodies = [
+        _element(_context(e, types, names, e.name in steps), classes[e.name], natives.get(e.name), e.name in whole)
+        for e in program.elements
+    ]
     by_hand = list({native.name: native for native in natives.values()}.values())
     makes = "".join(f"    if (name == {quoted(c)})\n        return std::make_unique<program::{c}>();\n" for c in classes.values())
     return (
@@ -63,12 +69,16 @@ def generate(
         + "\n".join(bodies)
         + "\n} // namespace program\n\nnamespace sluice {\n\n"
         + f"std::unique_ptr<Element> make_element([[maybe_unused]] const std::string &name) {{\n{makes}    return nullptr;\n}}\n"
-        + (_graph(program, classes, types, headers_only) if program.instances or program.channels else "")
+        + (
+            _graph(program, classes, types, None if headers_only is None else steps)
+            if program.instances or program.channels
+            else ""
+        )
         + "\n} // namespace sluice\n"
     )
 
 
-def _graph(program: typed.Program, classes: Mapping[str, str], types: Types, headers_only: Container[str] | None) -> str:
+def _graph(program: typed.Program, classes: Mapping[str, str], types: Types, steps: Container[str] | None) -> str:
     """`build`: instances in the order of the program, what connects them, and for the packet engine what runs; ends at `Drop` and
     `Idle` need nothing."""
     names = Namer(["graph"])
@@ -83,8 +93,8 @@ def _graph(program: typed.Program, classes: Mapping[str, str], types: Types, hea
     for instance in loggers(program):
         lines.append(f"graph.log({quoted(instance.name)}, {ports[instance.name, True, 0]});")
     paths = None
-    if headers_only is not None:
-        paths = Paths(program, headers_only, own, lambda *port: ports.get(port), lambda kind: f"program::{types.flit(kind)}")
+    if steps is not None:
+        paths = Paths(program, steps, own, lambda *port: ports.get(port), lambda kind: f"program::{types.flit(kind)}")
     for channel in program.channels:
         if paths and paths.is_in_path(channel):
             continue
@@ -104,7 +114,7 @@ def _graph(program: typed.Program, classes: Mapping[str, str], types: Types, hea
     return "\nvoid build(Graph &graph) {\n" + "".join(f"    {line}\n" for line in lines) + used + "}\n"
 
 
-def _context(element: typed.Element, types: Types, names: Namer, headers_only: bool = False) -> Context:
+def _context(element: typed.Element, types: Types, names: Namer, is_step: bool = False) -> Context:
     inputs, outputs, states = Namer(), Namer(), Namer()
     ports = {port: f"in.{inputs(port.name)}" for port in element.inputs}
     ports |= {port: f"out.{outputs(port.name)}" for port in element.outputs}
@@ -120,7 +130,8 @@ def _context(element: typed.Element, types: Types, names: Namer, headers_only: b
         {table.name: own(table.name) for table in element.tables},
         waiting(element).keeps,
         own,
-        keys_ahead(element) if headers_only and is_step(element) else (),
+        is_step,
+        keys_ahead(element) if is_step else (),
     )
 
 
@@ -230,12 +241,12 @@ def _loop(context: Context, name: str, headers_only: bool, selects: Sequence[str
         for one in reversed(packets[:-1]):
             taken = f"{one}.packet() ? {one}.packet() : {taken}"
         text += f"    auto *packet() {{ return {taken}; }}\n"
-    return text + (_step(context) if headers_only and is_step(element) else "")
+    return text + (_step(context) if context.is_step else "")
 
 
-def _handler(context: Context, body: str, headers_only: bool) -> str:
+def _handler(context: Context, body: str) -> str:
     """The member function; of a step of a path, with the ports of one packet in the place of those of the element."""
-    if not (headers_only and is_step(context.element)):
+    if not context.is_step:
         return f"    void handler() override {{\n{body}    }}\n"
     head = "    template <class In, class Out> void step([[maybe_unused]] In &in, [[maybe_unused]] Out &out) {\n"
     return f"    void handler() override {{}} // a path takes the step\n{head}{body}    }}\n"
@@ -307,8 +318,8 @@ def _native_members(context: Context, native: NativeText) -> str:
     return text + '        return "0";\n    }\n'
 
 
-def _element(element: typed.Element, name: str, types: Types, names: Namer, native: NativeText | None, headers_only: bool) -> str:
-    context = _context(element, types, names, headers_only)
+def _element(context: Context, name: str, native: NativeText | None, headers_only: bool) -> str:
+    element = context.element
     numbered = str(element.numbered).lower()
     head = (
         f"// {element.name}, {element.span.source.name}:{element.span.line}\n"
@@ -330,7 +341,7 @@ def _element(element: typed.Element, name: str, types: Types, names: Namer, nati
         + "".join(_function(context, function) for function in context.functions)
         + f"    void init() override {{\n{init}    }}\n"
         + _can_begin(context)
-        + _handler(context, handler, headers_only)
+        + _handler(context, handler)
         + _signals(context)
         + _loop(context, name, headers_only, list(context.selects.values()))
         + "};\n"

@@ -36,6 +36,7 @@ class Context:
     tables: Mapping[str, str]
     keeps: bool
     names: Namer
+    is_step: bool = False
     ahead: Sequence[KeyAhead] = ()
 
 

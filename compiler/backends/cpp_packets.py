@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
 from compiler.backends import cpp
+from compiler.backends.cpp_paths import is_step
 from compiler.frontend import typed
 from compiler.passes.headers_only import why_not
 
@@ -34,10 +35,13 @@ def forward(program: typed.Program) -> typed.Program | None:
     return replace(program, instances=tuple(sorted(program.instances, key=lambda i: names.index(i.name))))
 
 
-def generate(program: typed.Program, headers_only: bool = True) -> PacketProgram | None:
-    """None where channels lead back. `headers_only`: whether proved elements may see first flits alone."""
+def generate(program: typed.Program, headers_only: bool = True, paths: bool = True) -> PacketProgram | None:
+    """None where channels lead back. `headers_only`: whether proved elements may see first flits alone; `paths`: whether those may
+    be steps of paths. Neither changes what a configuration does."""
     ordered = forward(program)
     if ordered is None:
         return None
     asked = {element.name: why_not(element) if headers_only else "it was not asked for" for element in program.elements}
-    return PacketProgram(cpp.generate(ordered, headers_only=frozenset(name for name, why in asked.items() if why is None)), asked)
+    proved = frozenset(name for name, why in asked.items() if why is None)
+    steps = frozenset(e.name for e in program.elements if paths and e.name in proved and is_step(e))
+    return PacketProgram(cpp.generate(ordered, headers_only=proved, steps=steps), asked)

@@ -23,15 +23,15 @@ def is_step(element: typed.Element) -> bool:
 
 
 class Paths:
-    """The lines of `build` that say what runs. `name`: the member of a port, None of ends; `own`: the C++ name of each instance;
-    `flit`: the C++ type of a lane's flits."""
+    """The lines of `build` that say what runs. `name`: the member of a port, None of ends; `steps`: elements that are steps;
+    `own`: the C++ name of each instance; `flit`: the C++ type of a lane's flits."""
 
     def __init__(
-        self, program: typed.Program, headers_only: Container[str], own: Mapping[str, str], name: PortName, flit: Callable[..., str]
+        self, program: typed.Program, steps: Container[str], own: Mapping[str, str], name: PortName, flit: Callable[..., str]
     ) -> None:
         self.program, self.own, self.name, self.flit = program, own, name, flit
         self.elements = {instance.name: instance.element for instance in program.instances}
-        self.steps = {name for name, one in self.elements.items() if one.name in headers_only and is_step(one)}
+        self.steps = {name for name, one in self.elements.items() if one.name in steps}
         self.sources = {(c.target.instance, c.target.port): c.source for c in program.channels}
         self.targets = {(c.source.instance, c.source.port): c.target for c in program.channels}
 

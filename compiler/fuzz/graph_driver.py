@@ -49,7 +49,11 @@ def _refused(job: Job, ran: GraphRan) -> str:
 
 
 def _wrong(job: Job, number: int, ran: GraphRan) -> str:
+    judged: list[GraphOutcome] = []
     for seed, outcomes in zip(CHOICES, ran.outcomes, strict=True):
+        if any(outcomes[job.name] is other for other in judged):  # of a target that does not choose
+            continue
+        judged.append(outcomes[job.name])
         message = disagreement(job, number, outcomes[job.name])
         if message:
             return f"choices {seed}: {message}"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 from compiler.backends import cpp, cpp_build, cpp_packets, cpp_run
@@ -95,15 +96,18 @@ def cpu(jobs: Sequence[Job], seeds: Sequence[int]) -> GraphRan:
     return _in_cpp(jobs, seeds, cpp.generate(joined(jobs)), CPU_FLAGS, "exact")
 
 
-def packets(jobs: Sequence[Job], seeds: Sequence[int], headers_only: bool = True, flags: Sequence[str] = CPU_FLAGS) -> GraphRan:
-    """The C++ on the packet engine, which makes the choices of the plain run. Raises BuildError and RuntimeError."""
+def packets(
+    jobs: Sequence[Job], seeds: Sequence[int], headers_only: bool = True, paths: bool = True, flags: Sequence[str] = CPU_FLAGS
+) -> GraphRan:
+    """The C++ on the packet engine, which makes the choices of the plain run: one run for all seeds. Raises BuildError and
+    RuntimeError."""
     refused = {job.name: "its channels lead back" for job in jobs if cpp_packets.forward(job.program) is None}
-    found = cpp_packets.generate(joined(jobs, refused), headers_only)
+    found = cpp_packets.generate(joined(jobs, refused), headers_only, paths)
     assert found is not None
     if len(refused) == len(jobs):
         return GraphRan([{} for _ in seeds], refused)
-    ran = _in_cpp(jobs, seeds, found.text, (*flags, "-DSLUICE_CHOICES"), "packets", refused)
-    return replace(ran, refused=refused)
+    ran = _in_cpp(jobs, seeds[:1], found.text, (*flags, "-DSLUICE_CHOICES"), "packets", refused)
+    return replace(ran, outcomes=[*ran.outcomes] * len(seeds), refused=refused)
 
 
 def _in_cpp(
@@ -186,4 +190,10 @@ def _share(
     )
 
 
-GRAPH_TARGETS: dict[str, GraphRun] = {"cpu": cpu, "packets": packets, "rtl": rtl_simulation}
+GRAPH_TARGETS: dict[str, GraphRun] = {
+    "cpu": cpu,
+    "packets": packets,
+    "packets-queued": partial(packets, paths=False),
+    "packets-by-flit": partial(packets, headers_only=False),
+    "rtl": rtl_simulation,
+}

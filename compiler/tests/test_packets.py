@@ -182,12 +182,12 @@ def disagreement(job: Job, ran: GraphRan) -> str:
     return graph_driver.disagreement(job, 0, ran.outcomes[0]["J"])
 
 
-@pytest.mark.parametrize("headers_only", [True, False])
-def test_packets_leave_as_the_interpreter_says(headers_only: bool) -> None:
+@pytest.mark.parametrize(("headers_only", "paths"), [(True, True), (True, False), (False, False)])
+def test_packets_leave_as_the_interpreter_says(headers_only: bool, paths: bool) -> None:
     job = job_of(GRAPH)
     alone = {e.name for e in job.program.elements if why_not(e) is None}
     assert {"Sort", "Tee_packet_3", "Demux_2", "Mux_packet_2"} <= alone and not {"Stir", "Join", "Break"} & alone
-    ran = graph_targets.packets([job], [0], headers_only, SANITIZED)
+    ran = graph_targets.packets([job], [0], headers_only, paths, SANITIZED)
     assert disagreement(job, ran) == ""
     assert ran.outcomes[0]["J"].instances["mangle"].mended > 0, "the guard had something to do"
 
