@@ -63,12 +63,12 @@ def by_hand(program: Path, job: str, rules: Path | None, capture: Path, seconds:
 
 
 class Contender:
-    """A configuration with its rules; each run goes on from the last."""
+    """A configuration with its rules."""
 
-    def __init__(self, binary: Path, job: Job, capture: Path) -> None:
-        self.engine = live.Engine(binary, [f"replay:{capture}"], ["--mbufs", str(MBUFS)])
+    def __init__(self, binary: Path, job: Job, capture: Path, threads: int = 1) -> None:
+        self.engine = live.Engine(binary, [f"replay:{capture}"], ["--mbufs", str(MBUFS)], threads)
         for signal in job.signals:
-            answer = self.engine.ask(f"signal {signal}")["answer"]
+            answer = self.engine.signal(signal)
             if answer != "0":
                 raise RuntimeError(f"{job.name}: {signal} is refused with {answer}")
 
@@ -77,15 +77,19 @@ class Contender:
         self.engine.start()
         time.sleep(seconds)
         told = self.engine.end()
-        lane = told["lanes"][0]
-        hertz = told["ticks_per_second"]
-        inside = sum(stage["ticks"] for stage in told["stages"]) / hertz
-        used = told["processor_seconds"]
-        return {"received": lane["received"], "sent": lane["sent"], "processor_seconds": used, "inside": inside, "hertz": hertz}
+        found = live.counters_of(told)
+        return {
+            "received": found.lanes[0].received,
+            "sent": found.lanes[0].sent,
+            "processor_seconds": sum(core["processor_seconds"] for core in told["cores"]),
+            "seconds": told["seconds"],
+            "inside": sum(stage.ticks for stage in found.stages) / found.ticks_per_second,
+            "hertz": found.ticks_per_second,
+        }
 
 
 def rate(run: dict[str, float]) -> float:
-    """Packets per second of the core."""
+    """Packets per second of a core."""
     return run["received"] / run["processor_seconds"]
 
 
@@ -98,10 +102,10 @@ def is_identical(job: Job, program: typed.Program, folder: Path, compared: int) 
     EXECUTE[judge](ProgramRun(job.program, [source], [expected], signals, 0), program, lambda _: None)
     engine = live.Engine(live.build(program)[0], [f"pcap:{source},{got}"])
     for signal in job.signals:
-        engine.ask(f"signal {signal}")
+        engine.signal(signal)
     engine.start()
     begin = time.monotonic()
-    while sum(lane["received"] for lane in engine.ask("stats")["lanes"]) < compared:
+    while sum(lane.received for lane in engine.counters().lanes) < compared:
         if time.monotonic() - begin > PATIENCE:
             raise RuntimeError(f"{job.name}: packets do not arrive")
     engine.end()
@@ -114,7 +118,8 @@ def _as_option(signal: str) -> str:
 
 
 def row(log: Log, job: Job, runs: int, seconds: float, peers: bool, compared: int = COMPARED) -> dict[str, Any]:
-    """A job: its rates, and those by hand in the same turns. `share_inside`: of the core's time, that between ports."""
+    """A job: its rates, and those by hand in the same turns. `share_inside`: of the core's time, that between ports;
+    `two_threads`: how many times as fast, where the job can be in threads."""
     log(job.name)
     program = program_of(job)
     binary, made = live.build(program)
@@ -124,8 +129,11 @@ def row(log: Log, job: Job, runs: int, seconds: float, peers: bool, compared: in
         write_capture(capture, [Packet(data) for data in job.packets])
         rules.write_text("".join(f"{line}\n" for line in job.lines))
         found: dict[str, list[dict[str, float]]] = {"sluice": []}
+        in_threads = len(os.sched_getaffinity(0)) > 1 and live.not_in_threads(program) is None
         for _ in range(runs):
             found["sluice"].append(Contender(binary, job, capture).end(seconds))
+            if in_threads:
+                found.setdefault("threads", []).append(Contender(binary, job, capture, 2).end(seconds))
             for other in ("io", job.by_hand) if peers else ():
                 if other:
                     found.setdefault(other, []).append(by_hand(built(SOURCE, "by_hand"), other, rules, capture, seconds))
@@ -141,6 +149,8 @@ def row(log: Log, job: Job, runs: int, seconds: float, peers: bool, compared: in
         "passed": round(found["sluice"][0]["sent"] / found["sluice"][0]["received"], 3),
         "sees_every_flit": {name: why for name, why in made.whole.items() if why},
     }
+    if in_threads:
+        result["two_threads"] = round(2 * median(rate(two) / mine for two, mine in zip(found["threads"], ours, strict=True)), 2)
     if "io" in found:
         result["share_of_floor"] = _ratio(ours, found["io"])
         result["io_floor"] = round(median(map(rate, found["io"])) / 1e6, 2)
@@ -180,6 +190,7 @@ COLUMNS = {
     "share_of_floor": "of io",
     "handwritten_mpps": "by hand, M packets/s",
     "ratio_to_handwritten": "of by hand",
+    "two_threads": "two threads, times",
     "identical": "same bytes",
 }
 

@@ -27,6 +27,7 @@ def test_small_runs_agree(result: dict[str, Any]) -> None:
     for row in (router, firewall):
         assert row["identical"] and min(row["mpps"], row["handwritten_mpps"]) > 0.01, row
         assert not any(row["sees_every_flit"].values()) and row["ratio_to_handwritten"] > 0 and row["share_of_floor"] > 0
+        assert "two_threads" not in row or row["two_threads"] > 0
         assert row["share_inside"] and row["cycles_per_packet"] > row["ns_per_packet"] / 2
     assert router["passed"] == 1.0 and 0.5 < firewall["passed"] < 0.95, "a rule in four drops"
     assert set(cpu.tables(result)) == every.places("cpu")

@@ -46,6 +46,21 @@ def why_not(element: typed.Element, ir: ElementIr | None = None) -> str | None:
     return next((why for port in packets if (why := _Proof(element, ir, port, selects[0]).run())), None)
 
 
+def with_sop(element: typed.Element, ir: ElementIr, sop: int) -> list[Transition]:
+    """The handler for flits with this `sop`, of each input of packets; nothing where an iteration may be without a flit, or with
+    several."""
+    packets, selects = [port for port in element.inputs if port.is_packet], ir.handler.selects
+    if element.numbered or not packets:
+        return []
+    need = ir.handler.needs.get(packets[0].name)
+    if len(packets) == 1 and not (need and need.op == "const" and need.value == 1):
+        return []
+    if len(packets) > 1 and (len(selects) != 1 or selects[0].ports != tuple(port.name for port in packets)):
+        return []
+    proofs = [_Proof(element, ir, port, selects[0] if selects else None) for port in packets]
+    return [proof.first if sop else proof.later for proof in proofs]
+
+
 class _Proof:
     """Of one element and input; `later` and `first` are its handler for flits with `sop` 0 and 1."""
 

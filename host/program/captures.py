@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -42,3 +43,17 @@ def write_capture(path: Path, packets: Sequence[Packet]) -> None:
             writer.write_packet(packet.data, sec=packet.time // 1_000_000, usec=packet.time % 1_000_000)
     if is_file:
         unfinished.replace(path.resolve())
+
+
+def write_split(path: Path, parts: Sequence[Path]) -> None:
+    """The packets of a capture by flow, as a port with several queues has them: all of a flow in one part. Raises InputError where
+    a part would be empty."""
+    split: list[list[Packet]] = [[] for _ in parts]
+    for packet in read_capture(path):
+        data = packet.data
+        flow = data[26:38] if data[12:14] == b"\x08\x00" else data[:12]
+        split[zlib.crc32(flow) % len(parts)].append(packet)
+    if not all(split):
+        raise InputError(f"{path}: its flows are too few for {len(parts)} threads")
+    for part, packets in zip(parts, split, strict=True):
+        write_capture(part, packets)

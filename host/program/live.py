@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A configuration on DPDK's ports: the packet engine of the CPU on a core that polls, and this process beside it, which starts and
+"""A configuration on DPDK's ports: the packet engine of the CPU on cores that poll, and this process beside it, which starts and
 stops it, sends signals and reads counters (`host/cpu/ports.cc` has the lines between them)."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,18 +18,11 @@ from typing import Any
 from compiler.backends import cpp_build, cpp_packets, cpp_run
 from compiler.frontend import typed
 from compiler.interpreter.element import Outcome
+from compiler.passes import replicable
 from host.program import InputError
+from host.program.live_ports import LivePort
 from host.program.run import ProgramRun, call_of, rules_of, signal_text
 
-KINDS = {
-    "tap": "net_tap{n},iface={value}",
-    "af_packet": "net_af_packet{n},iface={value}",
-    "af_xdp": "net_af_xdp{n},iface={value}",
-    "pcap": "net_pcap{n},rx_pcap={value}",
-    "replay": "net_pcap{n},rx_pcap={value},infinite_rx=1",
-    "null": "net_null{n}",
-}
-PORTS = "INTERFACE, tap:NAME, af_packet:IF, af_xdp:IF, pcap:IN,OUT, replay:IN, null, pci:ADDRESS"
 FLAGS = ("-std=c++20", "-O3", "-march=native", "-Wall", "-Wextra", "-Werror")
 MEGABYTES = 512
 PATIENCE = 30.0  # s for an answer
@@ -83,34 +76,14 @@ class Reload:
 
 @dataclass(frozen=True)
 class LiveResult(Counters):
-    """The whole run. `processor_seconds`: of the core that polls, from the first look at a port on; `whole`: why elements see every
-    flit, by element, None where they see first flits alone."""
+    """The whole run. `processor_seconds`: of the cores that poll, from the first look at a port on; `instances`: what they
+    said, by thread; `whole`: why elements see every flit, by element, None where they see first flits alone."""
 
     seconds: float
     processor_seconds: float
-    instances: dict[str, Outcome]
+    instances: list[dict[str, Outcome]]
     answers: list[str]
     whole: dict[str, str | None]
-
-
-def device_of(number: int, port: str) -> tuple[str, list[str]]:
-    """The name of a port in DPDK, and the option that makes it. Raises InputError."""
-    kind, _, value = port.partition(":")
-    if kind not in ("pci", *KINDS) and not value:
-        kind, value = "af_packet", port
-    if kind == "pci" and value:
-        return value, ["-a", value]
-    if kind not in KINDS or bool(value) == (kind == "null"):
-        raise InputError(f"unknown port '{port}'; choose from {PORTS}")
-    if kind in ("pcap", "replay"):
-        source, _, sink = value.partition(",")
-        if not os.access(source, os.R_OK):
-            raise InputError(f"port {port}: cannot read {source}")
-        value = source + (f",tx_pcap={sink}" if sink else "")
-    elif kind in ("af_packet", "af_xdp") and not Path("/sys/class/net", value).exists():
-        raise InputError(f"port {port}: there is no interface '{value}'")
-    option = KINDS[kind].format(n=number, value=value)
-    return option.partition(",")[0], ["--vdev", option]
 
 
 def build(program: typed.Program) -> tuple[Path, cpp_packets.PacketProgram]:
@@ -122,18 +95,20 @@ def build(program: typed.Program) -> tuple[Path, cpp_packets.PacketProgram]:
 
 
 class Engine:
-    """The running process. Any thread may ask it. `close` ends it, whatever it does."""
+    """The running process, on the last so many cores. Any thread may ask it. `close` ends it, whatever it does."""
 
-    def __init__(self, library: Path, ports: Sequence[str], limits: Sequence[str] = (), core: int | None = None) -> None:
+    def __init__(self, library: Path, ports: Sequence[str], limits: Sequence[str] = (), threads: int = 1) -> None:
         self.lock = threading.Lock()
+        self.folder = tempfile.TemporaryDirectory(prefix="sluice-ports-")
+        self.ports = [LivePort(number, text, threads, Path(self.folder.name)) for number, text in enumerate(ports)]
         names, options = [], []
-        for number, port in enumerate(ports):
-            name, made = device_of(number, port)
+        for port in self.ports:
+            name, made = port.options()
             names += ["--port", name]
             options += made
-        core = max(os.sched_getaffinity(0)) if core is None else core
-        eal = f"--no-huge -m {MEGABYTES} -l {core} --log-level error --no-telemetry --file-prefix sluice-{os.getpid()}".split()
-        eal += [] if any(port.startswith("pci:") for port in ports) else ["--no-pci"]
+        cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[-threads:]))
+        eal = f"--no-huge -m {MEGABYTES} -l {cores} --log-level error --no-telemetry --file-prefix sluice-{os.getpid()}".split()
+        eal += [] if any(text.startswith("pci:") for text in ports) else ["--no-pci"]
         self.process = subprocess.Popen(
             [str(cpp_build.ports(FLAGS)), "--program", str(library), *names, *limits, "--", *eal, *options],
             stdin=subprocess.PIPE,
@@ -161,6 +136,11 @@ class Engine:
         if "error" in told:
             raise RuntimeError(told["error"])
         return told
+
+    def signal(self, text: str) -> str:
+        """The answer, in hex, or those of the threads where they differ."""
+        answers: list[str] = self.ask(f"signal {text}")["answers"]
+        return answers[0] if len(set(answers)) == 1 else " ".join(answers)
 
     def start(self) -> None:
         """Take packets, from the moment on that this returns."""
@@ -190,6 +170,8 @@ class Engine:
         lines = [line for line in self.process.stdout.read().splitlines() if line.startswith("{")]
         if self.process.wait(STOPPING) != 0 or not lines:
             raise RuntimeError(self._why())
+        for port in self.ports:
+            port.finish()
         return json.loads(lines[-1])
 
     def _why(self) -> str:
@@ -205,42 +187,77 @@ class Engine:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        self.folder.cleanup()
 
 
 def counters_of(told: Any) -> Counters:
-    """An answer to `stats`."""
+    """An answer to `stats`, of all threads together."""
+    cores = told["cores"]
+    lanes = [Lane(*map(sum, zip(*(lane.values() for lane in same), strict=True))) for same in _together(cores, "lanes")]
+    names = cores[0]["instances"]
+    stages = [Stage(same[0]["name"], sum(stage["ticks"] for stage in same)) for same in _together(cores, "stages")]
     return Counters(
-        [Lane(**lane) for lane in told["lanes"]],
-        told["instances"],
-        [Stage(**stage) for stage in told["stages"]],
+        lanes,
+        {name: sum(core["instances"][name] for core in cores) for name in names},
+        stages,
         told["ticks_per_second"],
-        told["unread"],
+        sum(core["unread"] for core in cores),
         told["switches"],
-        told["dropped"],
+        sum(core["dropped"] for core in cores),
     )
 
 
-class Run:
-    """A program on its ports, from the first packet on. Raises InputError, BuildError, and RuntimeError with a sentence where it
-    does not start."""
+def _together(cores: Sequence[Any], name: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(core[name] for core in cores), strict=True)
 
-    def __init__(self, what: ProgramRun, program: typed.Program, ports: Sequence[str], say: Callable[[str], None]) -> None:
+
+def not_in_threads(program: typed.Program) -> str | None:
+    """Why threads cannot have this program each; None where they can."""
+    for instance in program.instances:
+        if why := replicable.why_not(instance.element):
+            return f"{instance.name} ({instance.element.source_name}): {why}"
+    return None
+
+
+class Run:
+    """A program on its ports, from the first packet on, in `threads`, each with states and tables of its own; `partitioned`: even
+    where packets then meet other states than in one. Raises InputError, BuildError, and RuntimeError with a sentence where it does
+    not start."""
+
+    def __init__(
+        self,
+        what: ProgramRun,
+        program: typed.Program,
+        ports: Sequence[str],
+        say: Callable[[str], None],
+        threads: int = 1,
+        partitioned: bool = False,
+    ) -> None:
         self.what, self.program = what, program
+        self.is_replicated = threads > 1 and not partitioned
+        if threads > len(os.sched_getaffinity(0)):
+            raise InputError(f"--threads {threads}: there are {len(os.sched_getaffinity(0))} cores")
+        self._check(program)
         rules = self._rules()
         for text in what.signals:
             call_of(program, text)
         for number, port in enumerate(ports):
-            device_of(number, port)  # before the build, which takes long
+            LivePort(number, port, threads)  # before the build, which takes long
         say("compiling")
         library, self.made = build(program)
-        self.engine = Engine(library, ports)
+        self.engine = Engine(library, ports, threads=threads)
         try:
             for text in rules:
-                self.engine.ask(f"signal {text}")
+                self.engine.signal(text)
             self.engine.start()
         except BaseException:
             self.engine.close()
             raise
+
+    def _check(self, program: typed.Program) -> None:
+        why = not_in_threads(program) if self.is_replicated else None
+        if why:
+            raise InputError(f"{why}. Use --threads 1, or --partitioned, which gives each thread a state for its own flows")
 
     def _rules(self) -> list[str]:
         return [signal_text(call_of(self.program, text)) for text in rules_of(self.what, self.program)]
@@ -250,6 +267,7 @@ class Run:
         where `keeps`, tables where there is no file of rules. Raises the same; the old one then goes on."""
         old, self.program = self.program, program
         try:
+            self._check(program)
             rules = self._rules()
             library, self.made = build(program)
             return self.engine.reload(library, rules, ("states" if self.what.rules else "all") if keeps else "nothing")
@@ -261,15 +279,15 @@ class Run:
         """Send the signals, stop, and report."""
         signals = [signal_text(call_of(self.program, text)) for text in self.what.signals]
         try:
-            answers = [self.engine.ask(f"signal {text}")["answer"] for text in signals]
+            answers = [self.engine.signal(text) for text in signals]
             told = self.engine.end()
         finally:
             self.engine.close()
-        outcomes = {name: cpp_run.outcome({"outputs": {}, **found}) for name, found in told["outcomes"].items()}
+        outcomes = [{n: cpp_run.outcome({"outputs": {}, **found}) for n, found in c["outcomes"].items()} for c in told["cores"]]
         return LiveResult(
             **vars(counters_of(told)),
             seconds=told["seconds"],
-            processor_seconds=told["processor_seconds"],
+            processor_seconds=sum(core["processor_seconds"] for core in told["cores"]),
             instances=outcomes,
             answers=answers,
             whole=dict(self.made.whole),

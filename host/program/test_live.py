@@ -23,6 +23,7 @@ from compiler.frontend.source import Diagnostics
 from compiler.interpreter.packets import Packet
 from host.program import InputError, live, metrics
 from host.program.captures import read_capture, write_capture
+from host.program.live_ports import LivePort
 from host.program.run import EXECUTE, ProgramRun
 from testing.ovs.spaces import Spaces
 from toolchain import ROOT
@@ -131,6 +132,76 @@ def test_copies_share_what_is_the_same(tmp_path: Path) -> None:
         assert [p.data for p in read_capture(one)] == [p.data for p in read_capture(other)]
 
 
+def flows(path: Path) -> dict[bytes, list[bytes]]:
+    """Packets in their order, by the addresses that the threads share them out by."""
+    found: dict[bytes, list[bytes]] = {}
+    for packet in read_capture(path):
+        found.setdefault(packet.data[:12], []).append(packet.data)
+    return found
+
+
+def test_threads_send_the_same_packets(tmp_path: Path) -> None:
+    program, source, expected, sent = (tmp_path / name for name in ("known.sl", "in.pcap", "out.pcap", "live.pcap"))
+    program.write_text(TABLED.format(low=8, high=24, width=32))
+    choose = random.Random(9)
+    packets = [bytes([n % 2, 0, 0, 0]) + bytes([n % 17] * 8) + choose.randbytes(choose.choice([48, 53, 700])) for n in range(400)]
+    write_capture(source, [Packet(data) for data in packets])
+    loaded = load(program, Diagnostics())
+    assert loaded
+    EXECUTE["interpreter"](ProgramRun(program, [source], [expected], [], 0), loaded, lambda _: None)
+    words = [f"--live=pcap:{source},{sent}", "--signal=known.get_seen", "--signal=known.get_hits", "--threads", "2"]
+    found = ran(program, *words, "--seconds", "1")
+    assert flows(sent) == flows(expected) and found["lanes"][0]["received"] == 400
+    assert found["answers"] == ["0x0", "0x0"] and found["iterations"]["known"] > 400
+
+
+LIMITED = """
+.element Third (packet in -> packet out) {
+    .state { ulong packets; }
+    .handler { flit x = read(in); if (x.sop) packets += 1; if (packets % 3 != 0) write(out, x); }
+    .signal ulong get_packets() { return packets; }
+}
+Third :: third @
+from_lane[0] -> third -> to_lane[0]
+"""
+
+
+def test_threads_share_no_state(tmp_path: Path) -> None:
+    program, source = tmp_path / "third.sl", tmp_path / "in.pcap"
+    program.write_text(LIMITED)
+    write_capture(source, [Packet(bytes([n % 16] * 12) + bytes(60)) for n in range(64)])
+    words = ["run", str(program), f"--live=replay:{source}", "--threads", "2", "--seconds", "0.5", "--signal=third.get_packets"]
+    refused = CliRunner().invoke(app, words, env={"COLUMNS": "400"})
+    assert refused.exit_code == 2
+    assert "third (Third): what it does with a packet depends on 'packets'" in refused.output and "--partitioned" in refused.output
+    done = CliRunner().invoke(app, [*words, "--partitioned", "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    (answers,) = found["answers"]
+    each = [int(answer, 16) for answer in answers.split()]
+    assert len(each) == 2 and min(each) > 100 and sum(each) <= found["lanes"][0]["received"], "asked while packets pass"
+    write_capture(source, [Packet(bytes(64))])
+    assert "too few for 2 threads" in CliRunner().invoke(app, [*words, "--partitioned"], env={"COLUMNS": "400"}).output
+
+
+def test_a_reload_in_threads(tmp_path: Path) -> None:
+    run = started(tmp_path, threads=2)
+    try:
+        text = TABLED.format(low=8, high=24, width=32)
+        assert run.engine.signal("known/known_insert/1/2000003") == "0"
+        for name in ("one", "two"):
+            time.sleep(0.1)
+            assert run.reload(rewritten(run, text.replace("random", name))).kept == ["known.hits", "known.seen", "known.known"]
+        time.sleep(0.1)
+        result = run.end()
+    finally:
+        run.engine.close()
+    (lane,) = result.lanes
+    assert lane.received == lane.sent > 100 and lane.lost == lane.unsent == result.dropped == 0
+    hits, seen = ([int(answer, 16) for answer in answer.split()] for answer in result.answers)
+    assert len(seen) == 2 and all(0 < hit <= 5 * packets for hit, packets in zip(hits, seen, strict=True))
+
+
 def test_hosts_talk_through_it(program: Path) -> None:
     with Spaces(2) as spaces:
         for host in (0, 1):
@@ -174,7 +245,7 @@ def test_hosts_talk_through_it(program: Path) -> None:
 )
 def test_a_wrong_port_is_named(program: Path, port: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        live.device_of(0, port)
+        LivePort(0, port)
     done = CliRunner().invoke(app, ["run", str(program), "--live", port])
     assert done.exit_code == 2 and "port" in done.output
 
@@ -185,7 +256,7 @@ def test_an_engine_that_is_killed_says_so(program: Path, tmp_path: Path) -> None
     engine = live.Engine(live.build(loaded)[0], ["null", "null"])
     try:
         engine.start()
-        assert [lane["errors"] for lane in engine.ask("stats")["lanes"]] == [0, 0]
+        assert [lane.errors for lane in engine.counters().lanes] == [0, 0]
         with pytest.raises(RuntimeError, match="cannot follow: signal nobody/x"):
             engine.ask("signal nobody/x")
         with pytest.raises(RuntimeError, match="cannot follow: signal a/get_count/xyz"):
@@ -241,10 +312,10 @@ t.out[1] -> to_lane[0]
 """
 
 
-def started(tmp_path: Path, rules: str = "") -> live.Run:
+def started(tmp_path: Path, rules: str = "", threads: int = 1) -> live.Run:
     """`TABLED` over packets of which half have a rule."""
     capture, program = tmp_path / "in.pcap", tmp_path / "known.sl"
-    write_capture(capture, [Packet(bytes([n % 2, 0, 0, 0]) + bytes(60)) for n in range(64)])
+    write_capture(capture, [Packet(bytes([n % 2, 0, 0, 0]) + bytes([n] * 60)) for n in range(64)])
     program.write_text(TABLED.format(low=8, high=24, width=32))
     what = ProgramRun(program, [], [], ["known.get_hits", "known.get_seen"], 0)
     if rules:
@@ -252,7 +323,7 @@ def started(tmp_path: Path, rules: str = "") -> live.Run:
         what = replace(what, rules=tmp_path / "rules")
     loaded = load(program, Diagnostics())
     assert loaded
-    return live.Run(what, loaded, [f"replay:{capture}"], lambda _: None)
+    return live.Run(what, loaded, [f"replay:{capture}"], lambda _: None, threads)
 
 
 def rewritten(run: live.Run, text: str) -> typed.Program:
@@ -266,7 +337,7 @@ def test_a_reload_loses_no_packet_and_keeps_what_is_the_same(tmp_path: Path) -> 
     run = started(tmp_path)
     try:
         text = TABLED.format(low=8, high=24, width=32)
-        assert run.engine.ask("signal known/known_insert/1/2000003")["answer"] == "0"
+        assert run.engine.signal("known/known_insert/1/2000003") == "0"
         for name in ("one", "two", "three"):  # a state of another name each time: another library
             time.sleep(0.1)
             done = run.reload(rewritten(run, text.replace("random", name)))
@@ -290,9 +361,9 @@ def test_a_reload_of_other_types_begins_anew(tmp_path: Path) -> None:
         done = run.reload(rewritten(run, TABLED.format(low=16, high=16, width=40)))
         assert done.kept == ["known.hits", "known.random"] and done.cleared == ["known.seen", "known.known"]
         assert (done.rules, done.refused) == (1, 0)
-        before = int(run.engine.ask("signal known/get_seen")["answer"], 16)
+        before = int(run.engine.signal("known/get_seen"), 16)
         time.sleep(0.1)
-        assert int(run.engine.ask("signal known/get_seen")["answer"], 16) > before
+        assert int(run.engine.signal("known/get_seen"), 16) > before
         assert run.reload(run.program, keeps=False).kept == []
         with pytest.raises(HardwareError, match="unknown table 'known'"):
             run.reload(rewritten(run, LEADS_BACK))

@@ -107,7 +107,7 @@ def test_rules_and_programs_change_under_traffic(tmp_path: Path) -> None:
         while time.monotonic() - begin < seconds:
             if choose.randrange(200):
                 name, answer = rules.change(choose)
-                assert run.engine.ask(f"signal known/{name}")["answer"] == f"{answer:x}", name
+                assert run.engine.signal(f"known/{name}") == f"{answer:x}", name
                 changes += 1
                 continue
             keeps = bool(choose.randrange(10))

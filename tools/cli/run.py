@@ -230,6 +230,14 @@ def run(
     metrics: int = typer.Option(
         0, min=0, max=65535, help="of a program on ports: TCP port for `sluice top` and Prometheus; 0: none"
     ),
+    threads: int = typer.Option(
+        1, min=1, help="of a program on ports: cores that poll, each with a queue of every port and states of its own"
+    ),
+    partitioned: bool = typer.Option(
+        False,
+        "--partitioned",
+        help="with --threads: also where packets change what decides about others; flows of a thread share it",
+    ),
     outputs: list[Path] = typer.Option([], "--out", help="pcap for the output packets; repeat: lane 0, lane 1, ..."),
     repeat: int = typer.Option(1, min=1, help="send the captures this many times"),
     check: bool = typer.Option(True, help="compare every output packet with a second implementation of the rules (host/judge)"),
@@ -276,11 +284,12 @@ def run(
         raise typer.BadParameter("--seconds requires --live")
     if program is not None and live:
         from host.program.run import ProgramRun
-        from tools.cli.run_live import run_live
+        from tools.cli.run_live import LiveOptions, run_live
 
         if target != "cpu" or outputs or seed:
             raise typer.BadParameter("a program on live ports runs with --target cpu, without --out and --seed")
-        run_live(ProgramRun(program, [], [], signals, 0, rules), interfaces, seconds, keep, metrics, json_output)
+        options = LiveOptions(interfaces, seconds, keep, metrics, threads, partitioned)
+        run_live(ProgramRun(program, [], [], signals, 0, rules), options, json_output)
     check_outputs(outputs)
     with readable(inputs) as captures:
         if program is not None:

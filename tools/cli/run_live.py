@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -39,10 +40,15 @@ def figures(result: live.LiveResult) -> dict[str, Any]:
         "switches": result.switches,
         "dropped": result.dropped,
         "iterations": result.iterations,
-        "answers": [f"0x{answer}" for answer in result.answers],
+        "answers": [answer_text(answer) for answer in result.answers],
         "flits_on_cpu": {name: why or "" for name, why in result.whole.items()},
-        "failures": [f"{name}: {text}" for name, outcome in result.instances.items() for text in outcome.failures],
+        "failures": [f"{name}: {text}" for core in result.instances for name, outcome in core.items() for text in outcome.failures],
     }
+
+
+def answer_text(answer: str) -> str:
+    """A number, or several of threads."""
+    return " ".join(f"0x{one}" for one in answer.split())
 
 
 def rate(packets: float) -> str:
@@ -137,7 +143,19 @@ def _watch(run: live.Run, seconds: float, keeps: bool, noted: Noted, say: Callab
         before = (received, sent, now - begin)
 
 
-def run_live(what: ProgramRun, ports: Sequence[str], seconds: float, keeps: bool, metrics_port: int, json_output: bool) -> None:
+@dataclass(frozen=True)
+class LiveOptions:
+    """What `run --live` is asked for beside the program. `seconds`: 0 up to Ctrl-C; `metrics`: a port, 0 for none."""
+
+    ports: Sequence[str]
+    seconds: float
+    keeps: bool
+    metrics: int
+    threads: int
+    partitioned: bool
+
+
+def run_live(what: ProgramRun, options: LiveOptions, json_output: bool) -> None:
     """Run and print. Exit status 1 where the program has errors, an assertion fails, or it does not come to rest."""
     program = loaded(what.path)
     console, noted = Console(stderr=True), Noted()
@@ -147,10 +165,10 @@ def run_live(what: ProgramRun, ports: Sequence[str], seconds: float, keeps: bool
 
     try:
         with noted.during():
-            run = live.Run(what, program, ports, lambda text: say(f"cpu: {text}"))
+            run = live.Run(what, program, options.ports, lambda text: say(f"cpu: {text}"), options.threads, options.partitioned)
             try:
-                with metrics.served(metrics_port, run.engine.counters) if metrics_port else nullcontext():
-                    _watch(run, seconds, keeps, noted, say)
+                with metrics.served(options.metrics, run.engine.counters) if options.metrics else nullcontext():
+                    _watch(run, options.seconds, options.keeps, noted, say)
                     result = run.end()
             finally:
                 run.engine.close()
@@ -168,7 +186,7 @@ def run_live(what: ProgramRun, ports: Sequence[str], seconds: float, keeps: bool
         nanoseconds = 1e9 * result.processor_seconds / max(received, 1)
         print(f"{received:,} packets in {result.seconds:.1f} s; {nanoseconds:,.1f} ns of the core for each, waiting included")
         for text, answer in zip(what.signals, result.answers, strict=True):
-            print(f"{text}: 0x{answer}")
+            print(f"{text}: {answer_text(answer)}")
     for text in found["failures"]:
         print(f"failed: {text}", file=sys.stderr)
     raise typer.Exit(1 if found["failures"] else 0)
