@@ -39,8 +39,10 @@ def test_no_answer_is_wrong_while_rules_change() -> None:
 @pytest.mark.parametrize(
     ("name", "line", "broken"),
     [
-        pytest.param("ternary_lookup.h", "if (slot->rank <= *rank)", "if (*rank)", id="the first match wins"),
-        pytest.param("ternary_lookup.h", "else if (slot->chunk)", "else if (0)", id="the best rule of a bucket only"),
+        pytest.param("ternary_lookup.h", "rank > before ? rank : before;", "before ? before : rank;", id="the first match wins"),
+        pytest.param("ternary_lookup.h", "left += (chunk != 0) & !is_match;", ";", id="the best rule of a bucket only"),
+        pytest.param("ternary_buckets.c", "->marks[i].value[at] = ", "->marks[i].value[at] |= ", id="marks of another rule"),
+        pytest.param("ternary_buckets.c", "memmove(to->marks[i].value", "if (0) memmove(to->marks[i].value", id="marks stay"),
         pytest.param("ternary_groups.c", "table->filters[entry] |= 1U << group;", ";", id="filters are not set"),
     ],
 )
@@ -51,8 +53,8 @@ def test_wrong_answers_are_counted(tmp_path: Path, name: str, line: str, broken:
         assert path.name != name or text.count(line) == 1
         (tmp_path / path.name).write_text(text.replace(line, broken) if path.name == name else text)
     program = ternary.built([tmp_path / path.name for path in sources])
-    rules = ternary.rules_file("ipc1", 400)
-    found = ternary.run(program, rules, 400, "uniform", 0, headers=20_000, seconds=0.01)
+    rules = ternary.rules_file("fw1", 1000)
+    found = ternary.run(program, rules, 1000, "uniform", 100_000, headers=20_000, seconds=0.01)
     assert found["contenders"]["sluice"]["wrong"] > 0 and found["contenders"]["ovs_tss"]["wrong"] == 0
 
 

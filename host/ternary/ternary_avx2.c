@@ -17,14 +17,12 @@ static inline __m256i load(const uint32_t *lanes) {
 }
 
 // Lanes behind the key are 0, and their memory is not read.
-static inline words load_key(const struct sluice_ternary *table, const uint32_t *key) {
-    words loaded;
+static inline void load_key(const struct sluice_ternary *table, const uint32_t *key, words *loaded) {
     for (unsigned i = 0; i < table->vectors; i++) {
         __m256i dead = load(table->dead_lanes + i * LANES);
         __m256i live = _mm256_xor_si256(dead, _mm256_set1_epi32(-1));
-        loaded.vectors[i] = _mm256_maskload_epi32((const int *)(const void *)(key + i * LANES), live);
+        loaded->vectors[i] = _mm256_maskload_epi32((const int *)(const void *)(key + i * LANES), live);
     }
-    return loaded;
 }
 
 // As ternary_tag.
@@ -53,6 +51,23 @@ static inline bool key_matches(const struct sluice_ternary *table, uint32_t id, 
         all = _mm256_and_si256(all, _mm256_or_si256(is_good, load(table->dead_lanes + i * LANES)));
     }
     return _mm256_movemask_epi8(all) == -1;
+}
+
+// Bit i: the marks of the chunk's rule i match. Bits from its count on may be anything.
+static inline uint32_t marked(const struct sluice_ternary *table, const struct chunk *chunk, const words *key) {
+    __m256i all = _mm256_set1_epi32(-1);
+    for (unsigned i = 0; i < MARKS; i++) {
+        uint32_t word = table->mark_words[i];
+        __m256i own = _mm256_set1_epi32(((const int *)(const void *)key)[word]);
+        __m256i value = load(chunk->marks[i].value), mask = load(chunk->marks[i].mask);
+        if (table->layout.ranges >> word & 1) {
+            __m256i from = _mm256_sub_epi32(own, value);
+            all = _mm256_and_si256(all, _mm256_cmpeq_epi32(_mm256_min_epu32(from, mask), from));
+        } else {
+            all = _mm256_and_si256(all, _mm256_cmpeq_epi32(_mm256_and_si256(own, mask), value));
+        }
+    }
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(all));
 }
 
 // Bit i: slot at + i has this tag.

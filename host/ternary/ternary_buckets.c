@@ -39,13 +39,32 @@ static void free_chunk(struct sluice_ternary *table, uint32_t chunk) {
     table->free_chunk = chunk;
 }
 
+// Rules of a chunk to a place in it or in another.
+static void move(struct chunk *to, unsigned at, const struct chunk *from, unsigned first, unsigned count) {
+    memmove(to->ranks + at, from->ranks + first, count * sizeof *to->ranks);
+    for (unsigned i = 0; i < MARKS; i++) {
+        memmove(to->marks[i].value + at, from->marks[i].value + first, count * sizeof *to->marks[i].value);
+        memmove(to->marks[i].mask + at, from->marks[i].mask + first, count * sizeof *to->marks[i].mask);
+    }
+}
+
+static void put(const struct sluice_ternary *table, struct chunk *chunk, unsigned at, uint64_t rank) {
+    chunk->ranks[at] = rank;
+    for (unsigned i = 0; i < MARKS; i++) {
+        uint32_t word = table->mark_words[i];
+        const struct body *body = body_of(table, id_of(rank)) + word / LANES;
+        chunk->marks[i].value[at] = body->vectors->value[word % LANES];
+        chunk->marks[i].mask[at] = body->vectors->mask[word % LANES];
+    }
+}
+
 static void split(struct sluice_ternary *table, struct chunk *full) {
     uint32_t behind = new_chunk(table);
     struct chunk *upper = &table->chunks[behind];
     enum { KEPT = (CHUNK_RANKS + 1) / 2 };
     upper->next = full->next;
     upper->count = CHUNK_RANKS - KEPT;
-    memcpy(upper->ranks, full->ranks + KEPT, (CHUNK_RANKS - KEPT) * sizeof *full->ranks);
+    move(upper, 0, full, KEPT, CHUNK_RANKS - KEPT);
     full->next = behind;
     full->count = KEPT;
 }
@@ -72,9 +91,10 @@ static void chunks_add(struct sluice_ternary *table, struct slot *slot, uint64_t
             chunk = &table->chunks[chunk->next];
     }
     unsigned at = chunk->count;
-    for (; at > 0 && chunk->ranks[at - 1] < rank; at--)
-        chunk->ranks[at] = chunk->ranks[at - 1];
-    chunk->ranks[at] = rank;
+    while (at > 0 && chunk->ranks[at - 1] < rank)
+        at--;
+    move(chunk, at + 1, chunk, at, chunk->count - at);
+    put(table, chunk, at, rank);
     chunk->count = (chunk->count + 1U) & 7U;
     table->chunks[slot->chunk].total++;
 }
@@ -85,7 +105,7 @@ static void join_next(struct sluice_ternary *table, struct chunk *chunk) {
     if (chunk->next == 0 || chunk->count + next->count > CHUNK_RANKS)
         return;
     uint32_t joined = chunk->next;
-    memcpy(chunk->ranks + chunk->count, next->ranks, next->count * sizeof *next->ranks);
+    move(chunk, chunk->count, next, 0, next->count);
     chunk->count = (chunk->count + next->count) & 7U;
     chunk->next = next->next;
     free_chunk(table, joined);
@@ -97,7 +117,7 @@ static void chunks_remove(struct sluice_ternary *table, struct slot *slot, uint6
     while (chunk->ranks[at] != rank)
         at++;
     chunk->count = (chunk->count - 1U) & 7U;
-    memmove(chunk->ranks + at, chunk->ranks + at + 1, (chunk->count - at) * sizeof *chunk->ranks);
+    move(chunk, at, chunk, at + 1, chunk->count - at);
     table->chunks[slot->chunk].total--;
     join_next(table, chunk);
     if (before)

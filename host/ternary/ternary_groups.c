@@ -2,21 +2,22 @@
 // Groups of rules by masks, and the bitmaps that narrow them down.
 //
 // A rule goes into the group of a mask that is coarser than its own, so that there are few groups: of index words,
-// whole bytes of the prefix; other words not at all. Where that bucket is crowded, or index words have too few bits, a
-// level further. Beyond FILTERED groups, it goes into the finest one that covers it if there is room in its bucket.
+// all of them or the upper half; other words not at all. Where that bucket is crowded, or index words have too few
+// bits, a level further. Beyond FILTERED groups, it goes into the finest one that covers it if there is room in its
+// bucket.
 #include "ternary_internal.h"
 
 #include <string.h>
 
-enum { ADDRESSES, OTHER_WORDS, BYTES, EXACT, LEVELS };
+enum { ADDRESSES, OTHER_WORDS, HALVES, EXACT, LEVELS };
 enum { SELECTIVE = 16 }; // bits of the index words below which they are not used
 enum { RECHOOSE = 256, LARGE_SHARE = 8 };
 
-static const uint32_t crowded[LEVELS] = {24, 64, 128, UINT32_MAX};
+static const uint32_t crowded[LEVELS] = {64, 128, 256, UINT32_MAX};
 
-static uint32_t whole_bytes(uint32_t mask) {
-    unsigned prefix = mask == UINT32_MAX ? 32 : (unsigned)__builtin_clz(~mask);
-    return prefix < 8 ? 0 : UINT32_MAX << (32 - prefix / 8 * 8);
+// Half of a word, all of it, or nothing.
+static uint32_t whole_halves(uint32_t mask) {
+    return mask == UINT32_MAX ? mask : mask >> 16 == UINT16_MAX ? UINT32_MAX << 16 : 0;
 }
 
 // The mask of a level. Returns whether the level is of use.
@@ -27,8 +28,8 @@ static bool coarse(const struct sluice_ternary *table, unsigned level, const uin
         memcpy(out, mask, table->layout.words * sizeof *out);
     if (level == EXACT)
         return true;
-    out[index[0]] = whole_bytes(mask[index[0]]);
-    out[index[1]] = whole_bytes(mask[index[1]]);
+    out[index[0]] = whole_halves(mask[index[0]]);
+    out[index[1]] = whole_halves(mask[index[1]]);
     bool is_selective = __builtin_popcount(out[index[0]]) + __builtin_popcount(out[index[1]]) >= SELECTIVE;
     if (level == OTHER_WORDS && !is_selective)
         out[index[0]] = out[index[1]] = 0;
@@ -57,8 +58,8 @@ static int32_t find_group(const struct sluice_ternary *table, const uint32_t *ma
 }
 
 static int8_t filter_for(unsigned index, uint32_t mask) {
-    int bytes = __builtin_popcount(whole_bytes(mask)) / 8;
-    return (int8_t)(bytes == 0 ? -1 : (int)index * FILTER_LEVELS + bytes - 1);
+    int halves = __builtin_popcount(whole_halves(mask)) / 16;
+    return (int8_t)(halves == 0 ? -1 : (int)index * FILTER_LEVELS + halves - 1);
 }
 
 // Group 0 is kept for the empty mask, which covers every rule. -1: all are in use.

@@ -8,7 +8,8 @@
 // Keys are padded to vectors of 8 words. The word behind the last one holds what a rule needs beside value and mask.
 enum { LANES = 8, VECTORS = 3, PADDED = LANES * VECTORS };
 enum { GROUPS = 1024, FILTERED = 31, CHUNK_RANKS = 7 };
-enum { FILTERS = 8, FILTER_LEVELS = 4, MOST_FILTER = 1 << 16 }; // 4 for each index word: of 1 to 4 bytes of it
+enum { FILTERS = 4, FILTER_LEVELS = 2, MOST_FILTER = 1 << 16 }; // 2 for each index word: of half of it, and of all
+enum { MARKS = 2 };
 #define OTHERS (1U << FILTERED)
 
 // Priority and id as one number: the larger one wins. 0: no rule.
@@ -25,6 +26,10 @@ struct chunk {
     uint32_t count : 3;  // of ranks
     uint32_t total : 29; // of ranks in this bucket's chunks; in its first chunk only
     uint64_t ranks[CHUNK_RANKS];
+    // Two words of each rule, as in its body: most of those that do not match differ there, and a vector has all.
+    struct {
+        uint32_t value[LANES], mask[LANES];
+    } marks[MARKS];
 };
 
 // A bucket. Buckets are told apart by their tags alone, since their rules are compared anyway. Its tag is in an array
@@ -61,6 +66,7 @@ struct sluice_ternary {
     uint32_t best[FILTERED + 1];
     uint32_t filter_factors[FILTERS];
     struct sluice_ternary_layout layout;
+    uint32_t mark_words[MARKS];
     uint32_t capacity, rules, vectors;
     uint32_t slot_mask, slot_shift, tally_mask;
     uint32_t filter_shift;
@@ -76,7 +82,7 @@ struct sluice_ternary {
     uint32_t group_end; // groups from here on are free
     uint32_t group_count;
     uint32_t changes;  // since `large` was chosen
-    uint32_t *filters; // of bytes 1 to 4 of each index word, by hash: bitmap of groups
+    uint32_t *filters; // of half and of all of each index word, by hash: bitmap of groups
     struct tally *tallies;
     uint64_t size;
     void *memory;
@@ -106,10 +112,10 @@ static inline uint32_t home_of(const struct sluice_ternary *table, uint32_t tag)
     return tag >> table->slot_shift;
 }
 
-// The entry of a filter for an index word. Filter 0 has the first byte of the first index word, filter 7 all of the
+// The entry of a filter for an index word. Filter 0 has the upper half of the first index word, filter 3 all of the
 // second.
 static inline uint32_t filter_entry(const struct sluice_ternary *table, unsigned filter, uint32_t word) {
-    uint32_t prefix = word & UINT32_MAX << (24 - filter % FILTER_LEVELS * 8);
+    uint32_t prefix = word & UINT32_MAX << (16 - filter % FILTER_LEVELS * 16);
     return (filter << (32 - table->filter_shift)) + (prefix * table->filter_factors[filter] >> table->filter_shift);
 }
 

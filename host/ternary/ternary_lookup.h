@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lookup of a batch of keys, for one kind of instructions. The source that includes it defines before: the type
 // `words` of a padded key, load_key(table, key), key_tag(table, group, &key), key_matches(table, id, &key),
-// find_tag(table, at, tag), better_groups(table, priority).
+// find_tag(table, at, tag), better_groups(table, priority), marked(table, chunk, &key).
 //
 // The steps are loops over the batch, so that the processor waits for many memory accesses at once: filters; tags of
-// buckets; their slots; their rules. They are done twice: for the large groups, and then for those of the other groups
-// that can have a better rule than the one found.
+// buckets; their slots; their best rules; their other rules. What a step leaves to the next one is put into a list
+// without a branch, as no processor can predict which rules match. The steps are done twice: for the large groups, and
+// then for those of the other groups that can have a better rule than the one found.
 #include "ternary_internal.h"
 
-enum { BATCH = 64, MOST_PROBES = 1024 };
+enum { BATCH = 64, MOST_PROBES = 1024, AT_ONCE = 3 };
 
 struct probe {
     uint32_t tag, key;
@@ -20,20 +21,23 @@ struct batch {
     uint64_t ranks[BATCH];
     uint32_t groups[BATCH];
     uint32_t probe_count;
-    struct probe probes[MOST_PROBES + 1];
-    const struct slot *slots[MOST_PROBES + 1];
+    struct probe probes[MOST_PROBES + 8];
+    const struct slot *slots[MOST_PROBES + 8];
 };
 
 // The best rule of a bucket's chunks that has the key, if it is better than `rank`.
 static uint64_t search_chunks(const struct sluice_ternary *table, uint32_t chunk, const words *key, uint64_t rank) {
     for (; chunk; chunk = table->chunks[chunk].next) {
-        const struct chunk *ranks = &table->chunks[chunk];
-        for (unsigned i = 0; i < ranks->count; i++) {
-            if (ranks->ranks[i] < rank)
+        const struct chunk *rules = &table->chunks[chunk];
+        for (uint32_t hits = marked(table, rules, key) & ((1U << rules->count) - 1); hits; hits &= hits - 1) {
+            uint64_t found = rules->ranks[__builtin_ctz(hits)];
+            if (found < rank)
                 return rank;
-            if (key_matches(table, id_of(ranks->ranks[i]), key))
-                return ranks->ranks[i];
+            if (key_matches(table, id_of(found), key))
+                return found;
         }
+        if (rules->ranks[rules->count - 1] < rank)
+            return rank;
     }
     return rank;
 }
@@ -49,8 +53,8 @@ static inline const struct slot *find_slot(const struct sluice_ternary *table, u
     }
 }
 
-// Searches the buckets of all probes and forgets the probes.
-static void search(struct batch *batch) {
+// The buckets of all probes that may have a better rule than the one found; their number.
+static uint32_t find_buckets(struct batch *batch) {
     const struct sluice_ternary *table = batch->table;
     uint32_t count = 0, better = 0;
     for (uint32_t i = 0; i < batch->probe_count; i++) {
@@ -68,32 +72,60 @@ static void search(struct batch *batch) {
         batch->probes[better].key = key;
         better += slot->rank > batch->ranks[key];
     }
-    for (uint32_t i = 0; i < better; i++) {
+    return better;
+}
+
+// Their best rules. What is to be searched further is in the probes, a chunk in the place of a tag; their number.
+static uint32_t compare_best(struct batch *batch, uint32_t count) {
+    const struct sluice_ternary *table = batch->table;
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
         const struct slot *slot = batch->slots[i];
-        const words *key = &batch->keys[batch->probes[i].key];
-        uint64_t *rank = &batch->ranks[batch->probes[i].key];
-        if (slot->rank <= *rank)
-            continue;
-        if (key_matches(table, id_of(slot->rank), key))
-            *rank = slot->rank;
-        else if (slot->chunk)
-            *rank = search_chunks(table, slot->chunk, key, *rank);
+        uint32_t key = batch->probes[i].key, chunk = slot->chunk;
+        bool is_match = key_matches(table, id_of(slot->rank), &batch->keys[key]);
+        uint64_t rank = is_match ? slot->rank : 0, before = batch->ranks[key];
+        batch->ranks[key] = rank > before ? rank : before;
+        batch->probes[left] = (struct probe){chunk, key};
+        for (unsigned line = 0; line < sizeof(struct chunk); line += 64)
+            __builtin_prefetch((const char *)&table->chunks[chunk] + line);
+        left += (chunk != 0) & !is_match;
+    }
+    return left;
+}
+
+// Searches the buckets of all probes, whose tags are groups yet, and forgets the probes.
+static void search(struct batch *batch) {
+    const struct sluice_ternary *table = batch->table;
+    for (uint32_t i = 0; i < batch->probe_count; i++) {
+        struct probe *one = &batch->probes[i];
+        one->tag = key_tag(table, &table->groups[one->tag], &batch->keys[one->key]);
+        __builtin_prefetch(&table->tags[home_of(table, one->tag)]);
+    }
+    const uint32_t left = compare_best(batch, find_buckets(batch));
+    for (uint32_t i = 0; i < left; i++) {
+        uint32_t key = batch->probes[i].key;
+        batch->ranks[key] = search_chunks(table, batch->probes[i].tag, &batch->keys[key], batch->ranks[key]);
     }
     batch->probe_count = 0;
 }
 
 static inline void probe(struct batch *batch, uint32_t key, uint32_t group) {
-    const struct sluice_ternary *table = batch->table;
-    uint32_t tag = key_tag(table, &table->groups[group], &batch->keys[key]);
-    __builtin_prefetch(&table->tags[home_of(table, tag)]);
-    batch->probes[batch->probe_count++] = (struct probe){tag, key};
+    batch->probes[batch->probe_count++] = (struct probe){group, key};
 }
 
+// Most keys have up to AT_ONCE groups.
 static inline void probe_groups(struct batch *batch, uint32_t key, uint32_t groups) {
     if (__builtin_expect(batch->probe_count > MOST_PROBES - FILTERED, 0))
         search(batch);
-    for (; groups; groups &= groups - 1)
-        probe(batch, key, (uint32_t)__builtin_ctz(groups));
+    uint32_t count = (uint32_t)__builtin_popcount(groups), behind = batch->probe_count + count;
+    for (unsigned i = 0; i < AT_ONCE; i++, groups &= groups - 1)
+        batch->probes[batch->probe_count + i] = (struct probe){(uint32_t)__builtin_ctz(groups | 1U << 31), key};
+    if (__builtin_expect(count > AT_ONCE, 0)) {
+        batch->probe_count += AT_ONCE;
+        for (; groups; groups &= groups - 1)
+            probe(batch, key, (uint32_t)__builtin_ctz(groups));
+    }
+    batch->probe_count = behind;
 }
 
 // Groups beyond those of the filters.
@@ -121,7 +153,7 @@ static void lookup_batch(struct batch *batch, const uint32_t *keys, uint32_t cou
     const struct sluice_ternary *table = batch->table;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t *key = keys + (size_t)i * table->layout.words;
-        batch->keys[i] = load_key(table, key);
+        load_key(table, key, &batch->keys[i]);
         batch->groups[i] = filtered(table, key);
         batch->ranks[i] = 0;
     }

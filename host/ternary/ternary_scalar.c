@@ -28,10 +28,9 @@ typedef struct {
     uint32_t word[PADDED];
 } words;
 
-static words load_key(const struct sluice_ternary *table, const uint32_t *key) {
-    words loaded = {0};
-    memcpy(loaded.word, key, table->layout.words * sizeof *key);
-    return loaded;
+static void load_key(const struct sluice_ternary *table, const uint32_t *key, words *loaded) {
+    *loaded = (words){0};
+    memcpy(loaded->word, key, table->layout.words * sizeof *key);
 }
 
 static uint32_t key_tag(const struct sluice_ternary *table, const struct group *group, const words *key) {
@@ -40,6 +39,21 @@ static uint32_t key_tag(const struct sluice_ternary *table, const struct group *
 
 static bool key_matches(const struct sluice_ternary *table, uint32_t id, const words *key) {
     return ternary_matches(table, id, key->word);
+}
+
+// Bit i: the marks of the chunk's rule i match.
+static uint32_t marked(const struct sluice_ternary *table, const struct chunk *chunk, const words *key) {
+    uint32_t found = 0;
+    for (unsigned rule = 0; rule < chunk->count; rule++) {
+        bool is_good = true;
+        for (unsigned i = 0; i < MARKS; i++) {
+            uint32_t own = key->word[table->mark_words[i]], mask = chunk->marks[i].mask[rule];
+            uint32_t value = chunk->marks[i].value[rule];
+            is_good &= table->layout.ranges >> table->mark_words[i] & 1 ? own - value <= mask : (own & mask) == value;
+        }
+        found |= (uint32_t)is_good << rule;
+    }
+    return found;
 }
 
 // Bit i: slot at + i has this tag.
