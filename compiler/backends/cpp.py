@@ -287,7 +287,7 @@ def _step(context: Context) -> str:
         return text
     tables = [context.tables[key.lookup.table.name] for key in ahead]
     text += "    void look_ahead(auto at_, size_t count_) {\n        for (size_t i_ = 0; i_ < count_; i_++) {\n"
-    text += "            auto &&coming_ = at_(i_);\n"
+    text += "            [[maybe_unused]] auto &&coming_ = at_(i_);\n"
     text += Body(context, "handler", None).write_ahead() + "        }\n"
     for number, table in enumerate(tables):
         text += f"        {table}.resolve(soon_{number}_.data(), count_);\n"
