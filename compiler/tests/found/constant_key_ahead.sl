@@ -1,4 +1,4 @@
-// 27 November: g++ refused a look-up ahead whose key does not depend on the packet.
+// 27 November: g++ refused a look-up ahead of packets in a queue, whose key does not depend on them.
 .element Known (packet in -> packet out) {
     table exact<uint<8>, uint<32>> known[8];
     .handler {
@@ -8,6 +8,12 @@
         write(out, x);
     }
 }
+.element Every (packet in -> packet out) {
+    .state { uint<32> flits; }
+    .handler { flit x = read(in); flits += 1; write(out, x); }
+}
+Every :: every
 Known :: known
-from_lane[0] -> known.in
+from_lane[0] -> every.in
+every.out -> known.in
 known.out -> to_lane[0]
