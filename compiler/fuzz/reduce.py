@@ -8,8 +8,10 @@ no candidate.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, takewhile
 
 from compiler.fuzz import graph_driver
 from compiler.fuzz.driver import Case, Failure, Report, check, loaded
@@ -17,6 +19,7 @@ from compiler.fuzz.graph_targets import GraphRun
 from compiler.fuzz.targets import Run
 
 TRIED_AT_ONCE = 16
+MOST_SECONDS = 240.0  # beside what the last attempts take
 MOST_ROUNDS = 60
 
 Fails = Callable[[Sequence[str]], list[bool]]
@@ -84,11 +87,13 @@ def _try(batch: Sequence[str], fails: Fails) -> str | None:
     return next((text for text, failed in zip(batch, fails(batch), strict=True) if failed), None) if batch else None
 
 
-def smallest(text: str, fails: Fails, rounds: int = MOST_ROUNDS) -> str:
-    """A text from which nothing more can be taken; or what was reached after so many steps."""
+def smallest(text: str, fails: Fails, rounds: int = MOST_ROUNDS, seconds: float = MOST_SECONDS) -> str:
+    """A text from which nothing more can be taken; or what was reached after so many steps, or so much time."""
+    end = time.monotonic() + seconds
     for _ in range(rounds):
         lines = text.splitlines()
-        found = _first_failing(_shorter(lines), fails) or _first_failing(_simpler(lines), fails)
+        candidates = takewhile(lambda _: time.monotonic() < end, chain(_shorter(lines), _simpler(lines)))
+        found = _first_failing(candidates, fails)
         if found is None:
             return text
         text = found

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from compiler.fuzz import driver, graph_driver, overlay_driver
 from compiler.fuzz.graph_targets import GRAPH_TARGETS
-from compiler.fuzz.reduce import reduced, reduced_graph
+from compiler.fuzz.reduce import MOST_SECONDS, reduced, reduced_graph
 from compiler.fuzz.targets import TARGETS
 from host.program.overlay_fuzz import OVERLAY_TARGETS
 from toolchain import ROOT
@@ -155,6 +155,7 @@ def fuzz(
                 f"{_written(failure, found, out)}: {failure.message.splitlines()[-1][:300]}", markup=False, soft_wrap=True
             )
             if reduce:  # takes a build for every 16 attempts
+                console.log(f"{failure.case.name}: reducing, for about {MOST_SECONDS / 60:.0f} minutes at most")
                 small = KINDS[found].reduced(failure, KINDS[found].targets)
                 text = small.message.splitlines()[-1][:300]
                 console.print(f"{_written(small, found, out)}: {text}", markup=False, soft_wrap=True)
