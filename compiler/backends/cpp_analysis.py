@@ -206,19 +206,32 @@ def data_read(element: typed.Element) -> int | None:
     if flit is None or not isinstance(flit.type, typed.Struct) or any(isinstance(node, typed.Update) for node in everything):
         return None
     written = {id(node.value) for node in everything if isinstance(node, typed.Write)}
-    data = next(field for field in flit.type.fields if field.name == "data")
+    data, empty = (next(field for field in flit.type.fields if field.name == name) for name in ("data", "empty"))
     end = 0
     for node in everything:
-        if not isinstance(node, typed.Load) or node.place.variable is not flit or id(node) in written:
+        place = _place_of(node)
+        is_read = isinstance(node, typed.Assign) and isinstance(node.value, typed.Read)
+        if place is None or place.variable is not flit or is_read or id(node) in written:
             continue
-        slices = [*takewhile(lambda step: isinstance(step, typed.Slice), node.place.steps)]
+        slices = [*takewhile(lambda step: isinstance(step, typed.Slice), place.steps)]
         if not slices:
             return None
         low = sum(step.low for step in slices if isinstance(step, typed.Slice))
         high = low + slices[-1].type.bits
-        if low < data.low + data.type.bits and high > data.low:
+        if isinstance(node, typed.Load) and low < data.low + data.type.bits and high > data.low:
             end = max(end, high - data.low)
+        if not isinstance(node, typed.Load) and low < empty.low + empty.type.bits and high > empty.low:
+            return None  # the packet may become longer
     return (end + 7) // 8
+
+
+def _place_of(node: Node) -> typed.Place | None:
+    """What a node reads or changes."""
+    match node:
+        case typed.Load(place=place) | typed.Assign(place=place) | typed.SelectPort(index_to=place) | typed.Lookup(to=place):
+            return place
+        case _:
+            return None
 
 
 def flit_in_place(element: typed.Element) -> typed.Variable | None:
@@ -254,14 +267,8 @@ def flit_in_place(element: typed.Element) -> typed.Variable | None:
 
 def variables(node: Node) -> Iterator[typed.Variable]:
     """Locals and states that a node itself names (not those inside its children)."""
-    match node:
-        case typed.Load(place=place) | typed.Assign(place=place):
-            yield place.variable
-        case typed.SelectPort(index_to=place) | typed.Lookup(to=place):
-            if place:
-                yield place.variable
-        case _:
-            pass
+    if place := _place_of(node):
+        yield place.variable
 
 
 def _mentioned(node: Node) -> Iterator[typed.Variable]:

@@ -192,6 +192,30 @@ def test_packets_leave_as_the_interpreter_says(headers_only: bool, paths: bool) 
     assert ran.outcomes[0]["J"].instances["mangle"].mended > 0, "the guard had something to do"
 
 
+CUT = """
+.element Cut (packet in -> packet out) {
+    .handler {
+        flit x = read(in);
+        if (x.sop && x.eop) x.empty = EMPTY;
+        write(out, x);
+    }
+}
+Cut :: cut
+from_lane[0] -> cut -> to_lane[0]
+"""
+
+
+@pytest.mark.parametrize("empty", [0, 24])
+def test_a_packet_leaves_as_long_as_its_flit_says(empty: int) -> None:
+    """In its frame, too; where it becomes longer, with zeros."""
+    program = program_of(CUT.replace("EMPTY", str(empty)))
+    assert why_not(program.elements[0]) is None
+    job = Job("J", program, [(0, bytes([n] * n)) for n in (60, 100, 64, 50, 1)], [])
+    ran = graph_targets.packets([job], [0], flags=SANITIZED)
+    assert graph_driver.disagreement(job, 0, ran.outcomes[0]["J"]) == ""
+    assert {len(data) for data, _ in (ran.outcomes[0]["J"].packets or {})[0]} == {64 - empty, 100}
+
+
 def test_a_wrong_proof_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where an element that acts on every flit sees first flits alone, the comparison fails."""
     monkeypatch.setattr(cpp_packets, "why_not", lambda one: None if one.source_name == "Stir" else "not asked")

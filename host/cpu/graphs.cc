@@ -12,6 +12,9 @@
 
 #include "graph.h"
 #include "text.h"
+#ifdef SLUICE_CPU_PROGRAM_H
+#include "owned.h"
+#endif
 
 using namespace sluice;
 
@@ -47,28 +50,62 @@ static int complain(const std::string &line) {
     return 2;
 }
 
-// False where the configuration does not come to rest.
-static bool run(const std::vector<Sent> &packets, const std::vector<Signal> &signals, uint64_t seed) {
-    std::map<unsigned, std::vector<std::string>> left;
+static void add(Graph &graph, const std::vector<Signal> &signals) {
+    for (auto &[name, element] : graph.instances)
+        for (const Signal &signal : signals)
+            if (signal.instance == name)
+                element->signals.push_back(signal.call);
+}
+
+using Left = std::map<unsigned, std::vector<std::string>>; // packets in hex by lane; ! where the `error` bit is set
+
+#ifdef SLUICE_CPU_PROGRAM_H
+// Whether the same packets leave where they leave in their frames, as on ports.
+static bool leaves_in_frames(const std::vector<Sent> &packets, const std::vector<Signal> &signals,
+                             const Left &expected) {
+    Left left, good;
+    OwnedFrames frames;
+    frames.left = [&left](unsigned lane, const Bytes &packet) { left[lane].push_back(hex_of(packet)); };
+    Graph graph([](unsigned, const Bytes &, uint64_t, bool) {}, &frames);
+    build(graph);
+    add(graph, signals);
+    graph.start(0);
+    for (const Sent &packet : packets)
+        graph.send(packet.lane, packet.bytes, 0);
+    graph.run(ROUNDS);
+    for (const auto &[lane, found] : expected)
+        for (const std::string &packet : found)
+            if (packet[0] != '!')
+                good[lane].push_back(packet);
+    return left == good;
+}
+#else
+static bool leaves_in_frames(const std::vector<Sent> &, const std::vector<Signal> &, const Left &) {
+    return true; // there are none
+}
+#endif
+
+// What is wrong, or nothing.
+static const char *run(const std::vector<Sent> &packets, const std::vector<Signal> &signals, uint64_t seed) {
+    Left left;
     Graph graph([&left](unsigned lane, const Bytes &packet, uint64_t, bool error) {
         left[lane].push_back((error ? "!" : "") + hex_of(packet));
     });
     build(graph);
     std::map<const OutputPort *, std::vector<std::string>> streams;
-    for (auto &[name, element] : graph.instances) {
+    for (auto &[name, element] : graph.instances)
         for (OutputPort *port : element->outputs)
             port->tap = [&found = streams[port]](const uint64_t *token, size_t count) {
                 found.push_back(hex(token, count));
             };
-        for (const Signal &signal : signals)
-            if (signal.instance == name)
-                element->signals.push_back(signal.call);
-    }
+    add(graph, signals);
     graph.start(seed);
     for (const Sent &packet : packets)
         graph.send(packet.lane, packet.bytes, 0);
     if (!graph.run(ROUNDS))
-        return false;
+        return "the configuration does not come to rest";
+    if (!leaves_in_frames(packets, signals, left))
+        return "other packets leave in frames";
     std::string out = "{\"lanes\": {", between;
     for (const auto &[lane, found] : left) {
         out += between + quoted(std::to_string(lane)) + ": " + list(found, true);
@@ -85,7 +122,7 @@ static bool run(const std::vector<Sent> &packets, const std::vector<Signal> &sig
         between = ", ";
     }
     std::cout << out << "}}\n";
-    return true;
+    return nullptr;
 }
 
 int main() {
@@ -105,8 +142,8 @@ int main() {
                 signal.call.arguments.push_back(words_of(value));
             signals.push_back(signal);
         } else if (command == "run" && words >> seed) {
-            if (!run(packets, signals, seed)) {
-                std::cerr << "graphs: the configuration does not come to rest\n";
+            if (const char *wrong = run(packets, signals, seed)) {
+                std::cerr << "graphs: " << wrong << '\n';
                 return 1;
             }
         } else {

@@ -1,36 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph.h"
+#include "owned.h"
 
 namespace sluice {
 
 namespace {
-
-constexpr size_t LONGEST_FLIT = 256; // bytes
-
-// A packet that came as a vector.
-struct Owned : Frame {
-    Bytes content;
-    explicit Owned(const Bytes &packet) : Frame{}, content(packet) {
-        content.resize(std::max(packet.size(), LONGEST_FLIT) + 8);
-        memory = content.data();
-        users = 1;
-        resize(packet.size());
-    }
-};
-
-// Of a graph whose packets are delivered, and leave by no lane.
-class Owner final : public Exit {
-  public:
-    void leave(unsigned, Frame **, size_t) override {}
-    void give_back(Frame **frames, size_t count) override {
-        for (size_t i = 0; i < count; i++)
-            delete static_cast<Owned *>(frames[i]);
-    }
-    Frame *allocate(unsigned, size_t) override {
-        return nullptr;
-    }
-    void count_error(unsigned) override {}
-};
 
 // Of the counter that DPDK's cycles are of.
 uint64_t ticks() {
@@ -53,12 +27,12 @@ void Graph::start(uint64_t) {
 }
 
 Graph::Graph(Deliver deliver, Exit *exit) : Instances(std::move(deliver)), exit_(exit) {
-    static Owner owner;
-    Done::owner = exit ? exit : &owner;
+    static OwnedFrames owned;
+    Done::owner = exit ? exit : &owned;
 }
 
 bool Graph::send(unsigned lane, const Bytes &packet, uint64_t time) {
-    auto owned = std::make_unique<Owned>(packet);
+    auto owned = std::make_unique<OwnedFrame>(packet);
     Frame *frame = owned.get();
     const bool is_sent = send(lane, &frame, 1, time);
     if (is_sent)

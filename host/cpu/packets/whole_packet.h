@@ -84,13 +84,17 @@ template <class Flit> class Arrived {
     }
     // As a frame that leaves by a lane, and that is no longer its own; none where there is no memory.
     Frame *leave(unsigned lane) {
-        if (frame_ && frame_->users == 1)
+        if (frame_ && frame_->users == 1) {
+            if (rest_size_ == 0) // an element may have changed `empty`
+                frame_->resize(SIZE - first.empty.saturated());
             return std::exchange(frame_, nullptr);
+        }
         const size_t size = SIZE - first.empty.saturated();
         Frame *leaves = Done::owner->allocate(lane, size + rest_size_);
         if (leaves) {
             std::memcpy(leaves->bytes(), first.data.words(), size);
-            std::memcpy(leaves->bytes() + size, rest_, rest_size_);
+            if (rest_size_)
+                std::memcpy(leaves->bytes() + size, rest_, rest_size_);
             leaves->resize(size + rest_size_);
         }
         release();
