@@ -6,6 +6,10 @@ its bits, and `NAMEIsPacket`). `handler(...)` is one iteration and gets every po
 `peek()`, `test()` of an input, `write(token)` of an output. It reads what it may have to wait for before it changes anything of
 its own. Of a signal it has a method of the same name, with the arguments, which gives the answer (`signal` for the one without a
 name).
+
+For `.native packet "FILE.h"` the file has a class template FILE, whose argument is the compiled element: its `state`, and its
+`Parameters`. `handle(element, packet)`, a static function, does to a whole packet what the handler does to its flits
+(`host/cpu/packets/packet_body.h`), and is false where the packet is dropped. Signals are those that the compiler makes.
 """
 
 from __future__ import annotations
@@ -24,9 +28,14 @@ def has_native_cpp(element: typed.Element) -> bool:
     return any(language == "cpp" for language, _ in element.native)
 
 
+def has_packet_body(element: typed.Element) -> bool:
+    """Whether the element has a body for whole packets."""
+    return any(language == "packet" for language, _ in element.native)
+
+
 def generate(program: typed.Program, flags: tuple[str, ...] = cpp_build.FLAGS) -> str:
     """The program as C++, with native bodies where elements have one. Raises HardwareError where one does not fit."""
-    found = {element.name: _native(element) for element in program.elements if has_native_cpp(element)}
+    found = {element.name: _native(element, "cpp") for element in program.elements if has_native_cpp(element)}
     for element in program.elements:
         if element.name in found:
             _check(element, found[element.name], flags)
@@ -38,8 +47,22 @@ def _error(element: typed.Element, file: str, text: str) -> HardwareError:
     return HardwareError("E0806", f"{file}: {text}", element.span, hint)
 
 
-def _native(element: typed.Element) -> cpp.NativeText:
-    file = next(file for language, file in element.native if language == "cpp")
+def packet_bodies(program: typed.Program) -> dict[str, cpp.NativeText]:
+    """The bodies for whole packets, by element. Raises HardwareError where one does not fit."""
+    found = {element.name: _native(element, "packet") for element in program.elements if has_packet_body(element)}
+    for element in program.elements:
+        if element.name in found and not (_only_packets(element.inputs) and _only_packets(element.outputs)):
+            text = "a body for whole packets is for elements with one input and one output, both of packets"
+            raise HardwareError("E0806", text, element.span, "leave '.native packet' out: the compiled body serves any ports")
+    return found
+
+
+def _only_packets(ports: tuple[typed.Port, ...]) -> bool:
+    return len(ports) == 1 and ports[0].is_packet
+
+
+def _native(element: typed.Element, wanted: str) -> cpp.NativeText:
+    file = next(file for language, file in element.native if language == wanted)
     path = next(found for folder in (Path.cwd(), ROOT) if (found := folder / file).is_file())
     text, name = path.read_text(), path.stem
     if not re.search(rf"\btemplate\b[^;{{]*\b(class|struct)\s+{re.escape(name)}\b", text):

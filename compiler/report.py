@@ -12,6 +12,7 @@ from compiler import pace
 from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.ir.ir import Node, Table
+from compiler.native_cpp import has_packet_body
 from compiler.passes import headers_only
 from compiler.passes.classify import Pattern, StateUpdate
 from compiler.schedule.pipeline import turns_of
@@ -55,15 +56,18 @@ def element(compiled: Compiled) -> dict[str, Any]:
         "tables": [_table(plan, table) for table in compiled.ir.tables.values()],
         "guarded_outputs": [port.name for port in compiled.ir.outputs if port.guard is not None],
         "flits_on_cpu": _flits_on_cpu(compiled),
+        "packet_body": next((file for language, file in compiled.element.native if language == "packet"), None),
         "limits": [_limit(recurrence, compiled.updates.get(recurrence.state), plan.tried) for recurrence in plan.recurrences],
         "turns": _turns(compiled),
     }
 
 
 def _flits_on_cpu(compiled: Compiled) -> str | None:
-    """Why the packet engine of the CPU shows the element every flit; "" where it shows first flits alone, None without packets."""
+    """Why the packet engine of the CPU shows the element every flit; "" where it does not, None without packets."""
     if not any(port.is_packet for port in (*compiled.element.inputs, *compiled.element.outputs)):
         return None
+    if has_packet_body(compiled.element):
+        return ""
     return headers_only.why_not(compiled.element, compiled.ir) or ""
 
 
@@ -218,7 +222,9 @@ def text(found: dict[str, Any]) -> str:
     for port in found["guarded_outputs"]:
         lines.append(f"  output {port} has a packet guard: it is not proved that the program keeps packets whole")
     if found["flits_on_cpu"] is not None:
-        lines.append(f"  on the CPU: {on_cpu_text(found['flits_on_cpu'])}")
+        body = found["packet_body"]
+        by_hand = f"takes whole packets, by {body}"
+        lines.append(f"  on the CPU: {by_hand if body else on_cpu_text(found['flits_on_cpu'])}")
     for name, limit, _ in alike(found["limits"], "state"):
         extra = f"{limit['extra_stages']} stage{'s' if limit['extra_stages'] != 1 else ''}"
         lines.append(f"  slowed by {name}: {extra} too many from read to write")

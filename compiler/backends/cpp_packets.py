@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 
+from compiler import native_cpp
 from compiler.backends import cpp
 from compiler.backends.cpp_paths import is_step
 from compiler.frontend import typed
@@ -37,11 +38,17 @@ def forward(program: typed.Program) -> typed.Program | None:
 
 def generate(program: typed.Program, headers_only: bool = True, paths: bool = True) -> PacketProgram | None:
     """None where channels lead back. `headers_only`: whether proved elements may see first flits alone; `paths`: whether those may
-    be steps of paths. Neither changes what a configuration does."""
+    be steps of paths. Neither changes what a configuration does. With both, bodies for whole packets are taken. Raises
+    HardwareError where one does not fit."""
     ordered = forward(program)
     if ordered is None:
         return None
-    asked = {element.name: why_not(element) if headers_only else "it was not asked for" for element in program.elements}
+    bodies = native_cpp.packet_bodies(program) if headers_only and paths else {}
+    asked = {e.name: None if e.name in bodies else _why_not(e, headers_only) for e in program.elements}
     proved = frozenset(name for name, why in asked.items() if why is None)
-    steps = frozenset(e.name for e in program.elements if paths and e.name in proved and is_step(e))
-    return PacketProgram(cpp.generate(ordered, headers_only=proved, steps=steps), asked)
+    steps = frozenset(e.name for e in program.elements if paths and e.name in proved and (e.name in bodies or is_step(e)))
+    return PacketProgram(cpp.generate(ordered, headers_only=proved, steps=steps, packet_bodies=bodies), asked)
+
+
+def _why_not(element: typed.Element, headers_only: bool) -> str | None:
+    return why_not(element) if headers_only else "it was not asked for"

@@ -83,11 +83,14 @@ def run_graph(
     packets: Sequence[tuple[int, bytes]],
     seeds: Sequence[int],
     calls: Sequence[tuple[str, SignalCall]],
+    last: Sequence[tuple[str, SignalCall]] = (),
 ) -> list[tuple[dict[str, Outcome], dict[int, list[tuple[bytes, bool]]]]]:
     """For each seed: what every instance of a configuration did, and the packets with their `error` bit that left, by lane.
-    `packets`: lane and bytes; `calls`: instance and signal. RuntimeError where the program fails."""
+    `packets`: lane and bytes; `calls`: instance and signal; `last`: those when all has come to rest. RuntimeError where the program
+    fails."""
     lines = [f"packet {lane} {data.hex()}" for lane, data in packets]
-    lines += [" ".join(["signal", name, call.name, *(f"{a:x}" for a in call.arguments)]) for name, call in calls]
+    for command, found in (("signal", calls), ("last", last)):
+        lines += [" ".join([command, name, call.name, *(f"{a:x}" for a in call.arguments)]) for name, call in found]
     text = "\n".join([*lines, *(f"run {seed}" for seed in seeds)]) + "\n"
     done = subprocess.run([str(binary)], input=text, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     if done.returncode != 0:

@@ -21,13 +21,14 @@ KEYWORDS = frozenset(KEYWORDS_WORDS.split())
 RUN_TIME_WORDS = """
 ALL_DATA ASKS_TIME Adopted Alone Array Arrived BURST Blocked Bool Bytes DATA_READ Done Element ElementBase ElementOf ExactTable
 Exit Frame FromLane FromQueue Graph Guard HEADERS_ONLY In InBuffer Input InputPort Int Integer Into LOGGED LOOKS_AHEAD Lasting
-LpmTable MAY_WAIT NUMBERED Nexts NoBurst NoGuard Nowhere Out Outlet Output OutputPort Packet PacketInput PacketOutput Program
-Queue Rounds Select SignalCall Stage State Step StepBurst StepInput StepInputs StepOutput StepOutputs TernaryTable Uint Visit
-Words Writer answer answers argument call can_begin commit_tokens decimal drop dump each_input each_next each_output each_select
-entry fail failures find found from_words get_word hand_on hand_on_packet handler hex hit in index init inputs iterations keep
-kept lasting lasts left lines log look_ahead low_ones make_element mask name nexts note_end note_later now out outputs packet
-part pass peek print program put put_entry put_word random read ready_mask run same_bits seed serve settle signal signals sluice
-start state std step step_outputs swapped ticks to_words token value view visit wait_for waiting whole width words
+LpmTable MAY_WAIT NUMBERED Nexts NoBurst NoGuard Nowhere Out Outlet Output OutputPort Packet PacketBody PacketInput PacketOutput
+Parameters Program Queue Rounds Select SignalCall Stage State Step StepBurst StepInput StepInputs StepOutput StepOutputs
+TernaryTable Uint Visit Words Writer answer answers argument call can_begin commit_tokens decimal drop dump each_input each_next
+each_output each_select entry fail failures find found from_words get_word hand_on hand_on_packet handler hex hit in index init
+inputs iterations keep kept lasting lasts left lines log look_ahead low_ones make_element mask name nexts note_end note_later now
+number_at out outputs packet part pass pass_whole peek print program put put_entry put_number put_word random read ready_mask run
+same_bits seed serve settle signal signals sluice start state std step step_outputs swapped ticks to_words token value view visit
+wait_for waiting whole width words
 """
 RUN_TIME = frozenset(RUN_TIME_WORDS.split())
 FIELD_NAMES = (

@@ -53,7 +53,7 @@ class ElementBuilder(Flows):
             with suppress(Bad):
                 self.states.append(self.flow(flow))
         init = self.in_body(Body("init"), node.init, self.scope) if node.init else typed.Block(())
-        if node.handler is None and not node.natives:
+        if node.handler is None and all(native.language.text == "packet" for native in node.natives):
             raise self.error("E0506", f"element '{node.name.text}' has no handler", node.name.span, "add .handler { … }")
         handler = self.in_body(Body("handler"), node.handler, self.scope) if node.handler else typed.Block(())
         signals = self._signals()

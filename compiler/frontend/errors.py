@@ -23,7 +23,7 @@ CODES = {
     "E0203": "Code nested too deeply, or an expression that is too long.",
     "E0204": "A block of a layout that is not closed before the next declaration.",
     "E0205": "A second `.init` or `.handler`.",
-    "E0206": "A native body in a language that is neither `sv` nor `cpp`.",
+    "E0206": "A native body in a language that is none of `sv`, `cpp` and `packet`.",
     "E0301": "Two layouts with the same name. All layouts share one namespace.",
     "E0302": "A name in a layout that is a keyword in a generated language.",
     "E0303": "A declaration that depends on itself.",

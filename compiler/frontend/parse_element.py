@@ -204,9 +204,10 @@ class ElementParser(StatementParser):
 
     def _native(self) -> tree.Native:
         start = self._take_section()
-        language = self.name("sv or cpp")
-        if language.text not in ("sv", "cpp"):
-            self.diagnostics.error("E0206", f"unknown language '{language.text}' for a native body", language.span, "use sv or cpp")
+        language = self.name("sv, cpp or packet")
+        if language.text not in ("sv", "cpp", "packet"):
+            text = f"unknown language '{language.text}' for a native body"
+            self.diagnostics.error("E0206", text, language.span, "use sv, cpp or packet")
         if self.token.kind is not Kind.STRING:
             raise self.fail("a file name", '.native sv "file.sv"')
         file = self.next()

@@ -441,7 +441,7 @@ class Element:
     init: Block  # assigns states; reads no port
     handler: Block
     signals: tuple[Signal, ...]
-    native: tuple[tuple[str, str], ...]  # ("sv" or "cpp", file)
+    native: tuple[tuple[str, str], ...]  # ("sv", "cpp" or "packet", file)
     seed: int  # of random()
     span: Span
     parameters: tuple[tuple[str, int], ...] = ()  # constants, and of a type NAME its bits and whether it is `packet` (NAMEIsPacket)

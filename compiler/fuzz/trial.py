@@ -8,11 +8,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from compiler import native_cpp
 from compiler.backends import cpp, cpp_build, cpp_run
 from compiler.compile import Compiled
 from compiler.frontend import typed
+from compiler.fuzz import packet_body as packets_alone
 from compiler.fuzz import tokens
 from compiler.fuzz.compare import disagreement
 from compiler.fuzz.targets import CPU_FLAGS
@@ -41,6 +43,14 @@ class Trial:
 
 
 Runner = Callable[[Trial], Outcome]  # of one element, built for a target
+
+
+class Judged(Enum):
+    """How it is found whether a run is right."""
+
+    WITH_STATE = "the interpreter replays its choices and comes to the same outputs, answers and states"
+    BY_OUTPUTS = "the same without states, which a native body does not tell"
+    BY_RUNNER = "the runner fails where it is not"
 
 
 def trial(element: typed.Element, seed: int, captured: Sequence[Packet] = ()) -> Trial:
@@ -86,6 +96,13 @@ def native_body_cpp(element: typed.Element) -> Runner:
     return _cpp_runner(element, native_cpp.generate(_alone(element), CPU_FLAGS))
 
 
+def packet_body(element: typed.Element) -> Runner:
+    """The native body for whole packets, which the runner itself compares. Raises BuildError, and HardwareError where it does not
+    fit."""
+    run = packets_alone.runner(element)
+    return lambda given: run(given.streams[element.inputs[0].name], given.calls)
+
+
 def _alone(element: typed.Element) -> typed.Program:
     return typed.Program((element,), (), (), 0)
 
@@ -126,17 +143,19 @@ def _simulator(compiled: Compiled, texts: dict[str, str]) -> Runner:
 # Whether it is right
 
 
-def fault(element: typed.Element, run: Runner, given: Trial, has_state: bool = True) -> tuple[str, int]:
-    """What is wrong with a run, or nothing; and its iterations. `has_state`: whether the target tells it, which a native body does
-    not."""
+def fault(element: typed.Element, run: Runner, given: Trial, judged: Judged = Judged.WITH_STATE) -> tuple[str, int]:
+    """What is wrong with a run, or nothing; and its iterations."""
     try:
         got = run(given)
     except Exception as error:  # a target that fails is wrong, whatever it raises
         return f"{type(error).__name__}: {error}", 0
+    if judged is Judged.BY_RUNNER:
+        return "", got.iterations
+    has_state = judged is Judged.WITH_STATE
     return disagreement(element, given.streams, got, calls=len(given.calls), has_state=has_state), got.iterations
 
 
-def smaller(element: typed.Element, run: Runner, given: Trial, has_state: bool = True) -> Trial:
+def smaller(element: typed.Element, run: Runner, given: Trial, judged: Judged = Judged.WITH_STATE) -> Trial:
     """A trial that still fails, with as little in it as a few attempts find."""
     pieces = _pieces(element, given)
     size, attempts = len(pieces) // 2, 0
@@ -145,7 +164,7 @@ def smaller(element: typed.Element, run: Runner, given: Trial, has_state: bool =
         while at < len(pieces) and attempts < ATTEMPTS:
             left = pieces[:at] + pieces[at + size :]
             attempts += 1
-            if fault(element, run, _of(given, left), has_state)[0]:
+            if fault(element, run, _of(given, left), judged)[0]:
                 pieces = left
             else:
                 at += size

@@ -45,7 +45,7 @@ template <class Parameters> struct scaled {
 
 def wrong(element: typed.Element) -> str:
     run = trial.native_body_cpp(element)
-    return "".join(trial.fault(element, run, trial.trial(element, seed), has_state=False)[0] for seed in range(3))
+    return "".join(trial.fault(element, run, trial.trial(element, seed), trial.Judged.BY_OUTPUTS)[0] for seed in range(3))
 
 
 def changed(folder: Path, element: typed.Element, text: str, name: str = "count_native.h") -> typed.Element:

@@ -4,7 +4,7 @@
 /// more cycle.
 
 /// Ethernet, IPv4 and NVGRE headers, grouped into fields that need few comparisons.
-header nvgre_packet_t {
+header nvgre_outer_t {
     uint<96>  addresses;
     uint<24>  ipv4;         /// EtherType, version, header size: 0x080045
     uint<40>  length;       /// and TOS, identification
@@ -47,7 +47,7 @@ header nvgre_packet_t {
         } else {
             flit x = read(in);
             y = x;
-            nvgre_packet_t *outer = (nvgre_packet_t *) &x.data;
+            nvgre_outer_t *outer = (nvgre_outer_t *) &x.data;
             has_more = is_nvgre() && (!x.sop && x.eop && x.empty < KEPT);
             bool goes_on = !x.sop && is_nvgre();
             if (x.sop) {
@@ -86,4 +86,5 @@ header nvgre_packet_t {
         if (passes) write(out, y);
     }
     .signal ulong get_dropped() { return dropped; }
+    .native packet "nvgredecap_packet.h"
 }

@@ -90,4 +90,5 @@ header nvgre_packet_t {
         tunnels[mark] = tunnel;
     }
     .signal ulong get_dropped() { return dropped; }
+    .native packet "nvgreencap_packet.h"
 }

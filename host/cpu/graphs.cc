@@ -4,6 +4,7 @@
 //
 //   packet LANE HEX             bytes, the first highest
 //   signal INSTANCE NAME HEX... to be served somewhere among the iterations
+//   last INSTANCE NAME HEX...   the same, when all has come to rest
 //   run SEED                    all of the above, from the reset
 //
 // A command that cannot be followed ends the program with exit status 2 and a sentence on stderr.
@@ -50,6 +51,11 @@ static int complain(const std::string &line) {
     return 2;
 }
 
+struct Given {
+    std::vector<Sent> packets;
+    std::vector<Signal> signals, last;
+};
+
 static void add(Graph &graph, const std::vector<Signal> &signals) {
     for (auto &[name, element] : graph.instances)
         for (const Signal &signal : signals)
@@ -61,16 +67,15 @@ using Left = std::map<unsigned, std::vector<std::string>>; // packets in hex by 
 
 #ifdef SLUICE_CPU_PROGRAM_H
 // Whether the same packets leave where they leave in their frames, as on ports.
-static bool leaves_in_frames(const std::vector<Sent> &packets, const std::vector<Signal> &signals,
-                             const Left &expected) {
+static bool leaves_in_frames(const Given &given, const Left &expected) {
     Left left, good;
     OwnedFrames frames;
     frames.left = [&left](unsigned lane, const Bytes &packet) { left[lane].push_back(hex_of(packet)); };
     Graph graph([](unsigned, const Bytes &, uint64_t, bool) {}, &frames);
     build(graph);
-    add(graph, signals);
+    add(graph, given.signals);
     graph.start(0);
-    for (const Sent &packet : packets)
+    for (const Sent &packet : given.packets)
         graph.send(packet.lane, packet.bytes, 0);
     graph.run(ROUNDS);
     for (const auto &[lane, found] : expected)
@@ -80,13 +85,13 @@ static bool leaves_in_frames(const std::vector<Sent> &packets, const std::vector
     return left == good;
 }
 #else
-static bool leaves_in_frames(const std::vector<Sent> &, const std::vector<Signal> &, const Left &) {
+static bool leaves_in_frames(const Given &, const Left &) {
     return true; // there are none
 }
 #endif
 
 // What is wrong, or nothing.
-static const char *run(const std::vector<Sent> &packets, const std::vector<Signal> &signals, uint64_t seed) {
+static const char *run(const Given &given, uint64_t seed) {
     Left left;
     Graph graph([&left](unsigned lane, const Bytes &packet, uint64_t, bool error) {
         left[lane].push_back((error ? "!" : "") + hex_of(packet));
@@ -98,13 +103,16 @@ static const char *run(const std::vector<Sent> &packets, const std::vector<Signa
             port->tap = [&found = streams[port]](const uint64_t *token, size_t count) {
                 found.push_back(hex(token, count));
             };
-    add(graph, signals);
+    add(graph, given.signals);
     graph.start(seed);
-    for (const Sent &packet : packets)
+    for (const Sent &packet : given.packets)
         graph.send(packet.lane, packet.bytes, 0);
     if (!graph.run(ROUNDS))
         return "the configuration does not come to rest";
-    if (!leaves_in_frames(packets, signals, left))
+    add(graph, given.last);
+    if (!graph.run(ROUNDS))
+        return "the configuration does not come to rest behind its last signals";
+    if (!leaves_in_frames(given, left))
         return "other packets leave in frames";
     std::string out = "{\"lanes\": {", between;
     for (const auto &[lane, found] : left) {
@@ -126,8 +134,7 @@ static const char *run(const std::vector<Sent> &packets, const std::vector<Signa
 }
 
 int main() {
-    std::vector<Sent> packets;
-    std::vector<Signal> signals;
+    Given given;
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);
         std::string command, name, value;
@@ -135,14 +142,14 @@ int main() {
         uint64_t seed = 0;
         words >> command;
         if (command == "packet" && words >> lane >> value) {
-            packets.push_back({lane, bytes_of(value)});
-        } else if (command == "signal" && words >> value >> name) {
+            given.packets.push_back({lane, bytes_of(value)});
+        } else if ((command == "signal" || command == "last") && words >> value >> name) {
             Signal signal{value, {name, {}}};
             while (words >> value)
                 signal.call.arguments.push_back(words_of(value));
-            signals.push_back(signal);
+            (command == "last" ? given.last : given.signals).push_back(signal);
         } else if (command == "run" && words >> seed) {
-            if (const char *wrong = run(packets, signals, seed)) {
+            if (const char *wrong = run(given, seed)) {
                 std::cerr << "graphs: " << wrong << '\n';
                 return 1;
             }

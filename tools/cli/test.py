@@ -24,14 +24,19 @@ from compiler.frontend import typed
 from compiler.fuzz import trial
 from compiler.interpreter.packets import Packet
 from compiler.native import has_native
-from compiler.native_cpp import has_native_cpp
+from compiler.native_cpp import has_native_cpp, has_packet_body
 from host.program import InputError
 from host.program.captures import read_capture
 from toolchain import ROOT
 from tools.cli.programs import program_of
 
 LIBRARY = ROOT / "elements"
-TARGETS = ("cpu", "rtl", "native", "native-cpp")
+TARGETS = ("cpu", "rtl", "native", "native-cpp", "native-packet")
+JUDGED = {
+    "cpu": trial.Judged.WITH_STATE,
+    "rtl": trial.Judged.WITH_STATE,
+    "native-packet": trial.Judged.BY_RUNNER,
+}  # others: by outputs
 SHOWN = 12  # lines of a counterexample
 NO_TESTS = 5  # pytest's exit status where it found none
 
@@ -104,7 +109,7 @@ def _elements(paths: Sequence[Path]) -> Iterator[tuple[Path, typed.Element]]:
                 yield path, element
 
 
-def _compared(element: typed.Element, build: Callable[[], trial.Runner], what: What, has_state: bool) -> dict[str, Any]:
+def _compared(element: typed.Element, build: Callable[[], trial.Runner], what: What, judged: trial.Judged) -> dict[str, Any]:
     """Every seed up to the first that is wrong."""
     iterations = 0
     try:
@@ -115,13 +120,13 @@ def _compared(element: typed.Element, build: Callable[[], trial.Runner], what: W
         return {"iterations": 0, "seed": what.seeds[0], "failure": f"the build failed: {error}"}
     for seed in what.seeds:
         given = trial.trial(element, seed, what.packets)
-        wrong, count = trial.fault(element, run, given, has_state)
+        wrong, count = trial.fault(element, run, given, judged)
         iterations += count
         if wrong:
-            least = trial.smaller(element, run, given, has_state)
+            least = trial.smaller(element, run, given, judged)
             lines = trial.shown(element, least)
             more = [f"… and {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
-            message = trial.fault(element, run, least, has_state)[0] or wrong
+            message = trial.fault(element, run, least, judged)[0] or wrong
             return {"iterations": iterations, "seed": seed, "failure": message, "counterexample": lines[:SHOWN] + more}
     return {"iterations": iterations}
 
@@ -137,6 +142,8 @@ def _row(file: Path, element: typed.Element, what: What, log: Log) -> Row:
     builds: dict[str, Callable[[], trial.Runner]] = {"cpu": lambda: trial.cpu(element)}
     if has_native_cpp(element):
         builds["native-cpp"] = lambda: trial.native_body_cpp(element)
+    if has_packet_body(element):
+        builds["native-packet"] = lambda: trial.packet_body(element)
     if compiled is not None:
         design = compiled
         builds["rtl"] = lambda: trial.simulated(design)
@@ -144,7 +151,7 @@ def _row(file: Path, element: typed.Element, what: What, log: Log) -> Row:
             builds["native"] = lambda: trial.native(design)
     for target in [target for target in what.targets if target in builds]:
         log(f"{element.name}: {target}")
-        row.targets[target] = _compared(element, builds[target], what, has_state=not target.startswith("native"))
+        row.targets[target] = _compared(element, builds[target], what, JUDGED.get(target, trial.Judged.BY_OUTPUTS))
     if what.prove and compiled is not None:
         log(f"{element.name}: proving its interval")
         row.interval = _interval(compiled)
@@ -223,7 +230,8 @@ def test(
     protocols; with `--in` those of a capture) and random tokens, calls its signals in between, and pauses inputs and outputs.
     Every token, state, answer and printed line is compared with the interpreter, which makes the same choices.
     `cpu` is the C++, `rtl` the SystemVerilog under Verilator, `native` and `native-cpp` are the element's native bodies, which
-    must match too (except in their states). Then the initiation interval is proved, and the pytest files beside the program
+    must match too (except in their states), and `native-packet` is the one for whole packets, which must send the same packets
+    and give the same answers. Then the initiation interval is proved, and the pytest files beside the program
     run: only these can test the purpose of an element.
 
     On a mismatch it prints the first difference, with the fewest tokens and calls found that show it, and the seed

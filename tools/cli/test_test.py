@@ -128,7 +128,7 @@ def test_says_what_is_no_hardware(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--target", "gpu"], 2, "unknown target gpu; choose from cpu, rtl, native, native-cpp"),
+        (["--target", "gpu"], 2, "unknown target gpu; choose from cpu, rtl, native, native-cpp, native-packet"),
         (["nowhere.sl"], 2, "nowhere.sl"),
         ([str(ROOT / "docs")], 2, "no .sl file"),
     ],

@@ -11,6 +11,7 @@
 #ifndef SLUICE_CPU_PACKETS_ELEMENT_H
 #define SLUICE_CPU_PACKETS_ELEMENT_H
 
+#include "packet_body.h"
 #include "ports.h"
 
 namespace sluice {
@@ -81,6 +82,17 @@ template <class Self> class ElementOf : public Element {
             next(copy);
         };
         self().each_next(visit, out, nexts);
+    }
+
+    // The same by a body for whole packets (packet_body.h): what it keeps goes to `next`.
+    template <class Body, class AnyPacket, class Next, class Port>
+    [[gnu::always_inline]] inline void pass_whole(AnyPacket *packet, Next &next, StepBurst &burst, const Port &port) {
+        (LOGGED ? iterations : burst.iterations) += packet->flits();
+        PacketBody<AnyPacket> body(*packet);
+        if (!Body::handle(self(), body))
+            return packet->release();
+        port.show_all(*packet);
+        next(packet);
     }
 
     void note(const StepBurst &burst) {

@@ -56,10 +56,50 @@ template <class Flit> class Arrived {
         first.meta.ingress_port = decltype(first.meta.ingress_port)(lane);
         first.meta.timestamp = decltype(first.meta.timestamp)(time);
         first.meta.length = decltype(first.meta.length)(size);
-        rest_ = bytes + SIZE;
-        rest_size_ = uint32_t(size > SIZE ? size - SIZE : 0);
-        flits_ = uint32_t(1 + (rest_size_ + SIZE - 1) / SIZE);
-        frame_ = from;
+        is_bad_ = false;
+        hold(from);
+    }
+    // Puts all its bytes into a frame that no other packet is in; false where there is no memory, which counts.
+    bool own() {
+        if (frame_ && frame_->users == 1) {
+            set_length();
+            return true;
+        }
+        Frame *frame = copied_frame(lane());
+        if (!frame)
+            return false;
+        release();
+        frame_ = frame;
+        reframe();
+        return true;
+    }
+    // Moves it into a frame with so much more room in front, once it is in one of its own; false where there is no
+    // memory.
+    bool move(size_t room) {
+        Frame *roomy = Done::owner->allocate(lane(), frame_->size + room);
+        if (!roomy)
+            return false;
+        roomy->start = uint16_t(roomy->start + room);
+        roomy->resize(frame_->size);
+        std::memcpy(roomy->bytes(), frame_->bytes(), frame_->size);
+        Done::put(std::exchange(frame_, roomy));
+        reframe();
+        return true;
+    }
+    // The frame, once it is its own. `reframe` is for behind a change of where it begins or ends.
+    Frame &frame() {
+        return *frame_;
+    }
+    void reframe() {
+        reframe(is_bad());
+    }
+    void reframe(bool is_bad) {
+        first.data.point_to(frame_->bytes());
+        set_end(first, frame_->size);
+        clear_behind<SIZE>(frame_->bytes(), frame_->size);
+        hold(frame_);
+        first.error = Uint<1>(is_bad && !rest_size_);
+        is_bad_ = is_bad;
     }
     Packet<Flit> *kept() {
         Packet<Flit> *packet = copied(first, frame_);
@@ -85,18 +125,10 @@ template <class Flit> class Arrived {
     // As a frame that leaves by a lane, and that is no longer its own; none where there is no memory.
     Frame *leave(unsigned lane) {
         if (frame_ && frame_->users == 1) {
-            if (rest_size_ == 0) // an element may have changed `empty`
-                frame_->resize(SIZE - first.empty.saturated());
+            set_length();
             return std::exchange(frame_, nullptr);
         }
-        const size_t size = SIZE - first.empty.saturated();
-        Frame *leaves = Done::owner->allocate(lane, size + rest_size_);
-        if (leaves) {
-            std::memcpy(leaves->bytes(), first.data.words(), size);
-            if (rest_size_)
-                std::memcpy(leaves->bytes() + size, rest_, rest_size_);
-            leaves->resize(size + rest_size_);
-        }
+        Frame *leaves = copied_frame(lane);
         release();
         frame_ = nullptr;
         return leaves;
@@ -112,6 +144,7 @@ template <class Flit> class Arrived {
         std::memcpy(bytes, rest_ + start, std::min<size_t>(rest_size_ - start, SIZE));
         view.data.point_to(bytes);
         set_framing(view, rest_size_ - start);
+        view.error = Uint<1>(is_bad_ && bool(view.eop));
         return view;
     }
     uint64_t time() const {
@@ -119,14 +152,45 @@ template <class Flit> class Arrived {
     }
     // Whether its last flit says that it is bad.
     bool is_bad() const {
-        return !rest_size_ && bool(first.error);
+        return is_bad_ || (!rest_size_ && bool(first.error));
     }
 
   protected:
+    // The lane that it came from.
+    unsigned lane() const {
+        return unsigned(first.meta.ingress_port.saturated());
+    }
+    // An element may have changed `empty` of its only flit.
+    void set_length() {
+        if (rest_size_ == 0)
+            frame_->resize(SIZE - first.empty.saturated());
+    }
+    // What is behind the first flit.
+    void hold(Frame *frame) {
+        frame_ = frame;
+        rest_ = frame->bytes() + SIZE;
+        rest_size_ = uint32_t(frame->size > SIZE ? frame->size - SIZE : 0);
+        flits_ = uint32_t(1 + (rest_size_ + SIZE - 1) / SIZE);
+    }
+    // Another frame with its bytes, for this lane; none where there is no memory.
+    Frame *copied_frame(unsigned lane) const {
+        const size_t size = SIZE - first.empty.saturated();
+        Frame *copy = Done::owner->allocate(lane, size + rest_size_);
+        if (!copy)
+            return nullptr;
+        std::memcpy(copy->bytes(), first.data.words(), size);
+        if (rest_size_)
+            std::memcpy(copy->bytes() + size, rest_, rest_size_);
+        copy->resize(size + rest_size_);
+        return copy;
+    }
     // What a view is beside the bytes that it points to: no metadata, and the framing of the first of `size` bytes.
     static void set_framing(View &view, size_t size) {
         view.meta = {};
         view.error = view.sop = {};
+        set_end(view, size);
+    }
+    static void set_end(View &view, size_t size) {
         view.empty = decltype(view.empty)(SIZE - std::min(size, SIZE));
         view.eop = Uint<1>(size <= SIZE);
     }
@@ -155,11 +219,13 @@ template <class Flit> class Arrived {
         to.rest_size_ = rest_size_;
         to.flits_ = flits_;
         to.frame_ = frame;
+        to.is_bad_ = is_bad_;
     }
 
     const uint8_t *rest_ = nullptr; // bytes behind the first flit as they arrived
     uint32_t rest_size_ = 0, flits_ = 1;
     Frame *frame_ = nullptr; // that they are in, and the first flit, but of copies
+    bool is_bad_ = false;    // its last flit is, where that is in the frame
 };
 
 // A packet of the pool, where it is again when it is released. Elements may have made it.
@@ -184,6 +250,7 @@ template <class Flit> class Packet : public Arrived<Flit> {
         packet->flits_ = 1;
         packet->rest_size_ = 0;
         packet->frame_ = nullptr;
+        packet->is_bad_ = false;
         return packet;
     }
     void add(const Flit &flit) {
@@ -203,11 +270,25 @@ template <class Flit> class Packet : public Arrived<Flit> {
         more_.clear();
         pool_.push_back(this);
     }
+    bool own() {
+        if (more_.empty()) {
+            settle_first();
+            return Base::own();
+        }
+        Frame *frame = made(this->lane());
+        if (!frame)
+            return false;
+        const bool was_bad = is_bad();
+        Base::release();
+        more_.clear();
+        frame_ = frame;
+        Base::reframe(was_bad);
+        return true;
+    }
     Frame *leave(unsigned lane) {
         if (!more_.empty())
             return made(lane);
-        if (frame_ && frame_->users == 1 && first.data.words() == own_)
-            std::memcpy(frame_->bytes(), own_, SIZE - first.empty.saturated());
+        settle_first();
         return Base::leave(lane);
     }
     Flit flit(size_t index) const {
@@ -232,9 +313,17 @@ template <class Flit> class Packet : public Arrived<Flit> {
     friend Base;
     using Base::flits_;
     using Base::frame_;
+    using Base::is_bad_;
     using Base::rest_;
     using Base::rest_size_;
 
+    // The first flit of a copy goes where it belongs, if nobody else has it there.
+    void settle_first() {
+        if (frame_ && frame_->users == 1 && first.data.words() == own_) {
+            std::memcpy(frame_->bytes(), own_, SIZE - first.empty.saturated());
+            first.data.point_to(frame_->bytes());
+        }
+    }
     // A frame with the bytes that an element wrote.
     Frame *made(unsigned lane) const {
         Bytes bytes;
