@@ -36,10 +36,10 @@ class ConstantEvaluator(ABC):
     def size(self, name: str, span: Span) -> int:
         """The bits of a type."""
 
-    def positive(self, node: ast.Expression, what: str) -> int:
+    def positive(self, node: ast.Expression, what: str, most: int = MAX_BITS) -> int:
         value = self.value(node)
-        if not 1 <= value <= MAX_BITS:
-            raise self.error("E0317", f"{what} must not be {value}", node.span, f"use 1 to {MAX_BITS}")
+        if not 1 <= value <= most:
+            raise self.error("E0317", f"{what} must not be {value}", node.span, f"use 1 to {most}")
         return value
 
     def value(self, node: ast.Expression) -> int:

@@ -21,6 +21,11 @@ from compiler.frontend.source import Diagnostics, Note, Span
 
 MAX_PORTS = 32
 MAX_STATE_BITS = 1 << 32
+MOST_ENTRIES = {  # of a table, as far as numbers of rules reach; targets may have room for fewer
+    typed.TableKind.EXACT: 1 << 25,
+    typed.TableKind.LPM: 1 << 24,
+    typed.TableKind.TERNARY: 1 << 16,  # a priority has 16 bits, and each rule its own
+}
 ROOT = Path(__file__).parents[2]
 PLACEMENTS = {"": typed.Placement.AUTO, "register": typed.Placement.REGISTER, "local": typed.Placement.LOCAL}
 Parameters = Mapping[str, Number | TypeName]
@@ -165,7 +170,7 @@ class ElementBuilder(Flows):
             raise self.error(
                 "E0405", f"an lpm table cannot match {describe(key)}", node.key.span, "the key of an lpm table must be an integer"
             )
-        entries = self.positive(node.entries, "the number of entries")
+        entries = self.positive(node.entries, "the number of entries", MOST_ENTRIES[kind])
         table = typed.Table(node.name.text, kind, key, value, entries, node.span)
         self.declare(node.name, table)
         self.tables.append(table)

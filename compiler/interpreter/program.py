@@ -67,12 +67,13 @@ class Graph:
 
     def run(self, rounds: int = 1 << 62) -> bool:
         """Until every instance waits, or has done nothing for `IDLE_ITERATIONS`, and no signal is to come; whether it came
-        to that within so many rounds (an element that writes without reading never ends)."""
+        to that within so many rounds without signals (an element that writes without reading never ends)."""
         self.idle = dict.fromkeys(self.instances, 0)
-        for _ in range(rounds):
+        while rounds:
             active = [self._turn(name) for name in self.instances]
             if not any(active):
                 return True
+            rounds -= not any(choices.pending() for choices in self.choices.values())
         return False
 
     def _turn(self, name: str) -> bool:

@@ -9,8 +9,10 @@ from typer.testing import CliRunner
 
 from compiler.interpreter.packets import Packet
 from host.program.captures import read_capture, write_capture
+from host.program.run import ROUNDS, ProgramRun
 from tools.cli import run_program
 from tools.cli.main import app
+from tools.cli.programs import program_of
 
 WIDE = {"COLUMNS": "300"}  # else a long path is broken over lines
 
@@ -160,3 +162,14 @@ def test_a_wrong_capture_is_found_before_anything_is_built(tmp_path: Path, monke
     (tmp_path / "no.pcap").write_text("no capture")
     status, _, errors = invoke(tmp_path, "--in", str(tmp_path / "no.pcap"))
     assert status == 2 and "no.pcap" in errors
+
+
+@pytest.mark.parametrize("target", ["cpu-exact", "cpu", "interpreter"])
+def test_many_signals_are_no_run_without_end(target: str, tmp_path: Path) -> None:
+    write_capture(tmp_path / "in.pcap", PACKETS)
+    (tmp_path / "p.sl").write_text('import "count/count.sl";\nCount :: cnt @\nfrom_tor -> cnt -> to_tor\n')
+    signals = ["cnt.get_count@0"] * (ROUNDS + 10)
+    done = run_program.EXECUTE[target](
+        ProgramRun(tmp_path / "p.sl", [tmp_path / "in.pcap"], [], signals, 0), program_of(tmp_path / "p.sl"), lambda _: None
+    )
+    assert len(done.instances["cnt"].answers) == len(signals) and done.lanes[0] == len(PACKETS)

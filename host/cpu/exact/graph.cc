@@ -19,15 +19,16 @@ bool Graph::send(unsigned lane, const Bytes &packet, uint64_t time) {
 
 bool Graph::run(uint64_t rounds) {
     std::vector<unsigned> idle(instances.size(), 0);
-    for (bool active = true; active; rounds--) {
+    for (bool active = true, is_serving = false; active; rounds -= !is_serving) { // signals come to an end
         if (rounds == 0)
             return false;
-        active = false;
+        active = is_serving = false;
         for (size_t i = 0; i < instances.size(); i++) {
             Element &element = *instances[i].second;
             const Step step = element.step();
             idle[i] = step == Step::idle ? idle[i] + 1 : 0;
-            active |= (step != Step::blocked && idle[i] < IDLE_ITERATIONS) || element.signals_pending();
+            is_serving |= element.signals_pending();
+            active |= (step != Step::blocked && idle[i] < IDLE_ITERATIONS) || is_serving;
         }
     }
     return true;
