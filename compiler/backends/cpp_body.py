@@ -276,6 +276,10 @@ class Body:
             case typed.Conditional(condition=condition, then=then, otherwise=otherwise, type=kind):
                 yes, no = (self.converted(self.value(n), n.type, kind) for n in (then, otherwise))
                 return f"({self._grouped(condition)} ? {yes} : {no})"
+            case typed.Cast(operand=typed.Binary(">>", left, typed.Constant(value=low)), type=kind) if _is_part(
+                left.type, low, kind
+            ):
+                return f"part<{types.name(kind)}>({self.value(left)}, {low})"
             case typed.Cast(operand=operand, type=kind):
                 return self.converted(self.value(operand), operand.type, kind)
             case typed.Part(operand=operand, step=step):
@@ -471,3 +475,9 @@ def _joined(pieces: Sequence[str], values: Sequence[str]) -> str:
 def _no_declaration(condition: str) -> str:
     """The same in parentheses where it begins as a declaration may: `Int<8>(f(Int<8>(a)…` could name a function f."""
     return f"({condition})" if re.match(r"[\w<>]+\(\w+\(", condition) else condition
+
+
+def _is_part(whole: typed.Type, low: int, part: typed.Type) -> bool:
+    """Whether a part is bits from `low` on of a number of several words."""
+    is_long = isinstance(whole, typed.Integer) and not whole.signed and whole.bits > 64
+    return is_long and isinstance(part, typed.Integer) and low + part.bits <= whole.bits

@@ -242,12 +242,14 @@ template <unsigned N, bool Signed> class Integer<N, Signed, false> {
         return a;
     }
     template <unsigned M, bool W>
-    friend constexpr Integer operator<<(const Integer &a, const Integer<M, false, W> &by) {
-        return a.shifted_left(by.saturated());
+    [[gnu::always_inline]] friend constexpr Integer operator<<(const Integer &a, const Integer<M, false, W> &by) {
+        const uint64_t bits = by.saturated();
+        return __builtin_constant_p(bits) ? a.shifted_left_here(bits) : a.shifted_left(bits);
     }
     template <unsigned M, bool W>
-    friend constexpr Integer operator>>(const Integer &a, const Integer<M, false, W> &by) {
-        return a.shifted_right(by.saturated());
+    [[gnu::always_inline]] friend constexpr Integer operator>>(const Integer &a, const Integer<M, false, W> &by) {
+        const uint64_t bits = by.saturated();
+        return __builtin_constant_p(bits) ? a.shifted_right_here(bits) : a.shifted_right(bits);
     }
     constexpr Integer operator-() const {
         return ~*this + Integer(1);
@@ -291,6 +293,13 @@ template <unsigned N, bool Signed> class Integer<N, Signed, false> {
         return is_negative() ? -*this : *this;
     }
     constexpr Integer shifted_left(uint64_t by) const {
+        return shifted_left_here(by);
+    }
+    constexpr Integer shifted_right(uint64_t by) const {
+        return shifted_right_here(by);
+    }
+    // By a constant it is some moves.
+    [[gnu::always_inline]] constexpr Integer shifted_left_here(uint64_t by) const {
         Integer result;
         for (size_t i = by < N ? by / 64 : count; i < count; i++) {
             result.words_[i] = words_[i - by / 64] << by % 64;
@@ -299,7 +308,7 @@ template <unsigned N, bool Signed> class Integer<N, Signed, false> {
         }
         return result.trim();
     }
-    constexpr Integer shifted_right(uint64_t by) const {
+    [[gnu::always_inline]] constexpr Integer shifted_right_here(uint64_t by) const {
         Integer result;
         const size_t skip = size_t(std::min<uint64_t>(by, N) / 64);
         const unsigned shift = unsigned(std::min<uint64_t>(by, N) % 64);

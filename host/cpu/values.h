@@ -20,8 +20,11 @@ template <class T, size_t Count> struct Array {
     static constexpr unsigned width = unsigned(T::width * Count);
     std::array<T, Count> items{};
 
-    template <unsigned M, bool W> T get(const Integer<M, false, W> &index) const {
-        return index.saturated() < Count ? items[index.saturated()] : T{};
+    // What is large is not copied: it may be an array itself, of which an element is asked for.
+    using Got = std::conditional_t<sizeof(T) <= 16, T, const T &>;
+    template <unsigned M, bool W> Got get(const Integer<M, false, W> &index) const {
+        static constexpr T none{};
+        return index.saturated() < Count ? items[index.saturated()] : none;
     }
     // For writing.
     template <unsigned M, bool W> T &at(const Integer<M, false, W> &index) {
