@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Configurations on a core of the CPU (`host/cpu/packets`), beside the same jobs by hand for DPDK (`by_hand.c`).
+"""Configurations on a core of the CPU (`host/cpu/packets`), beside the same jobs by hand for DPDK (`by_hand.c`) and as flows of
+OVS-DPDK.
 
 Both take packets from a capture that comes again and again (net_pcap, infinite_rx) and send what passes into it, where it ends;
 `io` by hand only hands packets on: what is left of the core for a job. Processor time, contenders in turn, medians of ratios within
@@ -23,6 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.cpu.jobs import JOBS, Job
+from bench.peers import forward
 from bench.peers.tables import PeerMissing, built, eal
 from compiler.frontend import typed
 from compiler.frontend.program import load
@@ -67,8 +69,7 @@ class Contender:
 
     def __init__(self, binary: Path, job: Job, capture: Path, threads: int = 1) -> None:
         self.engine = live.Engine(binary, [f"replay:{capture}"], ["--mbufs", str(MBUFS)], threads)
-        for signal in job.signals:
-            answer = self.engine.signal(signal)
+        for signal, answer in zip(job.signals, self.engine.signals(job.signals), strict=True):
             if answer != "0":
                 raise RuntimeError(f"{job.name}: {signal} is refused with {answer}")
 
@@ -101,8 +102,7 @@ def is_identical(job: Job, program: typed.Program, folder: Path, compared: int) 
     judge = "interpreter" if len(job.signals) <= MOST_RULES else "cpu-exact"
     EXECUTE[judge](ProgramRun(job.program, [source], [expected], signals, 0), program, lambda _: None)
     engine = live.Engine(live.build(program)[0], [f"pcap:{source},{got}"])
-    for signal in job.signals:
-        engine.signal(signal)
+    engine.signals(job.signals)
     engine.start()
     begin = time.monotonic()
     while sum(lane.received for lane in engine.counters().lanes) < compared:
@@ -129,7 +129,7 @@ def row(log: Log, job: Job, runs: int, seconds: float, peers: bool, compared: in
         write_capture(capture, [Packet(data) for data in job.packets])
         rules.write_text("".join(f"{line}\n" for line in job.lines))
         found: dict[str, list[dict[str, float]]] = {"sluice": []}
-        in_threads = len(os.sched_getaffinity(0)) > 1 and live.not_in_threads(program) is None
+        in_threads = len(os.sched_getaffinity(0)) > 1 and (job.partitioned or live.not_in_threads(program) is None)
         for _ in range(runs):
             found["sluice"].append(Contender(binary, job, capture).end(seconds))
             if in_threads:
@@ -137,6 +137,8 @@ def row(log: Log, job: Job, runs: int, seconds: float, peers: bool, compared: in
             for other in ("io", job.by_hand) if peers else ():
                 if other:
                     found.setdefault(other, []).append(by_hand(built(SOURCE, "by_hand"), other, rules, capture, seconds))
+        passed = found["sluice"][0]["sent"] / found["sluice"][0]["received"]
+        switch = by_ovs(job, capture, passed) if peers and job.openflow else None
         identical = is_identical(job, program, folder, compared)
     ours = [rate(run) for run in found["sluice"]]
     result: dict[str, Any] = {
@@ -146,7 +148,7 @@ def row(log: Log, job: Job, runs: int, seconds: float, peers: bool, compared: in
         "cycles_per_packet": round(median(run["hertz"] for run in found["sluice"]) / median(ours), 1),
         "share_inside": round(median(run["inside"] / run["processor_seconds"] for run in found["sluice"]), 3),
         "identical": identical,
-        "passed": round(found["sluice"][0]["sent"] / found["sluice"][0]["received"], 3),
+        "passed": round(passed, 3),
         "sees_every_flit": {name: why for name, why in made.whole.items() if why},
     }
     if in_threads:
@@ -160,7 +162,18 @@ def row(log: Log, job: Job, runs: int, seconds: float, peers: bool, compared: in
         shares = [run["sent"] / run["received"] for run in found[job.by_hand]]
         if abs(median(shares) - result["passed"]) > 0.01:
             raise RuntimeError(f"{job.name}: {result['passed']} of the packets pass here, {median(shares):.3f} by hand")
+    if switch:
+        result["ratio_to_ovs"] = round(median(ours) / switch, 2)
+        result["ovs_mpps"] = round(switch / 1e6, 2)
     return result
+
+
+def by_ovs(job: Job, capture: Path, passed: float) -> float | None:
+    """Packets a second of Open vSwitch on DPDK, for a whole core; None where it is not installed."""
+    try:
+        return float(forward.ovs_dpdk(capture, job.openflow, passed=passed)["packets_per_s"])
+    except PeerMissing:
+        return None
 
 
 def _ratio(ours: Sequence[float], theirs: Sequence[dict[str, float]]) -> float:
@@ -190,6 +203,7 @@ COLUMNS = {
     "share_of_floor": "of io",
     "handwritten_mpps": "by hand, M packets/s",
     "ratio_to_handwritten": "of by hand",
+    "ratio_to_ovs": "times OVS-DPDK",
     "two_threads": "two threads, times",
     "identical": "same bytes",
 }

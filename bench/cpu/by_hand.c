@@ -3,8 +3,9 @@
 //
 // `by_hand JOB RULES SECONDS MBUFS -- EAL OPTIONS`: one port, from its receive queue back into its transmit queue.
 // Jobs: `count` and `io` (RULES is -), `router` (lines: address/length source next-hop), `exact` (five fields of a
-// flow, and a MAC address), `firewall` (value/mask of five fields, priority, 1 to pass). Numbers in hex. A line of JSON
-// on stdout.
+// flow, and a MAC address), `balancer` (a line of our MAC and IP address, TUNNELS lines of those of a tunnel and its
+// subnet, then lines of five fields of a flow and its tunnel), `firewall` (value/mask of five fields, priority, 1 to
+// pass). Numbers in hex. A line of JSON on stdout.
 #include <rte_acl.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
@@ -20,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { BURST = 64, MOST_RULES = 65536 };
+enum { BURST = 64, MOST_RULES = 131072, TUNNELS = 256 };
 
 struct flow {
     uint32_t source, destination;
@@ -32,10 +33,20 @@ struct next_hop {
     struct rte_ether_addr source, destination;
 };
 
+// Ethernet, IPv4 and NVGRE (RFC 7637).
+struct outer {
+    struct rte_ether_hdr ether;
+    struct rte_ipv4_hdr ip;
+    rte_be16_t flags, protocol;
+    rte_be32_t key;
+} __rte_packed __rte_aligned(2);
+
 static struct rte_lpm *lpm;
 static struct rte_hash *hash;
 static struct rte_acl_ctx *acl;
 static struct next_hop hops[MOST_RULES];
+static struct outer tunnels[TUNNELS]; // with length 0, and the sum of the rest in place of the checksum
+static uint8_t tunnel_of[MOST_RULES]; // by the number of the flow
 static uint64_t counted;
 
 static int fail(const char *text) {
@@ -126,6 +137,42 @@ static uint16_t known(struct rte_mbuf **packets, uint16_t count) {
     return left;
 }
 
+static bool encapsulate(struct rte_mbuf *packet, const struct outer *tunnel) {
+    struct outer *outer = (struct outer *)rte_pktmbuf_prepend(packet, sizeof *outer);
+    if (!outer)
+        return false;
+    const rte_be16_t length = rte_cpu_to_be_16((uint16_t)(rte_pktmbuf_pkt_len(packet) - sizeof(struct rte_ether_hdr)));
+    *outer = *tunnel;
+    uint32_t sum = (uint32_t)tunnel->ip.hdr_checksum + length;
+    sum = (sum & 0xffff) + (sum >> 16);
+    outer->ip.total_length = length;
+    outer->ip.hdr_checksum = (rte_be16_t) ~((sum & 0xffff) + (sum >> 16));
+    return true;
+}
+
+static uint16_t balance(struct rte_mbuf **packets, uint16_t count) {
+    struct flow keys[BURST];
+    const void *pointers[BURST];
+    int32_t found[BURST];
+    for (uint16_t i = 0; i < count; i++)
+        rte_prefetch0(rte_pktmbuf_mtod(packets[i], void *));
+    for (uint16_t i = 0; i < count; i++) {
+        const struct rte_ipv4_hdr *ip = ip_of(packets[i]);
+        keys[i] = ip ? flow_of(ip) : (struct flow){0};
+        pointers[i] = &keys[i];
+    }
+    rte_hash_lookup_bulk(hash, pointers, count, found);
+    uint16_t left = 0;
+    for (uint16_t i = 0; i < count; i++) {
+        if (found[i] < 0 || !encapsulate(packets[i], &tunnels[tunnel_of[found[i]]])) {
+            rte_pktmbuf_free(packets[i]);
+            continue;
+        }
+        packets[left++] = packets[i];
+    }
+    return left;
+}
+
 static uint16_t filter(struct rte_mbuf **packets, uint16_t count) {
     struct flow keys[BURST];
     const uint8_t *pointers[BURST];
@@ -160,7 +207,8 @@ static int read_routes(FILE *file) {
     return lpm ? 0 : -1;
 }
 
-static int read_flows(FILE *file) {
+// Flows, each with a number that goes to `take`.
+static int read_keys(FILE *file, void (*take)(int32_t at, uint64_t number)) {
     const struct rte_hash_parameters parameters = {
         .name = "flows", .entries = 2 * MOST_RULES, .key_len = sizeof(struct flow), .hash_func = rte_hash_crc};
     uint64_t field[5], address;
@@ -176,9 +224,44 @@ static int read_flows(FILE *file) {
         const int32_t at = rte_hash_add_key(hash, &key);
         if (at < 0 || at >= MOST_RULES)
             return -1;
-        set_mac(&hops[at].destination, address);
+        take(at, address);
     }
     return hash ? 0 : -1;
+}
+
+static void take_address(int32_t at, uint64_t number) {
+    set_mac(&hops[at].destination, number);
+}
+
+static int read_flows(FILE *file) {
+    return read_keys(file, take_address);
+}
+
+static void take_tunnel(int32_t at, uint64_t number) {
+    tunnel_of[at] = (uint8_t)number;
+}
+
+static int read_balancer(FILE *file) {
+    uint64_t own_mac, own_ip, mac, ip, subnet;
+    if (fscanf(file, "%lx %lx", &own_mac, &own_ip) != 2)
+        return -1;
+    for (int i = 0; i < TUNNELS; i++) {
+        struct outer *one = &tunnels[i];
+        if (fscanf(file, "%lx %lx %lx", &mac, &ip, &subnet) != 3)
+            return -1;
+        set_mac(&one->ether.dst_addr, mac);
+        set_mac(&one->ether.src_addr, own_mac);
+        one->ether.ether_type = RTE_BE16(RTE_ETHER_TYPE_IPV4);
+        one->ip = (struct rte_ipv4_hdr){.version_ihl = 0x45, .fragment_offset = RTE_BE16(0x4000), .time_to_live = 64};
+        one->ip.next_proto_id = IPPROTO_GRE;
+        one->ip.src_addr = rte_cpu_to_be_32((uint32_t)own_ip);
+        one->ip.dst_addr = rte_cpu_to_be_32((uint32_t)ip);
+        one->ip.hdr_checksum = rte_raw_cksum(&one->ip, sizeof one->ip);
+        one->flags = RTE_BE16(0x2000);
+        one->protocol = RTE_BE16(0x6558);
+        one->key = rte_cpu_to_be_32((uint32_t)subnet << 8);
+    }
+    return read_keys(file, take_tunnel);
 }
 
 RTE_ACL_RULE_DEF(rule, 5);
@@ -232,6 +315,7 @@ static const struct job {
             {"count", count_them, NULL},
             {"router", route, read_routes},
             {"exact", known, read_flows},
+            {"balancer", balance, read_balancer},
             {"firewall", filter, read_filter}};
 
 static double processor_seconds(void) {

@@ -10,7 +10,7 @@ struct flow_t {
 }
 
 .element Flows (packet in -> packet out) {
-    table exact<flow_t, uint<48>> flows[65536];
+    table exact<flow_t, uint<48>> flows[131072];
     .state { bool is_dropped; ulong dropped; }
     .handler {
         flit x = read(in);

@@ -18,18 +18,18 @@ from host.program.captures import read_capture, write_capture
 
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
-    made = [functools.partial(jobs.router, 30), functools.partial(jobs.firewall, 40)]
+    made = [functools.partial(jobs.router, 30), functools.partial(jobs.firewall, 40), functools.partial(jobs.balancer, 1024)]
     return cpu.measure(lambda _: None, jobs=made, runs=1, seconds=0.1, compared=1000)
 
 
 def test_small_runs_agree(result: dict[str, Any]) -> None:
-    router, firewall = result["rows"]
-    for row in (router, firewall):
+    router, firewall, balancer = result["rows"]
+    for row in (router, firewall, balancer):
         assert row["identical"] and min(row["mpps"], row["handwritten_mpps"]) > 0.01, row
         assert not any(row["sees_every_flit"].values()) and row["ratio_to_handwritten"] > 0 and row["share_of_floor"] > 0
         assert "two_threads" not in row or row["two_threads"] > 0
         assert row["share_inside"] and row["cycles_per_packet"] > row["ns_per_packet"] / 2
-    assert router["passed"] == 1.0 and 0.5 < firewall["passed"] < 0.95, "a rule in four drops"
+    assert router["passed"] == balancer["passed"] == 1.0 and 0.5 < firewall["passed"] < 0.95, "a rule in four drops"
     assert set(cpu.tables(result)) == every.places("cpu")
 
 
