@@ -140,7 +140,8 @@ def firewall(rules: int) -> Job:
     choose = random.Random(4)
     drawn = generate.rules("acl1", 4 * rules + 400)
     usable = [r for r in drawn if all(r[n] == r[n + 1] or (r[n], r[n + 1]) == (0, 0xFFFF) for n in (4, 6))][:rules]
-    signals, lines, packets, openflow = [], [], [], []
+    signals, lines, packets = [], [], []
+    openflow: list[str] = []
     for number, rule in enumerate(usable):
         values = (rule[0], rule[2], rule[4], rule[6], rule[8])
         ports = [0xFFFF if rule[n] == rule[n + 1] else 0 for n in (4, 6)]
