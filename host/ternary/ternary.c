@@ -187,8 +187,10 @@ int sluice_ternary_remove(struct sluice_ternary *table, uint32_t id) {
 }
 
 void sluice_ternary_lookup(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids) {
-    if (table->is_vectorised)
+    if (table->is_vectorised && table->vectors == 1)
         ternary_lookup_avx2(table, keys, count, ids);
+    else if (table->is_vectorised)
+        ternary_lookup_avx2_long(table, keys, count, ids);
     else
         ternary_lookup_scalar(table, keys, count, ids);
 }

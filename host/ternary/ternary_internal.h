@@ -135,7 +135,9 @@ void ternary_group_add(struct sluice_ternary *table, uint32_t group, const uint3
 void ternary_group_remove(struct sluice_ternary *table, uint32_t group, const uint32_t *value);
 
 void ternary_lookup_scalar(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids);
+// Of keys of one vector, and of any.
 void ternary_lookup_avx2(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids);
+void ternary_lookup_avx2_long(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids);
 bool ternary_has_avx2(void);
 
 #endif
