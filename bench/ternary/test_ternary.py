@@ -41,8 +41,8 @@ def test_no_answer_is_wrong_while_rules_change() -> None:
     [
         pytest.param("ternary_lookup.h", "rank > before ? rank : before;", "before ? before : rank;", id="the first match wins"),
         pytest.param("ternary_lookup.h", "left += (chunk != 0) & !is_match;", ";", id="the best rule of a bucket only"),
-        pytest.param("ternary_buckets.c", "->marks[i].value[at] = ", "->marks[i].value[at] |= ", id="marks of another rule"),
-        pytest.param("ternary_buckets.c", "memmove(to->marks[i].value", "if (0) memmove(to->marks[i].value", id="marks stay"),
+        pytest.param("ternary_buckets.c", "->mark_value[at] = ", "->mark_value[at] |= ", id="marks of another rule"),
+        pytest.param("ternary_buckets.c", "memmove(to->mark_value", "if (0) memmove(to->mark_value", id="marks stay"),
         pytest.param("ternary_groups.c", "table->filters[entry] |= 1U << group;", ";", id="filters are not set"),
     ],
 )

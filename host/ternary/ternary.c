@@ -63,15 +63,13 @@ static void set_lanes(struct sluice_ternary *table) {
     }
 }
 
-// The last word with ranges, else the first that is no index word: ports, most of the time. And the first index word,
-// of which a bucket has less than a rule.
-static void choose_marks(struct sluice_ternary *table) {
+// The last word with ranges, else the first that is no index word: ports, most of the time.
+static void choose_mark(struct sluice_ternary *table) {
     const struct sluice_ternary_layout *layout = &table->layout;
     uint32_t own = 0;
     while (own + 1 < layout->words && (own == layout->index[0] || own == layout->index[1]))
         own++;
-    table->mark_words[0] = layout->ranges ? 31 - (uint32_t)__builtin_clz(layout->ranges) : own;
-    table->mark_words[1] = layout->index[0];
+    table->mark_word = layout->ranges ? 31 - (uint32_t)__builtin_clz(layout->ranges) : own;
 }
 
 int sluice_ternary_new(struct sluice_ternary **table, const struct sluice_ternary_layout *layout, uint32_t capacity) {
@@ -100,7 +98,7 @@ int sluice_ternary_new(struct sluice_ternary **table, const struct sluice_ternar
     place(made, made->memory);
     made->size = size + sizeof *made;
     set_lanes(made);
-    choose_marks(made);
+    choose_mark(made);
     if (set_secrets(made) != 0) {
         sluice_ternary_free(made);
         return -EIO;

@@ -50,21 +50,17 @@ static inline bool key_matches(const struct sluice_ternary *table, uint32_t id, 
     return _mm256_movemask_epi8(all) == -1;
 }
 
-// Bit i: the marks of the chunk's rule i match. Bits from its count on may be anything.
+// Bit i: the mark of the chunk's rule i matches. Bits from its count on may be anything.
 static inline uint32_t marked(const struct sluice_ternary *table, const struct chunk *chunk, const words *key) {
-    __m256i all = _mm256_set1_epi32(-1);
-    for (unsigned i = 0; i < MARKS; i++) {
-        uint32_t word = table->mark_words[i];
-        __m256i own = _mm256_set1_epi32(((const int *)(const void *)key)[word]);
-        __m256i value = load(chunk->marks[i].value), mask = load(chunk->marks[i].mask);
-        if (table->layout.ranges >> word & 1) {
-            __m256i from = _mm256_sub_epi32(own, value);
-            all = _mm256_and_si256(all, _mm256_cmpeq_epi32(_mm256_min_epu32(from, mask), from));
-        } else {
-            all = _mm256_and_si256(all, _mm256_cmpeq_epi32(_mm256_and_si256(own, mask), value));
-        }
+    __m256i own = _mm256_set1_epi32(((const int *)(const void *)key)[table->mark_word]);
+    __m256i value = load(chunk->mark_value), mask = load(chunk->mark_mask), good;
+    if (table->layout.ranges >> table->mark_word & 1) {
+        __m256i from = _mm256_sub_epi32(own, value);
+        good = _mm256_cmpeq_epi32(_mm256_min_epu32(from, mask), from);
+    } else {
+        good = _mm256_cmpeq_epi32(_mm256_and_si256(own, mask), value);
     }
-    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(all));
+    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(good));
 }
 
 // Bit i: slot at + i has this tag.

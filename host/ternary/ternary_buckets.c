@@ -42,20 +42,15 @@ static void free_chunk(struct sluice_ternary *table, uint32_t chunk) {
 // Rules of a chunk to a place in it or in another.
 static void move(struct chunk *to, unsigned at, const struct chunk *from, unsigned first, unsigned count) {
     memmove(to->ranks + at, from->ranks + first, count * sizeof *to->ranks);
-    for (unsigned i = 0; i < MARKS; i++) {
-        memmove(to->marks[i].value + at, from->marks[i].value + first, count * sizeof *to->marks[i].value);
-        memmove(to->marks[i].mask + at, from->marks[i].mask + first, count * sizeof *to->marks[i].mask);
-    }
+    memmove(to->mark_value + at, from->mark_value + first, count * sizeof *to->mark_value);
+    memmove(to->mark_mask + at, from->mark_mask + first, count * sizeof *to->mark_mask);
 }
 
 static void put(const struct sluice_ternary *table, struct chunk *chunk, unsigned at, uint64_t rank) {
     chunk->ranks[at] = rank;
-    for (unsigned i = 0; i < MARKS; i++) {
-        uint32_t word = table->mark_words[i];
-        const struct body *body = body_of(table, id_of(rank)) + word / LANES;
-        chunk->marks[i].value[at] = body->vectors->value[word % LANES];
-        chunk->marks[i].mask[at] = body->vectors->mask[word % LANES];
-    }
+    const struct body *body = body_of(table, id_of(rank)) + table->mark_word / LANES;
+    chunk->mark_value[at] = body->vectors->value[table->mark_word % LANES];
+    chunk->mark_mask[at] = body->vectors->mask[table->mark_word % LANES];
 }
 
 static void split(struct sluice_ternary *table, struct chunk *full) {

@@ -11,7 +11,7 @@
 
 enum { ADDRESSES, OTHER_WORDS, HALVES, EXACT, LEVELS };
 enum { SELECTIVE = 16 }; // bits of the index words below which they are not used
-enum { RECHOOSE = 256, LARGE_SHARE = 8 };
+enum { RECHOOSE = 256, LARGE_SHARE = 24 };
 
 static const uint32_t crowded[LEVELS] = {64, 128, 256, UINT32_MAX};
 

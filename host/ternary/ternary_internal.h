@@ -9,7 +9,6 @@
 enum { LANES = 8, VECTORS = 3, PADDED = LANES * VECTORS };
 enum { GROUPS = 1024, FILTERED = 31, CHUNK_RANKS = 7 };
 enum { FILTERS = 4, FILTER_LEVELS = 2, MOST_FILTER = 1 << 16 }; // 2 for each index word: of half of it, and of all
-enum { MARKS = 2 };
 #define OTHERS (1U << FILTERED)
 
 // Priority and id as one number: the larger one wins. 0: no rule.
@@ -26,10 +25,8 @@ struct chunk {
     uint32_t count : 3;  // of ranks
     uint32_t total : 29; // of ranks in this bucket's chunks; in its first chunk only
     uint64_t ranks[CHUNK_RANKS];
-    // Two words of each rule, as in its body: most of those that do not match differ there, and a vector has all.
-    struct {
-        uint32_t value[LANES], mask[LANES];
-    } marks[MARKS];
+    // One word of each rule, as in its body: most of those that do not match differ there, and a vector has all.
+    uint32_t mark_value[LANES], mark_mask[LANES];
 };
 
 // A bucket. Buckets are told apart by their tags alone, since their rules are compared anyway. Its tag is in an array
@@ -66,7 +63,7 @@ struct sluice_ternary {
     uint32_t best[FILTERED + 1];
     uint32_t filter_factors[FILTERS];
     struct sluice_ternary_layout layout;
-    uint32_t mark_words[MARKS];
+    uint32_t mark_word;
     uint32_t capacity, rules, vectors;
     uint32_t slot_mask, slot_shift, tally_mask;
     uint32_t filter_shift;

@@ -41,16 +41,14 @@ static bool key_matches(const struct sluice_ternary *table, uint32_t id, const w
     return ternary_matches(table, id, key->word);
 }
 
-// Bit i: the marks of the chunk's rule i match.
+// Bit i: the mark of the chunk's rule i matches.
 static uint32_t marked(const struct sluice_ternary *table, const struct chunk *chunk, const words *key) {
+    const uint32_t own = key->word[table->mark_word];
+    const bool is_range = table->layout.ranges >> table->mark_word & 1;
     uint32_t found = 0;
     for (unsigned rule = 0; rule < chunk->count; rule++) {
-        bool is_good = true;
-        for (unsigned i = 0; i < MARKS; i++) {
-            uint32_t own = key->word[table->mark_words[i]], mask = chunk->marks[i].mask[rule];
-            uint32_t value = chunk->marks[i].value[rule];
-            is_good &= table->layout.ranges >> table->mark_words[i] & 1 ? own - value <= mask : (own & mask) == value;
-        }
+        uint32_t value = chunk->mark_value[rule], mask = chunk->mark_mask[rule];
+        bool is_good = is_range ? own - value <= mask : (own & mask) == value;
         found |= (uint32_t)is_good << rule;
     }
     return found;
