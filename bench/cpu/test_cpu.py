@@ -19,7 +19,7 @@ from host.program.captures import read_capture, write_capture
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
     made = [functools.partial(jobs.router, 30), functools.partial(jobs.firewall, 40), functools.partial(jobs.balancer, 1024)]
-    return cpu.measure(lambda _: None, jobs=made, runs=1, seconds=0.1, compared=1000)
+    return cpu.measure(lambda _: None, jobs=made, runs=1, seconds=0.1, compared=1000, many=3000)
 
 
 def test_small_runs_agree(result: dict[str, Any]) -> None:
@@ -28,7 +28,7 @@ def test_small_runs_agree(result: dict[str, Any]) -> None:
         assert row["identical"] and min(row["mpps"], row["handwritten_mpps"]) > 0.01, row
         assert not any(row["sees_every_flit"].values()) and row["ratio_to_handwritten"] > 0 and row["share_of_floor"] > 0
         assert "two_threads" not in row or row["two_threads"] > 0
-        assert row["share_inside"] and row["cycles_per_packet"] > row["ns_per_packet"] / 2
+        assert row["share_inside"] and all(row["stages_ns"].values()) and row["cycles_per_packet"] > row["ns_per_packet"] / 2
     assert router["passed"] == balancer["passed"] == 1.0 and 0.5 < firewall["passed"] < 0.95, "a rule in four drops"
     assert set(cpu.tables(result)) == every.places("cpu")
 
@@ -44,7 +44,26 @@ def test_other_bytes_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         return found
 
     monkeypatch.setitem(cpu.EXECUTE, "interpreter", changed)
-    assert not cpu.is_identical(job, cpu.program_of(job), tmp_path, 500)
+    assert not cpu.is_identical(job, cpu.program_of(job), tmp_path, 500, "interpreter")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_same"),
+    [
+        ([b"a" * 60] * 3, [b"a" * 60] * 3, True),
+        ([b"a" * 60] * 3, [b"a" * 60] * 2, False),
+        ([b"a" * 60] * 3, [b"a" * 60] * 2 + [b"a" * 59 + b"b"], False),
+        ([b"a" * 60, b"b" * 61], [b"a" * 60, b"b" * 61], True),
+        ([b"a" * 60, b"b" * 61], [b"b" * 61, b"a" * 60], False),
+        ([b"a" * 44 + bytes(16)], [b"a" * 44], False),
+        ([], [], True),
+        ([], [b"a"], False),
+    ],
+)
+def test_captures_are_compared_but_for_their_times(left: list[bytes], right: list[bytes], is_same: bool, tmp_path: Path) -> None:
+    for name, packets in (("left", left), ("right", right)):
+        write_capture(tmp_path / name, [Packet(data, time) for time, data in enumerate(packets, len(name))])
+    assert cpu.same_packets(tmp_path / "left", tmp_path / "right") is is_same
 
 
 @pytest.mark.parametrize("five", [(0x0A000001, 0x0B000002, 1, 2, 17), (0xFFFFFFFF, 0, 65535, 0, 6)])
