@@ -193,27 +193,29 @@ def test_packets_leave_as_the_interpreter_says(headers_only: bool, paths: bool) 
 
 
 CUT = """
-.element Cut (packet in -> packet out) {
+.element Cut <EMPTY = 0> (packet in -> packet out) {
     .handler {
         flit x = read(in);
         if (x.sop && x.eop) x.empty = EMPTY;
         write(out, x);
     }
 }
-Cut :: cut
-from_lane[0] -> cut -> to_lane[0]
+Cut :: longer
+Cut<EMPTY = 24> :: shorter
+from_lane[0] -> longer -> to_lane[0]
+from_lane[1] -> shorter -> to_lane[1]
 """
 
 
-@pytest.mark.parametrize("empty", [0, 24])
-def test_a_packet_leaves_as_long_as_its_flit_says(empty: int) -> None:
+def test_a_packet_leaves_as_long_as_its_flit_says() -> None:
     """In its frame, too; where it becomes longer, with zeros."""
-    program = program_of(CUT.replace("EMPTY", str(empty)))
-    assert why_not(program.elements[0]) is None
-    job = Job("J", program, [(0, bytes([n] * n)) for n in (60, 100, 64, 50, 1)], [])
+    program = program_of(CUT)
+    assert [why_not(element) for element in program.elements] == [None, None]
+    job = Job("J", program, [(lane, bytes([n] * n)) for n in (60, 100, 64, 50, 1) for lane in (0, 1)], [])
     ran = graph_targets.packets([job], [0], flags=SANITIZED)
-    assert graph_driver.disagreement(job, 0, ran.outcomes[0]["J"]) == ""
-    assert {len(data) for data, _ in (ran.outcomes[0]["J"].packets or {})[0]} == {64 - empty, 100}
+    assert disagreement(job, ran) == ""
+    left = ran.outcomes[0]["J"].packets or {}
+    assert [{len(data) for data, _ in left[lane]} for lane in (0, 1)] == [{64, 100}, {40, 100}]
 
 
 def test_a_wrong_proof_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
