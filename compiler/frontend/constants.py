@@ -58,6 +58,12 @@ class ConstantEvaluator(ABC):
                 return self._call(node)
             case ast.Binary():
                 return self._binary(node)
+            case ast.Index():
+                return self.element(node)
+        raise self.error("E0323", "this is not a constant", node.span, "use a constant expression")
+
+    def element(self, node: ast.Index) -> int:
+        """An element of a constant array."""
         raise self.error("E0323", "this is not a constant", node.span, "use a constant expression")
 
     def size_of(self, argument: ast.Expression, function: str) -> int:

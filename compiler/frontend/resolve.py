@@ -254,7 +254,30 @@ class Resolver(ConstantEvaluator):
         found = self.find(name, span, "constant", lambda binding: isinstance(binding, Number))
         if isinstance(found, Number):
             return found.value
+        if isinstance(found, Value):
+            raise self.error("E0323", f"'{name}' is not a number", span, "use an element of it")
         raise self.error("E0323", f"'{name}' is not a constant", span, "use a constant")
+
+    def element(self, node: ast.Index) -> int:
+        bits, kind = self._part(node)
+        if not isinstance(kind, typed.Integer):
+            raise self.error("E0323", "this is not a number", node.span, "use an element of it")
+        return bits - (1 << kind.bits) if kind.signed and bits >> kind.bits - 1 else bits
+
+    def _part(self, node: ast.Expression) -> tuple[int, typed.Type]:
+        """The bits of a constant array or of one inside it, and their type."""
+        if isinstance(node, ast.Index):
+            whole, kind = self._part(node.operand)
+            if isinstance(kind, typed.Array):
+                index = self.value(node.index)
+                if not 0 <= index < kind.count:
+                    raise self.error("E0317", f"index {index} is out of range", node.index.span, f"use 0 to {kind.count - 1}")
+                return whole >> index * kind.element.bits & (1 << kind.element.bits) - 1, kind.element
+        if isinstance(node, ast.Reference):
+            found = self.find(node.name, node.span, "constant", lambda binding: isinstance(binding, Value))
+            if isinstance(found, Value) and isinstance(found.value, typed.Constant):
+                return found.value.value, found.value.type
+        raise self.error("E0323", "this is not a constant array", node.span, "declare one: constexpr uint NAME[2] = {1, 2};")
 
     def size(self, name: str, span: Span) -> int:
         found = self.find(name, span, "type")

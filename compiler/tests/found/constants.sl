@@ -8,6 +8,9 @@ constexpr pair one_pair = {1, 0x1234};
 constexpr pair pairs[3] = {{1, 2}, {3, 0x8000}};
 constexpr uint<4> grid[2][2] = {{1, 2}, {3, 4}};
 
+constexpr int<8> signs[2] = {1, -2};
+constexpr uint SHIFT = grid[1][0] + signs[1];
+
 uint<8> substitute(uint<8> x) {
     return substitutes[x];
 }
@@ -15,6 +18,7 @@ uint<8> substitute(uint<8> x) {
 .element Constants (uint<8> in -> uint<16> out) {
     .handler {
         uint<8> x = read(in);
-        write(out, substitute(x) ^ one_pair.b ^ pairs[x & 3].b ^ (grid[x & 1][x >> 1 & 1] << 4));
+        uint<2 * grid[1][1]> low = (uint<8>) (x << SHIFT);
+        write(out, low ^ substitute(x) ^ one_pair.b ^ pairs[x & 3].b ^ (grid[x & 1][x >> 1 & 1] << 4));
     }
 }
