@@ -27,7 +27,7 @@ def test_ovs_dpdk_forwards_the_capture(capture: Path) -> None:
 
 
 def test_ovs_dpdk_without_an_output_is_no_peer(capture: Path) -> None:
-    with pytest.raises(RuntimeError, match="not every packet hit a flow"):
+    with pytest.raises(RuntimeError, match="not the 100% that have an output"):
         forward.ovs_dpdk(capture, ["in_port=1,actions=drop"])
 
 
