@@ -12,6 +12,7 @@ import pytest
 
 from bench import cpu, every
 from bench.cpu import jobs
+from bench.peers import forward
 from compiler.interpreter.packets import Packet
 from host.program.captures import read_capture, write_capture
 
@@ -19,7 +20,9 @@ from host.program.captures import read_capture, write_capture
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
     made = [functools.partial(jobs.router, 30), functools.partial(jobs.firewall, 40), functools.partial(jobs.balancer, 1024)]
-    return cpu.measure(lambda _: None, jobs=made, runs=1, seconds=0.1, compared=1000, many=3000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(forward, "WINDOWS", 1)
+        return cpu.measure(lambda _: None, jobs=made, runs=1, seconds=0.1, compared=1000, many=3000)
 
 
 def test_small_runs_agree(result: dict[str, Any]) -> None:
