@@ -33,6 +33,7 @@ def test_small_runs_agree(result: dict[str, Any]) -> None:
         assert "two_threads" not in row or row["two_threads"] > 0
         assert row["share_inside"] and all(row["stages_ns"].values()) and row["cycles_per_packet"] > row["ns_per_packet"] / 2
     assert router["passed"] == balancer["passed"] == 1.0 and 0.5 < firewall["passed"] < 0.95, "a rule in four drops"
+    assert min(router["ratio_to_ovs"], firewall["ratio_to_ovs"]) > 0 and "ratio_to_ovs" not in balancer
     assert set(cpu.tables(result)) == every.places("cpu")
 
 
