@@ -15,6 +15,8 @@ For `.native packet "FILE.h"` the file has a class template FILE, whose argument
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from compiler.backends import cpp, cpp_build
@@ -42,9 +44,27 @@ def generate(program: typed.Program, flags: tuple[str, ...] = cpp_build.FLAGS) -
     return cpp.generate(program, found)
 
 
-def _error(element: typed.Element, file: str, text: str) -> HardwareError:
-    hint = f"{file} needs a method for the handler and for each signal (docs/guide/language.md, native bodies)"
-    return HardwareError("E0806", f"{file}: {text}", element.span, hint)
+HINTS = {
+    "cpp": "needs a method for the handler and for each signal (docs/guide/language.md, native bodies)",
+    "packet": "needs 'static bool handle(Element &element, auto &packet)' (docs/guide/language.md, whole packets)",
+}
+
+
+def _error(element: typed.Element, file: str, text: str, language: str = "cpp") -> HardwareError:
+    return HardwareError("E0806", f"{file}: {text}", element.span, f"{file} {HINTS[language]}")
+
+
+@contextmanager
+def bodies_blamed(program: typed.Program) -> Iterator[None]:
+    """Around a build for the packet engine: where g++ refuses a body for whole packets, HardwareError says its line."""
+    try:
+        yield
+    except cpp_build.BuildError as error:
+        for element in filter(has_packet_body, program.elements):
+            file = Path(dict(element.native)["packet"]).name
+            if found := re.search(rf"^{re.escape(file)}:(\d+):\d+: error: (.*)", str(error), re.MULTILINE):
+                raise _error(element, file, f"line {found[1]}: {found[2]}", "packet") from None
+        raise
 
 
 def packet_bodies(program: typed.Program) -> dict[str, cpp.NativeText]:
@@ -66,7 +86,7 @@ def _native(element: typed.Element, wanted: str) -> cpp.NativeText:
     path = next(found for folder in (Path.cwd(), ROOT) if (found := folder / file).is_file())
     text, name = path.read_text(), path.stem
     if not re.search(rf"\btemplate\b[^;{{]*\b(class|struct)\s+{re.escape(name)}\b", text):
-        raise _error(element, path.name, f"class template '{name}' not found")
+        raise _error(element, path.name, f"class template '{name}' not found", wanted)
     includes = re.findall(r"^\s*#\s*include\b.*\n", text, re.MULTILINE)
     inside = re.sub(r"^\s*#\s*include\b.*$", "", text, flags=re.MULTILINE)  # its lines stay where they are
     return cpp.NativeText(name, "".join(includes), f'#line 1 "{path.name}"\n{inside}\n#line 1 "generated"\n')

@@ -13,6 +13,7 @@ from compiler.backends import cpp, cpp_build, cpp_packets
 from compiler.frontend import typed
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.element import Outcome
+from compiler.native_cpp import bodies_blamed
 
 LIMIT_SECONDS = 120
 
@@ -112,7 +113,8 @@ def run_captures(
     progress("compiling")
     packets = None if exact else cpp_packets.generate(program)
     if packets:
-        binary = cpp_build.program(packets.text, "captures", engine="packets")
+        with bodies_blamed(program):
+            binary = cpp_build.program(packets.text, "captures", engine="packets")
     else:
         binary = cpp_build.program(cpp.generate(program), "captures")
     done = subprocess.run([str(binary), *arguments], capture_output=True, text=True, check=False)

@@ -19,6 +19,7 @@ from compiler.interpreter.choices import SignalCall, round_robin
 from compiler.interpreter.element import Outcome, run_element
 from compiler.interpreter.guard import fields_of
 from compiler.interpreter.packets import from_flits
+from compiler.native_cpp import bodies_blamed
 
 AROUND = Path(__file__).with_suffix(".sl")
 LANES = 3  # packets as they came, in shared frames, and made of flits
@@ -76,7 +77,8 @@ def runner(element: typed.Element, flags: Sequence[str] = CPU_FLAGS) -> Callable
     program = program_around(element)
     made = cpp_packets.generate(program)
     assert made is not None
-    binary = cpp_build.program(made.text, "graphs", (*flags, "-DSLUICE_CHOICES"), "packets")
+    with bodies_blamed(program):
+        binary = cpp_build.program(made.text, "graphs", (*flags, "-DSLUICE_CHOICES"), "packets")
 
     def run(stream: Sequence[int], calls: Sequence[SignalCall]) -> Outcome:
         packets, dressing = _given(element.inputs[0].type, stream)

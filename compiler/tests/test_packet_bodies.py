@@ -106,6 +106,11 @@ def test_a_body_without_its_class_is_refused(tmp_path: Path) -> None:
         trial(changed(encap(), "struct nvgreencap_packet", "struct other", tmp_path))
 
 
+def test_a_body_that_the_compiler_refuses_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(HardwareError, match=r"nvgredecap_packet.h: line 15: .*has no member named .removed"):
+        trial(changed(decap(), "packet.remove(", "packet.removed(", tmp_path))
+
+
 @pytest.mark.parametrize("ports", ["packet in -> packet out, packet more", "packet in, uint<8> more -> packet out"])
 def test_a_body_of_an_element_with_more_ports_is_refused(ports: str, tmp_path: Path) -> None:
     (tmp_path / "both.h").write_text("template <class Element> struct both {};")

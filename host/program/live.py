@@ -18,6 +18,7 @@ from typing import Any
 from compiler.backends import cpp_build, cpp_packets, cpp_run
 from compiler.frontend import typed
 from compiler.interpreter.element import Outcome
+from compiler.native_cpp import bodies_blamed
 from compiler.passes import replicable
 from host.program import InputError
 from host.program.live_ports import LivePort
@@ -92,7 +93,8 @@ def build(program: typed.Program) -> tuple[Path, cpp_packets.PacketProgram]:
     found = cpp_packets.generate(program)
     if found is None:
         raise InputError("the channels of this configuration lead back; the packet engine runs those that lead forward alone")
-    return cpp_build.library(found.text, FLAGS), found
+    with bodies_blamed(program):
+        return cpp_build.library(found.text, FLAGS), found
 
 
 class Engine:
