@@ -157,8 +157,8 @@ def row(
         found: dict[str, list[dict[str, float]]] = {"sluice": []}
         in_threads = len(os.sched_getaffinity(0)) > 1 and (job.partitioned or live.not_in_threads(program) is None)
         for _ in range(runs):
-            ours_now = Contender(binary, job, capture)
-            found["sluice"].append(ours_now.end(seconds))
+            contender = Contender(binary, job, capture)
+            found["sluice"].append(contender.end(seconds))
             if in_threads:
                 found.setdefault("threads", []).append(Contender(binary, job, capture, 2).end(seconds))
             for other in ("io", job.by_hand) if peers else ():
@@ -175,7 +175,7 @@ def row(
         "ns_per_packet": round(1e9 / median(ours), 1),
         "cycles_per_packet": round(median(run["hertz"] for run in found["sluice"]) / median(ours), 1),
         "share_inside": round(median(run["inside"] / run["processor_seconds"] for run in found["sluice"]), 3),
-        "stages_ns": ours_now.stages,
+        "stages_ns": contender.stages,
         "identical": identical,
         "passed": round(passed, 3),
         "sees_every_flit": {name: why for name, why in made.whole.items() if why},

@@ -113,10 +113,7 @@ static uint16_t route(struct rte_mbuf **packets, uint16_t count) {
     return left;
 }
 
-static uint16_t known(struct rte_mbuf **packets, uint16_t count) {
-    struct flow keys[BURST];
-    const void *pointers[BURST];
-    int32_t found[BURST];
+static void keys_of(struct rte_mbuf **packets, uint16_t count, struct flow *keys, const void **pointers) {
     for (uint16_t i = 0; i < count; i++)
         rte_prefetch0(rte_pktmbuf_mtod(packets[i], void *));
     for (uint16_t i = 0; i < count; i++) {
@@ -124,7 +121,19 @@ static uint16_t known(struct rte_mbuf **packets, uint16_t count) {
         keys[i] = ip ? flow_of(ip) : (struct flow){0};
         pointers[i] = &keys[i];
     }
+}
+
+// The number of each packet's flow; below 0: none.
+static void look_up(struct rte_mbuf **packets, uint16_t count, int32_t *found) {
+    struct flow keys[BURST];
+    const void *pointers[BURST];
+    keys_of(packets, count, keys, pointers);
     rte_hash_lookup_bulk(hash, pointers, count, found);
+}
+
+static uint16_t known(struct rte_mbuf **packets, uint16_t count) {
+    int32_t found[BURST];
+    look_up(packets, count, found);
     uint16_t left = 0;
     for (uint16_t i = 0; i < count; i++) {
         if (found[i] < 0) {
@@ -151,17 +160,8 @@ static bool encapsulate(struct rte_mbuf *packet, const struct outer *tunnel) {
 }
 
 static uint16_t balance(struct rte_mbuf **packets, uint16_t count) {
-    struct flow keys[BURST];
-    const void *pointers[BURST];
     int32_t found[BURST];
-    for (uint16_t i = 0; i < count; i++)
-        rte_prefetch0(rte_pktmbuf_mtod(packets[i], void *));
-    for (uint16_t i = 0; i < count; i++) {
-        const struct rte_ipv4_hdr *ip = ip_of(packets[i]);
-        keys[i] = ip ? flow_of(ip) : (struct flow){0};
-        pointers[i] = &keys[i];
-    }
-    rte_hash_lookup_bulk(hash, pointers, count, found);
+    look_up(packets, count, found);
     uint16_t left = 0;
     for (uint16_t i = 0; i < count; i++) {
         if (found[i] < 0 || !encapsulate(packets[i], &tunnels[tunnel_of[found[i]]])) {
@@ -175,16 +175,10 @@ static uint16_t balance(struct rte_mbuf **packets, uint16_t count) {
 
 static uint16_t filter(struct rte_mbuf **packets, uint16_t count) {
     struct flow keys[BURST];
-    const uint8_t *pointers[BURST];
+    const void *pointers[BURST];
     uint32_t found[BURST];
-    for (uint16_t i = 0; i < count; i++)
-        rte_prefetch0(rte_pktmbuf_mtod(packets[i], void *));
-    for (uint16_t i = 0; i < count; i++) {
-        const struct rte_ipv4_hdr *ip = ip_of(packets[i]);
-        keys[i] = ip ? flow_of(ip) : (struct flow){0};
-        pointers[i] = (const uint8_t *)&keys[i];
-    }
-    rte_acl_classify(acl, pointers, found, count, 1);
+    keys_of(packets, count, keys, pointers);
+    rte_acl_classify(acl, (const uint8_t **)pointers, found, count, 1);
     uint16_t left = 0;
     for (uint16_t i = 0; i < count; i++)
         if (found[i] == 2)
