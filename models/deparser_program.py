@@ -2,8 +2,8 @@
 """Reference model of the programmable deparser: what becomes of a packet whose containers were changed.
 
 A unit is the base that it serves and its rows by the kind of header, as in `compiler.pipeline.parser_program.DeparserProgram`. A
-container goes where the last writer says that has a row for it; a word that several containers go to stays as it is. The loader
-refuses programs that ask for either.
+container goes where the last writer says that has a row for it; several of one row of the crossbar that would go to one column of a
+flit go nowhere; a word that several of the others go to stays as it is. The loader refuses programs that ask for any of these.
 """
 
 from __future__ import annotations
@@ -31,12 +31,19 @@ def deparse(writers: Writers, checksums: Checksums, record: L.Parsed, original: 
                 container = L.PARSER_SLOTS * (place.row - 1) + slot
                 if place.row and container < L.PIPELINE_CONTAINERS:
                     word_of[container] = base.position + place.word
+    taken = Counter(_column(container, word) for container, word in word_of.items())
+    word_of = {container: word for container, word in word_of.items() if taken[_column(container, word)] == 1}
     written = Counter(word_of.values())
     out = bytearray(data)
     for container, word in word_of.items():
         if written[word] == 1 and 2 * word < L.WINDOW_BYTES:
             out[2 * word : 2 * word + 2] = containers[container].to_bytes(2, "big")
     return bytes(out)
+
+
+def _column(container: int, word: int) -> tuple[int, int, int]:
+    """The row of the container, flit and column of the word that it goes to."""
+    return container // L.DEPARSER_ROW, 2 * word // L.DATA_BYTES, word % L.DEPARSER_COLUMNS
 
 
 def repaired(checksums: Checksums, record: L.Parsed, original: Sequence[int]) -> Sequence[int]:

@@ -95,10 +95,10 @@ def placed(units: Sequence[UnitDraft], process: ProcessDraft | None, sizes: Size
     _check_sizes(units, sizes)
     effects = [(effect, span) for unit in units for _, effect, span in unit.entries]
     checksums = _checksums([*(_following(*one) for one in effects), *_following_of(process)], fallback)
-    containers = _containers(units, [effect for effect, _ in effects], checksums, process)
     changed = {change.target for effect, _ in effects for change in effect.changes} | checksums.keys()
     changed |= process.written if process is not None else set()
     written = tuple(sorted((name for name in changed if number_of(name) is not None), key=lambda name: number_of(name) or 0))
+    containers = _containers(units, effects, checksums, process, written)
     headers = _headers(containers, written, checksums, sizes, fallback)
     number = None if process is None else sizes.place_of_stateful(len(units), process.span)
     programs = [_unit(unit, units, number, containers) for unit in units]
@@ -175,12 +175,16 @@ def _checksums(everything: Sequence[_Following], fallback: Span) -> dict[str, fr
 
 
 def _containers(
-    units: Sequence[UnitDraft], effects: Sequence[Effect], checksums: Mapping[str, frozenset[str]], process: ProcessDraft | None
+    units: Sequence[UnitDraft],
+    effects: Sequence[tuple[Effect, Span]],
+    checksums: Mapping[str, frozenset[str]],
+    process: ProcessDraft | None,
+    written: Sequence[str],
 ) -> dict[str, int]:
     """A container for each word: those that one action changes have different numbers modulo UNIT_OPERATIONS; those that the
-    stateful unit reads at once are in a row."""
+    stateful unit reads at once are in a row; those of a row of the deparser that are written go to different columns."""
     names: dict[str, set[str]] = {name: set() for unit in units for name in unit.words}
-    for effect in effects:
+    for effect, _ in effects:
         targets = [change.target for change in effect.changes]
         for change in effect.changes:
             for name in words_of(change):
@@ -190,24 +194,41 @@ def _containers(
         names.setdefault(name, set())
     free = [number for number in range(L.PIPELINE_CONTAINERS) if number not in FIXED.values()]
     found = {name: number for name, number in FIXED.items() if name in names}
+
+    def goes(name: str, number: int) -> bool:
+        """No container of the row that has a place is written to the column that this one is written to."""
+        columns = [_column(other) for other in written if found.get(other, -1) // L.DEPARSER_ROW == number // L.DEPARSER_ROW]
+        return name not in written or _column(name) not in columns
+
     if process is not None:
         for first, last in process.runs:
             even = {(pair - first) % 2 for pair in process.pairs if first <= pair <= last}
-            fitting = (one for one in free if all(one + at in free for at in range(last - first + 1)))
-            begin = next((one for one in fitting if all((one + at) % 2 == 0 for at in even)), None)
+            run = {word_name(word): word - first for word in range(first, last + 1)}
+            free_run = (one for one in free if all(one + at in free and goes(name, one + at) for name, at in run.items()))
+            begin = next((one for one in free_run if all((one + at) % 2 == 0 for at in even)), None)
             if begin is None:
                 text = "the stateful unit writes pairs of words that overlap"
                 raise OverlayError("E0809", text, process.span, "write fields of 16 or 32 bits side by side")
-            found |= {word_name(first + at): begin + at for at in range(last - first + 1)}
+            found |= {name: begin + at for name, at in run.items()}
             free = [number for number in free if not begin <= number <= begin + last - first]
         for name, _ in process.key:
             names.setdefault(name, set())
-    for name in sorted((n for n in names if n not in FIXED and n not in found), key=lambda n: (-len(names[n]), number_of(n) or 0)):
+    left = (name for name in names if name not in FIXED and name not in found)
+    for name in sorted(left, key=lambda name: (-len(names[name]), name not in written, number_of(name) or 0)):
+        fitting = [number for number in free if goes(name, number)]
+        if not fitting:  # without a stateful unit there is always one: at most 32 words are written, four of them to a column
+            assert process is not None
+            text = f"{name} cannot be written back: each row of the deparser has a word for its column"
+            raise OverlayError("E0809", text, process.span, "use fewer words of the packet")
         taken = {found[other] % L.UNIT_OPERATIONS for other in names[name] if other in found}
-        number = next((one for one in free if one % L.UNIT_OPERATIONS not in taken), free[0])  # `action` refuses the latter
+        number = next((one for one in fitting if one % L.UNIT_OPERATIONS not in taken), fitting[0])  # `action` refuses the latter
         free.remove(number)
         found[name] = number
     return found
+
+
+def _column(name: str) -> int:
+    return (number_of(name) or 0) % L.DEPARSER_COLUMNS
 
 
 def _headers(

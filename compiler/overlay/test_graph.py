@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+import sluice_layouts as L
 
 from compiler.frontend.source import Source
 from compiler.fuzz.driver import Case, loaded
@@ -67,18 +68,28 @@ RULES = """
 def job(configuration: str, packets: list[tuple[int, int]]) -> Job:
     """With packets of these lanes and types."""
     lines = "\n".join(f"//> {lane} {bytes(12).hex()}{kind:04x}{bytes(50).hex()}" for lane, kind in packets)
-    case = Case("rows", MARK + configuration + RULES + lines + "\n", 0)
+    return job_for(MARK + configuration + RULES + lines + "\n")
+
+
+def job_for(text: str) -> Job:
+    """Of a program with its packets."""
+    case = Case("rows", text, 0)
     program, message = loaded(case)
     assert program is not None, message
     return job_of(case, program)
 
 
-def types(one: Job) -> list[list[tuple[int, int]]]:
-    """Where packets leave, and their types, which the model of the pipeline and the interpreter agree on."""
+def agreed(one: Job) -> list[list[tuple[int, bytes]]]:
+    """Where packets leave, and what they are, which the model of the pipeline and the interpreter agree on."""
     assert isinstance(one.deployment, Deployment), one.deployment
     expected = [[(left.where, left.data) for left in some] for some in one.expected]
     assert [[(left.where, left.data) for left in some] for some in model(one.deployment, one)] == expected
-    return [[(where, int.from_bytes(data[12:14], "big")) for where, data in some] for some in expected]
+    return expected
+
+
+def types(one: Job) -> list[list[tuple[int, int]]]:
+    """Where packets leave, and their types."""
+    return [[(where, int.from_bytes(data[12:14], "big")) for where, data in some] for some in agreed(one)]
 
 
 def test_what_one_element_writes_decides_in_the_next() -> None:
@@ -130,3 +141,32 @@ def test_tables_on_the_host_have_the_names_of_every_target_and_no_rules_here() -
         deployed(program, Source("some.rules", "seen.types 1 -> 2\n"))
     with pytest.raises(OverlayError, match="unknown table 'types'"):
         deployed(program, Source("some.rules", "types 1 -> 2\n"))
+
+
+COLUMNS = """
+struct words_t { uint<16> at[32]; }
+.element Columns (packet in -> packet out) {
+    .handler {
+        flit x = read(in);
+        if (x.sop) {
+            words_t *words = (words_t *) &x.data;
+            words->at[0] = words->at[1];
+            words->at[8] = 0x5555;
+            words->at[16] = 0x1234;
+            words->at[24] = words->at[25];
+        }
+        write(out, x);
+    }
+}
+Columns :: columns
+from_lane[0] -> columns -> to_lane[1]
+"""
+
+
+def test_words_that_meet_in_the_deparser_have_containers_of_other_rows() -> None:
+    one = job_for(COLUMNS + f"//= 4\n//> 0 {bytes(range(100)).hex()}\n")
+    ((_, data),) = agreed(one)[0]
+    assert [data[2 * word : 2 * word + 2].hex() for word in (0, 8, 16, 24)] == ["0203", "5555", "3412", "3233"]
+    assert isinstance(one.deployment, Deployment)
+    rows = {one.deployment.placed.containers[f"word {word}"] // L.DEPARSER_ROW for word in (0, 8, 16, 24)}
+    assert len(rows) == 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -330,7 +330,7 @@ class _Reader:
     def _reached(self) -> list[list[str]]:
         """The states that each stage can be in. Raises ProgramError where a path extracts twice into one container, or what it
         writes back is not what one header had."""
-        paths = {self.begin or "": _Path(set(), set(), set(), set())}
+        paths = {self.begin or "": _Path()}
         reached = []
         for _ in range(self.stages):
             reached.append([one for one in self.states if one in paths])
@@ -340,7 +340,7 @@ class _Reader:
                 self._check(state, before)
                 for choice in state.choices:
                     if choice.to != DONE and choice.fault == L.FAULT_NONE:
-                        later.setdefault(choice.to, _Path(set(), set(), set(), set())).add(before, state, choice)
+                        later.setdefault(choice.to, _Path()).add(before, state, choice)
             paths = later
         return reached
 
@@ -357,6 +357,16 @@ class _Reader:
         words = sorted(before.words) + [state.extracts[one] for one in state.writes]
         if shared := [word for word in words if words.count(word) > 1]:
             raise self._error(where, f"two containers are written back to word {shared[0]}; hint: leave one of them out of write")
+        self._check_columns(where, {(one, state.extracts[one] % L.DEPARSER_COLUMNS) for one in state.writes}, before.columns)
+
+    def _check_columns(self, where: str, own: Set[tuple[int, int]], before: Set[tuple[int, int]]) -> None:
+        """Containers of one row of the deparser are not written to one column, whatever length the packet gives its headers."""
+        for one, column in sorted(own):
+            row = range(one - one % L.DEPARSER_ROW, one - one % L.DEPARSER_ROW + L.DEPARSER_ROW)
+            if others := {other for other, place in own | before if other in row and other != one and place == column}:
+                names = f"{self._name_of({one})} and {self._name_of(others)} are in a row, {row[0]} to {row[-1]}"
+                text = f"containers {names}, and can be written to words that are equal modulo {L.DEPARSER_COLUMNS}"
+                raise self._error(where, f"{text}; hint: a container of another row, or leave one of them out of write")
 
     def _entries(self, name: str) -> Iterator[Entry]:
         state = self.states[name]
@@ -389,12 +399,14 @@ class _Reader:
 @dataclass
 class _Path:
     """What the headers before a state can have done: containers extracted, containers to write back, bases of these headers; the
-    words written back that are known to lie in the state's header."""
+    words written back that are known to lie in the state's header; containers that are written back with the columns of the
+    deparser that they can go to, as a header at the state's position numbers its words."""
 
-    filled: set[int]
-    written: set[int]
-    bases: set[int | None]
-    words: set[int]
+    filled: set[int] = field(default_factory=set)
+    written: set[int] = field(default_factory=set)
+    bases: set[int | None] = field(default_factory=set)
+    words: set[int] = field(default_factory=set)
+    columns: set[tuple[int, int]] = field(default_factory=set)
 
     def add(self, before: _Path, state: State, choice: Choice) -> None:
         """The headers before that state, and its own."""
@@ -404,6 +416,19 @@ class _Path:
         if choice.length is None:
             words = before.words | {state.extracts[one] for one in state.writes}
             self.words |= {word - choice.advance for word in words if word >= choice.advance}
+        columns = before.columns | {(one, state.extracts[one]) for one in state.writes}
+        for length in _lengths(choice.length):
+            self.columns |= {(one, (column - choice.advance - length) % L.DEPARSER_COLUMNS) for one, column in columns}
+
+
+def _lengths(length: Length | None) -> set[int]:
+    """The words that a length field can count, modulo the columns of the deparser."""
+    found = {0}
+    for bit in range(16):
+        if length is not None and length.mask >> bit & 1:
+            words = 1 << bit + length.scale if bit + length.scale >= 0 else 0
+            found |= {(one + words) % L.DEPARSER_COLUMNS for one in found}
+    return found
 
 
 def _row(state: State) -> L.DeparserRow:

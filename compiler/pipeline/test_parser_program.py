@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 import sluice_layouts as L
-from hypothesis import given, reject, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from compiler.pipeline.deparser_image import DeparserImage
 from compiler.pipeline.parser_image import ParserImage
 from compiler.pipeline.parser_program import DeparserProgram, Entry, HeaderProgram, ParserProgram, ProgramError, read
+from models.deparser_program import deparse
+from models.parser_program import parse, stages_of
 
 DEFAULT = Path(__file__).parents[2] / "elements" / "pipeline" / "default_parser.toml"
 ROWS = (L.DEPARSER_MEMORY_ROW, L.DEPARSER_MEMORY_CHECKSUM_ROW)
@@ -136,6 +138,57 @@ def test_says_what_can_not_be_written_back(tmp_path: Path, old: str, new: str, s
     with pytest.raises(ProgramError) as error:
         program_of(tmp_path, WRITING.replace(old, new, 1))
     assert said in str(error.value)
+
+
+TWO_HEADERS = """\
+begin = "first"
+containers.front = {{ first = {0} }}
+containers.back = {{ first = {1} }}
+[states.first]
+base = 0
+extract = {{ front = {2} }}
+write = ["front"]
+advance = {4}
+length = {{ word = 0, mask = {5}, scale = {6} }}
+next = [{{ to = "second" }}]
+[states.second]
+base = 1
+extract = {{ back = {3} }}
+write = ["back"]
+"""
+
+
+def test_containers_of_a_row_are_not_written_to_one_column(tmp_path: Path) -> None:
+    said = "state second: containers 'back' and 'front' are in a row, 4 to 7, and can be written to words that are equal modulo 8"
+    headers_of(tmp_path, TWO_HEADERS.format(5, 8, 1, 2, 7, 0x0F00, -7))
+    headers_of(tmp_path, TWO_HEADERS.format(5, 6, 1, 3, 7, 0x0F00, -7))  # an odd number of words between them
+    for length in (0x0F00, -7), (0x0100, -8):
+        with pytest.raises(ProgramError, match=said):
+            headers_of(tmp_path, TWO_HEADERS.format(5, 6, 1, 2, 7 if length[1] == -7 else 6, *length))
+
+
+@given(st.data())
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_what_the_loader_takes_is_written_whatever_the_packet_says(tmp_path: Path, data: st.DataObject) -> None:
+    """Two headers, and a field that says how far they are apart."""
+    row = data.draw(st.sampled_from([0, 4]))
+    containers = data.draw(st.lists(st.integers(row, row + 3), min_size=2, max_size=2, unique=True))
+    words = data.draw(st.integers(0, 15)), data.draw(st.integers(0, 15))
+    advance, mask, shift = data.draw(st.integers(16, 24)), data.draw(st.integers(1, 15)), data.draw(st.integers(0, 12))
+    length = mask << shift, data.draw(st.integers(0, 1)) - shift
+    try:
+        program = headers_of(tmp_path, TWO_HEADERS.format(*containers, *words, advance, *length))
+    except ProgramError as error:
+        assert "are in a row" in str(error)
+        reject()
+    packet = data.draw(st.integers(0, 0xFFFF)).to_bytes(2, "big") + bytes(range(2, 250))
+    record = parse(program.parser.start, stages_of(program.parser), packet)
+    assert not record.fault
+    original = [*record.containers]
+    for container in containers:
+        record.containers[container] ^= 0xFFFF
+    out = deparse(program.deparser.writers, program.deparser.checksums, record, original, packet)
+    assert sum(one != other for one, other in zip(out, packet, strict=True)) == 4
 
 
 def test_too_many_headers_to_write_back_are_refused(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@
 // back into the headers of the packet, then words that come and go.
 #include "functional_pipeline.h"
 
-enum { ONES = 0xffff };
+enum { ONES = 0xffff, FLIT_WORDS = SLUICE_DATA_BYTES / 2 };
 
 void functional_writer_write(struct pipeline_writer *writer, unsigned memory, const struct pipeline_write *write) {
     if (memory == SLUICE_DEPARSER_MEMORY_BASE) {
@@ -103,11 +103,24 @@ static uint64_t places_of(const struct pipeline_writer *writers, const struct pi
     return placed;
 }
 
+// Of the containers that go somewhere, those that no other of their row goes to a column of a flit with.
+static uint64_t alone_in_column(uint64_t placed, const uint8_t *words) {
+    uint64_t alone = placed;
+    for (uint64_t left = placed; left; left &= left - 1) {
+        unsigned one = (unsigned)__builtin_ctzll(left), first = one - one % SLUICE_DEPARSER_ROW;
+        for (unsigned other = first; other < first + SLUICE_DEPARSER_ROW; other++)
+            if (other != one && placed >> other & 1 && words[one] / FLIT_WORDS == words[other] / FLIT_WORDS &&
+                words[one] % SLUICE_DEPARSER_COLUMNS == words[other] % SLUICE_DEPARSER_COLUMNS)
+                alone &= ~((uint64_t)1 << one);
+    }
+    return alone;
+}
+
 // A word that several containers go to stays as it is.
 void functional_headers_write(const struct pipeline_writer *writers, const struct pipeline_packet *packet,
                               uint8_t *out) {
     uint8_t words[SLUICE_PIPELINE_CONTAINERS], takers[UINT8_MAX + 1] = {0};
-    uint64_t placed = places_of(writers, packet, words);
+    uint64_t placed = alone_in_column(places_of(writers, packet, words), words);
     memcpy(out, packet->bytes, packet->size);
     for (uint64_t left = placed; left; left &= left - 1)
         takers[words[__builtin_ctzll(left)]]++;

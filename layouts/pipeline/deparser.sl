@@ -5,13 +5,16 @@ import "parser.sl";
 
 constexpr uint DEPARSER_WRITERS = 6;        /// headers of a packet that can be rewritten
 constexpr uint DEPARSER_CHECKSUMS = 2;      /// checksums of a packet that can be repaired
+constexpr uint DEPARSER_ROW = 4;            /// containers in a row: those of a row that go to one column of a flit go nowhere
+constexpr uint DEPARSER_COLUMNS = 8;        /// of a flit: its words whose numbers are equal modulo this
 constexpr uint SPLICES = 16;                /// of a version of the program; number 0 is none
 constexpr uint SPLICE_WORDS = 15;           /// that a splice can insert
 constexpr uint SPLICE_REMOVED = 63;         /// that a splice can remove
 constexpr uint SPLICE_LEAST = 14;           /// bytes of a packet that it leaves: less would be dropped as a runt
 
 /// What a writer does with a header of one kind: slot n goes into a word of it, as a parser's step takes it from there. A container goes
-/// where the last writer says whose row names it; a word that several containers go to stays as it is.
+/// where the last writer says whose row names it. Containers `DEPARSER_ROW * n` and up are one row of the crossbar. If several of a row go
+/// to one column of a flit, none of them is written; a word that several of the others go to stays as it is.
 struct deparser_row_t {
     parser_extract_t places[PARSER_SLOTS];
 }

@@ -35,46 +35,47 @@ module sl_deparser
     if (write_valid_i) write_q <= write_i;
   end
 
-  logic [Filled:0]         valid, sop;  // bit n: in cycle n
-  deparser_places_t        places;
-  pipeline_containers_t    containers;
-  flit_t                   flit, flit_1_q, flit_q;  // as it enters with its containers, and later
-  logic                    flit_valid, flit_valid_q, beside;
-  logic [8*DATA_BYTES-1:0] data;
+  logic [DEPARSER_LATENCY:0] valid, sop;  // bit n: in cycle n
+  flit_index_t [Filled:1]    index_q;
+  deparser_places_t          places;
+  pipeline_containers_t      containers, containers_q;  // of the flit in cycle Filled + 5; of the packet, a cycle later
+  flit_t                     flit, flit_q;              // before it is filled, and when it is
+  logic [8*DATA_BYTES-1:0]   data;
+  logic [1:0]                always_valid;
 
   assign valid[0] = valid_i;
   assign sop[0]   = flit_i.sop;
   always_ff @(posedge clk_i) begin
-    valid[Filled:1] <= rst_i ? '0 : valid[Filled-1:0];
-    sop[Filled:1]   <= sop[Filled-1:0];
+    valid[DEPARSER_LATENCY:1] <= rst_i ? '0 : valid[DEPARSER_LATENCY-1:0];
+    sop[DEPARSER_LATENCY:1]   <= sop[DEPARSER_LATENCY-1:0];
+    index_q[Filled:2]         <= index_q[Filled-1:1];
+    if (valid_i && flit_i.sop) index_q[1] <= '0;
+    else if (valid_i && index_q[1] != flit_index_t'(WINDOW_FLITS)) index_q[1] <= index_q[1] + 1'b1;
+    if (valid[Filled+5] && sop[Filled+5]) containers_q <= containers;
+    flit_q <= flit;
   end
 
   sl_deparser_places #(.Writers(Writers)) u_places (
     .clk_i, .rst_i, .write_valid_i(write_valid_q), .write_i(write_q), .valid_i(valid_i && flit_i.sop), .record_i,
     .places_o(places)
   );
-  sl_delay #(.Width($bits(pipeline_containers_t)), .Cycles(Filled + 3)) u_containers (
-    .clk_i, .rst_i, .valid_i(valid_i && flit_i.sop), .data_i(record_i.containers), .valid_o(beside), .data_o(containers)
+  // Each cycle is written, with a flit or without: an enable would be one net to all of the LUT RAM.
+  sl_delay #(.Width($bits(pipeline_containers_t)), .Cycles(Filled + 5)) u_containers (
+    .clk_i, .rst_i, .valid_i(1'b1), .data_i(record_i.containers), .valid_o(always_valid[0]), .data_o(containers)
   );
-  sl_delay #(.Width($bits(flit_t)), .Cycles(Filled + 3)) u_flits (
-    .clk_i, .rst_i, .valid_i, .data_i(flit_i), .valid_o(flit_valid), .data_o(flit)
+  sl_delay #(.Width($bits(flit_t)), .Cycles(Filled + 7)) u_flits (
+    .clk_i, .rst_i, .valid_i(1'b1), .data_i(flit_i), .valid_o(always_valid[1]), .data_o(flit)
   );
   sl_deparser_fill u_fill (
-    .clk_i, .rst_i, .valid_i(valid[Filled]), .sop_i(sop[Filled]), .places_i(places), .containers_3_i(containers),
-    .data_3_i(flit.data), .data_o(data)
+    .clk_i, .index_i(index_q[Filled]), .places_i(places), .containers_6_i(containers_q), .data_7_i(flit.data), .data_o(data)
   );
 
-  always_ff @(posedge clk_i) begin
-    flit_valid_q <= flit_valid && !rst_i;
-    valid_o      <= flit_valid_q && !rst_i;
-    if (flit_valid) flit_1_q <= flit;
-    if (flit_valid_q) flit_q <= flit_1_q;
-  end
+  assign valid_o = valid[DEPARSER_LATENCY];
   always_comb begin
     flit_o      = flit_q;
     flit_o.data = data;
   end
 
   logic unused;
-  assign unused = &{1'b0, beside, flit_q.data};
+  assign unused = &{1'b0, always_valid, flit_q.data};
 endmodule

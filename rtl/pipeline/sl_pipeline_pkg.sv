@@ -17,7 +17,7 @@ package sl_pipeline_pkg;
   // Cycles of the checksums; from a packet's record to the places of its containers; of a flit that they are written into; of both.
   localparam int unsigned DEPARSER_CHECKSUM_LATENCY = 10;
   localparam int unsigned DEPARSER_PLACES_LATENCY   = 4;
-  localparam int unsigned DEPARSER_FILL_LATENCY     = 5;
+  localparam int unsigned DEPARSER_FILL_LATENCY     = 8;
   localparam int unsigned DEPARSER_LATENCY          = DEPARSER_PLACES_LATENCY + DEPARSER_FILL_LATENCY;
 
   // Cycles of a splice: from the record to its job, which meets the packet behind the deparser, and of the flits from there on.
@@ -104,6 +104,12 @@ package sl_pipeline_pkg;
     logic [PIPELINE_CONTAINERS-1:0]      valid;
     logic [PIPELINE_CONTAINERS-1:0][6:0] word;
   } deparser_places_t;
+
+  // Rows of containers in the crossbar of the deparser. What of a row goes to a column of a flit: one of them, to word
+  // DEPARSER_COLUMNS * eight + column.
+  localparam int unsigned DEPARSER_ROWS = PIPELINE_CONTAINERS / DEPARSER_ROW;
+
+  typedef logic [$clog2(WINDOW_BYTES/DATA_BYTES+1)-1:0] flit_index_t;  // WINDOW_FLITS: behind the window
 
   // A packet and how it is written anew. Record and splice come with the first flit.
   typedef struct packed {

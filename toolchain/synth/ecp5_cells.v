@@ -24,3 +24,19 @@ module sl_words_mux (input [255:0] words_i, input [3:0] number_i, output [15:0] 
     end
   endgenerate
 endmodule
+
+// 2:1 in a LUT4, two of them by PFUMX: one slice.
+module sl_words_mux4 (input [63:0] words_i, input [1:0] number_i, output [15:0] word_o);
+  genvar b, n;
+  generate
+    for (b = 0; b < 16; b = b + 1) begin : bit_of
+      wire [1:0] two;
+      for (n = 0; n < 2; n = n + 1) begin : gen_two
+        LUT4 #(.INIT(16'hCACA)) u_two (
+          .A(words_i[32 * n + b]), .B(words_i[32 * n + 16 + b]), .C(number_i[0]), .D(1'b0), .Z(two[n])
+        );
+      end
+      PFUMX u_four (.ALUT(two[1]), .BLUT(two[0]), .C0(number_i[1]), .Z(word_o[b]));
+    end
+  endgenerate
+endmodule
