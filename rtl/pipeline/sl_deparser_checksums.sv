@@ -4,7 +4,8 @@
 // container is the checksum of two rows of a packet. DEPARSER_CHECKSUM_LATENCY cycles, never stalls.
 //
 // cycle 1: the headers, and what changed; 2: what the rows cover; 3 to 7: sums of 2, 4, 8, 16 and all changes, two a cycle because
-// sums of more become carry-save adders of twice the LUTs; 8: in 16 bits; 9: with the checksum, complement; 10: into the containers.
+// sums of more become carry-save adders of twice the LUTs; 8, 9: in 16 bits; 10, 11: with the checksum; 12: complement; 13: into the
+// containers.
 module sl_deparser_checksums
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -36,34 +37,37 @@ module sl_deparser_checksums
   assign valid_o  = valid[Latency];
   always_ff @(posedge clk_i) valid[Latency:1] <= rst_i ? '0 : valid[Latency-1:0];
 
-  // The carry comes in again at bit 0.
-  function automatic logic [15:0] folded(logic [22:0] sum);
-    logic [16:0] once;
-    once = 17'(sum[15:0]) + 17'(sum[22:16]);
-    return once[15:0] + 16'(once[16]);
+  // The carry comes in again at bit 0, once it is in one bit.
+  function automatic logic [15:0] folded(logic [16:0] sum);
+    return sum[15:0] + 16'(sum[16]);
   endfunction
 
   // new + ~old of each container
   logic [PIPELINE_CONTAINERS-1:0][16:0] change_q;
-  logic [PIPELINE_CONTAINERS-1:0]       changed;
+  logic [PIPELINE_CONTAINERS-1:0]       changed_q;
 
-  always_comb for (int c = 0; c < PIPELINE_CONTAINERS; c++) changed[c] = change_q[c] != 17'h0ffff;
   always_ff @(posedge clk_i) begin
-    for (int c = 0; c < PIPELINE_CONTAINERS; c++) change_q[c] <= 17'(record_i.containers[c]) + {1'b0, ~original_i[c]};
+    for (int c = 0; c < PIPELINE_CONTAINERS; c++) begin
+      change_q[c]  <= 17'(record_i.containers[c]) + {1'b0, ~original_i[c]};
+      changed_q[c] <= record_i.containers[c] != original_i[c];
+    end
   end
 
-  parsed_t record;
-  logic    beside;
-  sl_delay #(.Width($bits(parsed_t)), .Cycles(Latency - 3)) u_record (
-    .clk_i, .rst_i, .valid_i, .data_i(record_i), .valid_o(beside), .data_o(record)
+  parsed_t    record_8, record_12;
+  logic [1:0] beside;
+  sl_delay #(.Width($bits(parsed_t)), .Cycles(8)) u_record_8 (
+    .clk_i, .rst_i, .valid_i, .data_i(record_i), .valid_o(beside[0]), .data_o(record_8)
+  );
+  sl_delay #(.Width($bits(parsed_t)), .Cycles(Latency - 1 - 8)) u_record_12 (
+    .clk_i, .rst_i, .valid_i(beside[0]), .data_i(record_8), .valid_o(beside[1]), .data_o(record_12)
   );
 
-  source_choice_t [DEPARSER_CHECKSUMS-1:0]          choice_q;  // of cycle 7
-  logic [DEPARSER_CHECKSUMS-1:0][15:0]              old, checksum_q;
-  logic [DEPARSER_CHECKSUMS-1:0][UNIT_SOURCES-1:0]  place_q;     // where it is written, of cycle 9
+  source_choice_t [DEPARSER_CHECKSUMS-1:0]          choice_8_q;
+  logic [DEPARSER_CHECKSUMS-1:0][15:0]              old_9, checksum_q;
+  logic [DEPARSER_CHECKSUMS-1:0][UNIT_SOURCES-1:0]  place_q;  // where it is written, of cycle 12
 
   sl_source_select #(.Words(DEPARSER_CHECKSUMS)) u_old (
-    .clk_i, .sources_i(sources_of(record)), .choice_i(choice_q), .word_o(old)
+    .clk_i, .sources_i(sources_of(record_8)), .choice_i(choice_8_q), .word_o(old_9)
   );
 
   for (genvar u = 0; u < DEPARSER_CHECKSUMS; u++) begin : gen_checksum
@@ -72,16 +76,17 @@ module sl_deparser_checksums
     logic [$clog2(PARSER_KINDS)-1:0]      kind_q;
     logic                                 version_q, present_q;
     checksum_row_t                        row_1;
-    checksum_row_t [8:2]                  row_q;
-    source_choice_t                       choice_8_q;
+    checksum_row_t [11:2]                 row_q;
+    source_choice_t [11:9]                choice_q;
     logic [PIPELINE_CONTAINERS-1:0][16:0] covered_q;
     logic [2*Fours-1:0][17:0]             pair_q;
     logic [Fours-1:0][18:0]               four_q;
     logic [Eights-1:0][19:0]              eight_q;
     logic [Eights/2-1:0][20:0]            sixteen_q;
     logic [22:0]                          all_q;
-    logic [15:0]                          all_8_q, sum;
-    logic                                 writes;
+    logic [16:0]                          all_8_q, sum_10_q;
+    logic [15:0]                          all_9_q, sum_11_q;
+    logic                                 writes_10_q, writes_11_q;
 
     assign to_this = write_valid_q && 32'(write_q.unit) == u;
     sl_ram_lut #(.Width($bits(checksum_row_t)), .Depth(2 * PARSER_KINDS)) u_rows (
@@ -98,10 +103,10 @@ module sl_deparser_checksums
       present_q <= record_i.bases[base_q[record_i.version]].valid && record_i.fault == FAULT_NONE;
       version_q <= record_i.version;
 
-      row_q           <= {row_q[7:2], row_1};
+      row_q           <= {row_q[10:2], row_1};
       row_q[2].enable <= row_1.enable && present_q;
       for (int c = 0; c < PIPELINE_CONTAINERS; c++) begin
-        if (row_1.covers[c] && changed[c]) covered_q[c] <= change_q[c];
+        if (row_1.covers[c] && changed_q[c]) covered_q[c] <= change_q[c];
         else covered_q[c] <= '0;
       end
       for (int p = 0; p < 2 * Fours; p++) pair_q[p] <= 18'(covered_q[2*p]) + 18'(covered_q[2*p+1]);
@@ -110,27 +115,26 @@ module sl_deparser_checksums
       eight_q[Eights-1] <= 20'(four_q[Fours-1]);
       for (int n = 0; n < Eights / 2; n++) sixteen_q[n] <= 21'(eight_q[2*n]) + 21'(eight_q[2*n+1]);
       all_q       <= 23'(sixteen_q[0]) + 23'(sixteen_q[1]) + 23'(sixteen_q[2]);
-      choice_q[u] <= choice_of(row_q[6].container);
-      all_8_q     <= folded(all_q);
-      choice_8_q  <= choice_q[u];
-      checksum_q[u] <= ~sum;
-      if (row_q[8].optional && sum == '1) checksum_q[u] <= '1;
+      choice_8_q[u] <= choice_of(row_q[7].container);
+      choice_q      <= {choice_q[10:9], choice_8_q[u]};
+      all_8_q       <= 17'(all_q[15:0]) + 17'(all_q[22:16]);
+      all_9_q       <= folded(all_8_q);
+      sum_10_q      <= 17'(all_9_q) + {1'b0, ~old_9[u]};
+      writes_10_q   <= row_q[9].enable && all_9_q != '0 && !(row_q[9].optional && old_9[u] == '0);
+      sum_11_q      <= folded(sum_10_q);
+      writes_11_q   <= writes_10_q;
+      checksum_q[u] <= row_q[11].optional && sum_11_q == '1 ? '1 : ~sum_11_q;
       for (int c = 0; c < UNIT_SOURCES; c++) begin
-        place_q[u][c] <= writes && choice_8_q.row[c/SOURCE_COLUMNS] && 32'(choice_8_q.column) == c % SOURCE_COLUMNS;
+        place_q[u][c] <= writes_11_q && choice_q[11].row[c/SOURCE_COLUMNS] && 32'(choice_q[11].column) == c % SOURCE_COLUMNS;
       end
     end
-    assign sum    = folded(23'(all_8_q) + 23'(16'(~old[u])));
-    assign writes = row_q[8].enable && all_8_q != '0 && !(row_q[8].optional && old[u] == '0);
 
     logic unused;
     assign unused = &{1'b0, row_q};
   end
 
-  parsed_t [9:8] record_q;
-
   always_ff @(posedge clk_i) begin
-    record_q <= {record_q[8], record};
-    record_o <= record_q[9];
+    record_o <= record_12;
     for (int c = 0; c < PIPELINE_CONTAINERS; c++) begin
       for (int u = 0; u < DEPARSER_CHECKSUMS; u++) if (place_q[u][c]) record_o.containers[c] <= checksum_q[u];
     end

@@ -15,7 +15,7 @@ package sl_pipeline_pkg;
   endfunction
 
   // Cycles of the checksums; from a packet's record to the places of its containers; of a flit that they are written into; of both.
-  localparam int unsigned DEPARSER_CHECKSUM_LATENCY = 10;
+  localparam int unsigned DEPARSER_CHECKSUM_LATENCY = 13;
   localparam int unsigned DEPARSER_PLACES_LATENCY   = 4;
   localparam int unsigned DEPARSER_FILL_LATENCY     = 8;
   localparam int unsigned DEPARSER_LATENCY          = DEPARSER_PLACES_LATENCY + DEPARSER_FILL_LATENCY;
