@@ -15,7 +15,7 @@ module el_pipeline
   parameter int unsigned ExactEntries   = 256,               // of each unit; power of two, 8 or more
   parameter int unsigned TernaryEntries = 64,                // of each unit; multiple of 64
   parameter int unsigned PacketFlits    = 512,               // flits that wait for their record; more than the row's latency
-  parameter int unsigned PassFlits      = 1024,              // of sl_passes; 2 for each packet inside, or it is slower than one a cycle
+  parameter int unsigned PassFlits      = 1024,              // of sl_passes: 2 for each packet inside and 292, or less than one a cycle
   parameter int unsigned Stateful       = 0,                 // bit u: unit u is a stateful one
   parameter bit          StatefulSmall  = 1'b0               // of these: 0: STATEFUL_PAPER, 1: STATEFUL_SMALL
 ) (
@@ -121,7 +121,7 @@ module el_pipeline
   logic [6:0]     unused_turns;
 
   assign body_pass   = pass_of(body.meta);
-  assign joined_pass = '{version: record.parsed.version, begins: record.parsed.begins, length: body_pass.length};
+  assign joined_pass = '{version: record.parsed.version, begins: record.parsed.begins, longest: body_pass.longest};
   sl_fifo #(.Width($bits(pipeline_pass_t) + 4), .Depth(64)) u_turns (
     .clk_i, .rst_i, .in_data_i({joined_pass, record.again}), .in_valid_i(record_ready && record_valid), .in_ready_o(turn_in_ready),
     .out_data_o({left_pass, left_again}), .out_valid_o(turn_valid), .out_ready_i(leaves), .count_o(unused_turns)

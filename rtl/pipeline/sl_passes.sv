@@ -3,7 +3,8 @@
 // to begin another pass, leaves (or not), and waits here as it left until it enters again. It keeps its metadata, its mark included.
 //
 // No deadlock and no loss: a packet enters for the first time only when there is room for all of it, grown by PASS_GROWTH, beside all
-// packets inside, wherever they are. It keeps that room until its last pass ends. So whoever asks for a pass has a place, and `left`
+// packets inside, wherever they are. Where there is room for two of the longest, a packet enters in every cycle; with less it waits a
+// cycle first, so that no path goes from its length to its ready. It keeps that room until its last pass ends. So whoever asks for a pass has a place, and `left`
 // waits for `out` alone. No endless loop: a pass that began at a unit can ask only for units above it, so a packet has at most `Units`
 // passes; what else it asks for is refused, as is a pass of a packet that has grown more. Waiting packets enter before new ones. A
 // packet that nobody asks another pass for takes no cycle more; one with k passes takes k times the flits.
@@ -18,7 +19,7 @@ module sl_passes
   input  logic           rst_i,           // synchronous, active high; the pipeline must be reset with it
   input  flit_t          in_data_i,       // new packets, with the right length in the first flit
   input  logic           in_valid_i,
-  output logic           in_ready_o,      // combinational from in_data_i and enter_ready_i
+  output logic           in_ready_o,      // combinational from enter_ready_i
   output flit_t          enter_data_o,    // into the pipeline, with the pass in the metadata (`pass_of`); the mark of a new packet is 0
   output logic           enter_valid_o,
   input  logic           enter_ready_i,
@@ -42,22 +43,22 @@ module sl_passes
     $error("%m: Flits = %0d hold no packet of %0d bytes", Flits, MTU_BYTES);
   end
 
-  // The flits that are kept free for a packet.
-  function automatic logic [CountBits-1:0] places(logic [13:0] length);
-    logic [14:0] bytes;
-    bytes = 15'(length) + 15'(PASS_GROWTH + DATA_BYTES - 1);
-    return CountBits'(bytes / 15'(DATA_BYTES));
+  // The flits of a packet that grows by so many bytes.
+  function automatic logic [CountBits-1:0] flits_of(logic [13:0] bytes, int unsigned growth);
+    logic [14:0] up;
+    up = 15'(bytes) + 15'(growth + DATA_BYTES - 1);
+    return CountBits'(up / 15'(DATA_BYTES));
   endfunction
 
   // What comes out of the pipeline.
   logic           first, again, again_q, dropped, dropped_q, begins;
-  flit_t          waiting, kept;
-  logic           waiting_valid, waiting_ready, fifo_ready;
+  flit_t          kept, kept_q, stored, waiting;  // one after the other
+  logic           kept_valid_q, stored_valid, stored_ready, waiting_valid, waiting_ready, fifo_ready;
   logic [CountBits-1:0] unused_count;
 
   assign first        = left_data_i.sop;
   assign again        = first ? left_again_i > left_pass_i.begins && 32'(left_again_i) < Units
-                                && 32'(left_data_i.meta.length) <= 32'(left_pass_i.length) + PASS_GROWTH : again_q;
+                                && left_data_i.meta.length <= 16'(left_pass_i.longest) : again_q;
   assign dropped      = first ? left_dropped_i : dropped_q;
   assign out_data_o   = left_data_i;
   assign out_stays_o  = again;
@@ -71,20 +72,29 @@ module sl_passes
   always_comb begin
     kept = left_data_i;
     if (first) begin
-      kept.meta = with_pass(left_data_i.meta, '{version: left_pass_i.version, begins: left_again_i, length: left_pass_i.length});
+      kept.meta = with_pass(left_data_i.meta, '{version: left_pass_i.version, begins: left_again_i, longest: left_pass_i.longest});
     end
   end
   sl_fifo #(.Width(FLIT_BITS), .Depth(Flits), .Style(1)) u_waiting (
-    .clk_i, .rst_i, .in_data_i(kept), .in_valid_i(left_valid_i && left_ready_o && again), .in_ready_o(fifo_ready),
-    .out_data_o(waiting), .out_valid_o(waiting_valid), .out_ready_i(waiting_ready), .count_o(unused_count)
+    .clk_i, .rst_i, .in_data_i(kept_q), .in_valid_i(kept_valid_q), .in_ready_o(fifo_ready),
+    .out_data_o(stored), .out_valid_o(stored_valid), .out_ready_i(stored_ready), .count_o(unused_count)
+  );
+  // So that no path goes from `enter` to all of the block RAM.
+  sl_skid #(.Width(FLIT_BITS)) u_waits_first (
+    .clk_i, .rst_i, .in_data_i(stored), .in_valid_i(stored_valid), .in_ready_o(stored_ready),
+    .out_data_o(waiting), .out_valid_o(waiting_valid), .out_ready_i(waiting_ready)
   );
 
   // What enters: whole packets, those that wait first; a packet that is offered stays offered.
-  logic                 locked_q, waiting_turn_q, waiting_turn, fits, enters;
-  logic [CountBits-1:0] free_q, needed;
+  localparam int unsigned Longest = (MTU_BYTES + PASS_GROWTH + DATA_BYTES - 1) / DATA_BYTES;  // flits of one
 
-  assign needed        = places(in_data_i.meta.length[13:0]);
-  assign fits          = needed <= free_q;
+  logic                 locked_q, waiting_turn_q, waiting_turn, fits, enters;
+  logic                 plenty_q, waited_q;  // there is room for any packet, also behind one that entered since; for this one, which waits
+  logic [CountBits-1:0] free_q, needed;
+  logic [CountBits-1:0] returned_q;          // by a packet whose last pass ended in the cycle before
+
+  assign needed        = flits_of(in_data_i.meta.length[13:0], PASS_GROWTH);
+  assign fits          = plenty_q || waited_q;
   assign waiting_turn  = locked_q ? waiting_turn_q : waiting_valid;
   assign enter_valid_o = waiting_turn ? waiting_valid : in_valid_i && (locked_q || fits);
   assign waiting_ready = waiting_turn && enter_ready_i;
@@ -94,12 +104,14 @@ module sl_passes
   always_comb begin
     enter_data_o = waiting_turn ? waiting : in_data_i;
     if (!waiting_turn && in_data_i.sop) begin
-      enter_data_o.meta      = with_pass(in_data_i.meta, '{version: 1'b0, begins: '0, length: in_data_i.meta.length[13:0]});
+      enter_data_o.meta = with_pass(in_data_i.meta, '{version: 1'b0, begins: '0, longest: in_data_i.meta.length[13:0] + 14'(PASS_GROWTH)});
       enter_data_o.meta.mark = '0;
     end
   end
 
   always_ff @(posedge clk_i) begin
+    kept_q       <= kept;
+    kept_valid_q <= left_valid_i && left_ready_o && again;
     if (left_valid_i) begin
       again_q   <= again;
       dropped_q <= dropped;
@@ -108,10 +120,17 @@ module sl_passes
       locked_q       <= !(enter_ready_i && enter_data_o.eop);
       waiting_turn_q <= waiting_turn;
     end
-    free_q <= free_q - (enters ? needed : '0) + (ends_o ? places(left_pass_i.length) : '0);
+    plenty_q   <= 32'(free_q) >= 2 * Longest;
+    waited_q   <= in_valid_i && !in_ready_o && needed <= free_q;
+    returned_q <= ends_o ? flits_of(left_pass_i.longest, 0) : '0;
+    free_q     <= free_q - (enters ? needed : '0) + returned_q;
     if (rst_i) begin
-      locked_q <= 1'b0;
-      free_q   <= CountBits'(Flits);
+      locked_q     <= 1'b0;
+      kept_valid_q <= 1'b0;
+      plenty_q     <= 1'b0;
+      waited_q     <= 1'b0;
+      returned_q   <= '0;
+      free_q       <= CountBits'(Flits);
     end
   end
 
@@ -120,7 +139,7 @@ module sl_passes
   );
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
-    if (!rst_i && left_valid_i && left_ready_o && again) a_room_for_every_pass : assert (fifo_ready);
+    if (!rst_i && kept_valid_q) a_room_for_every_pass : assert (fifo_ready);
   end
 `else
   logic unused;

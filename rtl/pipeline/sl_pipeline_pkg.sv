@@ -164,7 +164,7 @@ package sl_pipeline_pkg;
   typedef struct packed {
     logic        version;  // of the program; of a first pass, chosen only when the packet enters the row
     logic [3:0]  begins;   // the unit that looks it up first; 0: this is the first pass
-    logic [13:0] length;   // bytes when the packet entered first
+    logic [13:0] longest;  // bytes that the packet may have to enter once more: PASS_GROWTH more than at first
   } pipeline_pass_t;
 
   /* verilator lint_off UNUSEDSIGNAL */

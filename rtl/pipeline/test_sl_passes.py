@@ -21,7 +21,7 @@ from toolchain.synthesis import Memory, expect_memory
 
 UNITS, FLITS = 5, 160  # little more than the longest packet has
 PASS_BITS = 19  # of pipeline_pass_t
-Pass = tuple[int, int, int]  # version, first unit, bytes at first
+Pass = tuple[int, int, int]  # version, first unit, bytes at most
 
 
 def test_sl_passes() -> None:
@@ -105,17 +105,17 @@ class Pipeline:
     def _changed(self, flits: list[L.Flit]) -> list[int]:
         (packet,) = from_flits(flits)
         number = int.from_bytes(packet.data[:4], "big")
-        version, begins, first = pass_of(flits[0].meta)
+        version, begins, longest = pass_of(flits[0].meta)
         if not begins:
-            assert flits[0].meta.mark == 0 and first == len(packet.data)
+            assert flits[0].meta.mark == 0 and longest == len(packet.data) + L.PASS_GROWTH
             version = number & 1
-        self.begun.setdefault(number, []).append((version, begins, first))
+        self.begun.setdefault(number, []).append((version, begins, longest))
         self.stamps.setdefault(number, set()).add((flits[0].meta.timestamp, flits[0].meta.ingress_port))
         assert flits[0].meta.mark == (self.done[number][-1].mark if begins else 0)
         step = self.steps[number].popleft()
         data = packet.data + bytes(step.growth)
         meta = replace(flits[0].meta, length=len(data), mark=step.mark, egress_mask=3, queue=1, verdict=L.VERDICT_FORWARD, fault=0)
-        beside = packed((version, begins, first)) | step.again << PASS_BITS | int(step.dropped) << PASS_BITS + 4
+        beside = packed((version, begins, longest)) | step.again << PASS_BITS | int(step.dropped) << PASS_BITS + 4
         self.done.setdefault(number, []).append(step)
         garbage = random.getrandbits(PASS_BITS + 5)
         return [flit.to_int() | (beside if flit.sop else garbage) << L.Flit.BITS for flit in to_flits(data, meta)]
@@ -166,7 +166,7 @@ class Bench:
         for number, (data, meta, steps) in self.plans.items():
             expected, begun = [], []
             for step, may in granted(len(data), steps):
-                begun.append((number & 1, begun[-1][3] if begun else 0, len(self.plans[number][0]), step.again))
+                begun.append((number & 1, begun[-1][3] if begun else 0, len(self.plans[number][0]) + L.PASS_GROWTH, step.again))
                 data += bytes(step.growth)
                 if not step.dropped:
                     expected.append((data, step.mark, int(may)))

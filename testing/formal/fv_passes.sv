@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Proof obligations of sl_passes with room for 4 flits, around a pipeline that is a FIFO of 2 flits, for all packets of 1 or 2 flits,
-// requests and stalls (bounded): whoever asks for a pass has a place (a_room_for_every_pass). As long as a packet is inside, the
-// pipeline offers a flit within 8 cycles, or has since; without one a new packet enters at once: so nothing ever waits for what cannot
-// come. A watched packet goes from the pipeline to the waiting ones, or ends; its passes begin at higher and higher units, and end
-// when it asks for none; once it waits, at most one new packet, which was offered before, enters before it. Assumed: whole packets
-// with their length, which do not grow.
+// Proof obligations of sl_passes with room for 6 flits, around a pipeline that is a FIFO of 2 flits, for all packets of 1 or 2 flits,
+// requests and stalls (bounded): whoever asks for a pass has a place (a_room_for_every_pass), and no more is kept free than there is.
+// As long as a packet is inside, the pipeline offers a flit within 8 cycles, or has since; without one a new packet enters within 3: so
+// nothing ever waits for what cannot come. A watched packet goes from the pipeline to the waiting ones, or ends; its passes begin at
+// higher and higher units, and end when it asks for none; once it waits, at most one new packet, which was offered before, enters the
+// pipeline before it. Assumed: whole packets with their length, which do not grow.
 module fv_passes
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;
@@ -17,14 +17,15 @@ module fv_passes
   input logic [3:0] again_i,
   input logic       dropped_i
 );
-  localparam int unsigned Units = 4, Flits = (MTU_BYTES + PASS_GROWTH + DATA_BYTES) / DATA_BYTES;  // 4
+  localparam int unsigned Units = 4, Flits = 2 * (MTU_BYTES + PASS_GROWTH) / DATA_BYTES;  // 6
 
   logic           rst_q = 1'b1, inside_q = 1'b0, watched_q = 1'b0, offered_q = 1'b0, wanted_q;
   logic           in_ready, enter_valid, enter_ready, left_valid, left_ready, out_valid, out_stays, ends, passes, refused;
   flit_t          word, enter_data, left_data, out_data;
   logic [2:0]     count_q = '0;  // packets inside
+  logic [3:0]     kept_free_q = '0;  // flits, for the packets inside
   logic [3:0]     waits_q = '0, again_q, begins_q, passes_q = '0, age_q = '0;
-  logic [1:0]     passed_by_q = '0, unused_count;
+  logic [1:0]     passed_by_q = '0, offers_q = '0, unused_count;
   logic           dropped_q;
   pipeline_pass_t left_pass, enter_pass;
   enum logic [1:0] {OUTSIDE, PASSING, WAITING, GONE} state_q = OUTSIDE;
@@ -54,10 +55,15 @@ module fv_passes
   assign left_pass  = pass_of(left_data.meta);
   assign enter_pass = pass_of(enter_data.meta);
 
-  logic new_enters, watched_enters, watched_leaves;
+  logic new_enters, new_begins, watched_enters, watched_leaves;
   assign new_enters     = in_valid_i && in_ready && word.sop && !rst_q;
+  assign new_begins     = enter_valid && enter_ready && enter_data.sop && enter_pass.begins == '0 && !rst_q;
   assign watched_enters = enter_valid && enter_ready && enter_data.sop && enter_data.meta.timestamp[0] && !rst_q;
   assign watched_leaves = left_valid && left_ready && left_data.sop && left_data.meta.timestamp[0] && !rst_q;
+
+  function automatic logic [3:0] flits_of(logic [3:0] bytes);
+    return bytes / 4'(DATA_BYTES) + 4'(bytes % 4'(DATA_BYTES) != '0);
+  endfunction
 
   always_ff @(posedge clk_i) begin
     rst_q     <= 1'b0;
@@ -77,7 +83,10 @@ module fv_passes
       if (word.meta.timestamp[0]) watched_q <= 1'b1;
     end
     if (!rst_q) count_q <= count_q + 3'(new_enters) - 3'(left_valid && left_ready && left_data.eop && !out_stays);
-    waits_q <= count_q == '0 || left_valid || inside_q ? '0 : waits_q + 1'b1;
+    kept_free_q <= kept_free_q + (new_enters ? flits_of(word.meta.length[3:0] + 4'(PASS_GROWTH)) : '0)
+                               - (ends && !rst_q ? flits_of(left_pass.longest[3:0]) : '0);
+    offers_q <= in_valid_i && !in_ready && enter_ready && word.sop && count_q == '0 && !rst_q ? offers_q + 1'b1 : '0;
+    waits_q  <= count_q == '0 || left_valid || inside_q ? '0 : waits_q + 1'b1;
     if (watched_enters) begin
       state_q  <= PASSING;
       begins_q <= enter_pass.begins;
@@ -90,13 +99,14 @@ module fv_passes
     end
     if (state_q == WAITING) begin
       if (age_q != '1) age_q <= age_q + 1'b1;
-      if (new_enters && age_q > 4'd4) passed_by_q <= passed_by_q + 1'b1;
+      if (new_begins && age_q > 4'd5) passed_by_q <= passed_by_q + 1'b1;
     end
 
     if (!rst_q) begin
-      if (left_valid && left_ready && u_passes.again) a_room_for_every_pass : assert (u_passes.fifo_ready);
+      if (u_passes.kept_valid_q) a_room_for_every_pass : assert (u_passes.fifo_ready);
+      a_keeps_free_what_there_is : assert (32'(kept_free_q) <= Flits);
       a_moves_as_long_as_one_is_inside : assert (waits_q <= 4'd8);
-      if (in_valid_i && word.sop && count_q == '0) a_takes_what_fits : assert (in_ready || !enter_ready);
+      a_takes_what_fits : assert (offers_q <= 2'd2);
       a_leaves_when_the_output_takes : assert (left_ready == (out_ready_i || !out_valid) || !left_valid);
       if (watched_enters) begin
         a_is_nowhere_twice : assert (state_q == (enter_pass.begins == '0 ? OUTSIDE : WAITING));

@@ -153,11 +153,12 @@ PROOFS = (
         ),
     ),
     Proof(
-        "fv_passes", "bmc", 11, 18,
+        "fv_passes", "bmc", 12, 21,
         (
-            Broken("sl_passes", "= needed <= free_q;", "= 1'b1;", "a_room_for_every_pass"),
+            Broken("sl_passes", "&& needed <= free_q;", ";", "a_keeps_free_what_there_is"),
+            Broken("sl_passes", ">= 2 * Longest;", ">= Longest;", "a_keeps_free_what_there_is"),
             Broken("sl_passes", "left_again_i > left_pass_i.begins", "left_again_i != '0", "a_begins_higher"),
-            Broken("sl_passes", "(ends_o ? places(left_pass_i.length) : '0)", "'0", "a_takes_what_fits"),
+            Broken("sl_passes", "ends_o ? flits_of(left_pass_i.longest, 0) : '0;", "'0;", "a_takes_what_fits"),
             Broken("sl_passes", ": waiting_valid;", ": waiting_valid && !in_valid_i;", "a_enters_before_new_ones"),
         ),
         constants={"DATA_BYTES": 4, "MTU_BYTES": 8, "EGRESS_BYTES": 144, "PASS_GROWTH": 4},
