@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 
 from bench import every
 from toolchain import ROOT
-from toolchain.synth.flow import Area, SynthesisError, _joined, _read, area, ports
+from toolchain.synth.flow import Area, SynthesisError, _anchored, _joined, _read, area, ports
 from tools.cli import cost, cost_doc, cost_sweep
 from tools.cli.main import app
 
@@ -162,6 +163,25 @@ def test_the_copies_of_a_pipeline_are_alike() -> None:
     finally:
         shutil.rmtree(folder)
     assert [command.split()[0] for command in commands] == ["chtype", "setattr"] * len(part.once)
+
+
+def test_block_rams_of_an_instance_stand_beside_each_other() -> None:
+    def anchored(anchors: dict[str, tuple[int, int]]) -> dict[str, str | None]:
+        cells: dict[str, dict[str, object]] = {f"u_module.u_a.u_ram.{n}": {"type": "DP16KD", "attributes": {}} for n in range(5)}
+        cells |= {"u_module.u_ab.u_ram": {"type": "DP16KD", "attributes": {}}, "u_module.u_a.x": {"type": "LUT4", "attributes": {}}}
+        design = {"modules": {"LUT4": {"attributes": {}}, "top": {"attributes": {"top": "1"}, "cells": cells}}}
+        made = json.loads(_anchored(json.dumps(design), anchors))["modules"]["top"]["cells"]
+        return {name: bel for name, cell in made.items() if (bel := cell["attributes"].get("BEL"))}
+
+    places = ["X62/Y46/EBR2", "X64/Y46/EBR3", "X69/Y46/EBR0", "X71/Y46/EBR1", "X73/Y46/EBR2"]
+    assert anchored({"u_a": (61, 46)}) == {f"u_module.u_a.u_ram.{n}": place for n, place in enumerate(places)}
+    for anchors, words in (
+        ({"u_a": (116, 46)}, "u_a has 5 block RAMs; row 46 (of 22, 46, 70) has 3 from 116 on"),
+        ({"u_b": (4, 46)}, "u_b has 0 block RAMs"),
+        ({"u_a": (4, 45)}, "row 45 (of 22, 46, 70)"),
+    ):
+        with pytest.raises(SynthesisError, match=re.escape(words)):
+            anchored(anchors)
 
 
 def test_the_flow_hands_on_what_the_tool_says_of_a_wrong_value() -> None:

@@ -33,6 +33,9 @@ CELLS = Path(__file__).parent / "ecp5_cells.v"
 XCUP_LUTRAM = {"RAM64M8": 8, "RAM32M16": 8, "RAM64M": 4, "RAM32M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4,
                "RAM256X1D": 8, "RAM512X1S": 8, "RAM32X16DR8": 8, "RAM64X8SW": 8, "SRL16E": 1, "SRLC32E": 1}  # fmt: skip
 XCUP_BRAM = {"RAMB36E2": 1.0, "RAMB18E2": 0.5}
+# Block RAMs of a row of the ECP5 85k: columns of the chip, and the number in a group of four.
+ECP5_BRAM = {begin + 9 * group + 2 * n: n for begin, groups in ((4, 7), (69, 6)) for group in range(groups) for n in range(4)}
+ECP5_BRAM_ROWS = (22, 46, 70)
 # Of timing, for the placer. Its default, 10, leaves the spines of a wide TCAM at 89 MHz: the longest path must count for more.
 WEIGHT = 200
 
@@ -257,13 +260,13 @@ def timing(
     seeds: Sequence[int] = (1,),
     goal_mhz: float = 250,
     timeout: float = 3600,
-    weight: int = WEIGHT,
+    anchors: Mapping[str, Sequence[int]] | None = None,
 ) -> Timing:
     """Place and route `module`, every port behind a flip-flop, on the ECP5-5G 85k, once per seed.
 
-    `weight`: of timing, for the placer."""
-    mapped = _mapped(module, "ecp5")
-    made_by = (module, sorted(parameters.items()), goal_mhz, weight, *_kept(mapped))
+    `anchors`: where the block RAMs of an instance of the module stand, side by side: column of the first and row of the chip."""
+    mapped, anchored = _mapped(module, "ecp5"), (sorted(anchors.items()), inspect.getsource(_anchored)) if anchors else ()
+    made_by = (module, sorted(parameters.items()), goal_mhz, WEIGHT, *_kept(mapped), *anchored)
     folder = BUILD / f"{module}-timing-{_digest(*made_by, module=module, places=True)}"
     netlist = folder / "netlist.json"
 
@@ -275,10 +278,27 @@ def timing(
             made = folder / "unfinished.json"
             read = _read(module, parameters, [wrapper], "timing_wrapper")
             _yosys([read, *mapped, _synth_command("ecp5"), f"write_json {made.relative_to(ROOT)}"], folder, timeout)
+            if anchors:
+                made.write_text(_anchored(made.read_text(), anchors))
             made.rename(netlist)
-        return {"mhz": _place(folder, netlist, seed, goal_mhz, weight, timeout)}
+        return {"mhz": _place(folder, netlist, seed, goal_mhz, WEIGHT, timeout)}
 
     return Timing({seed: ledger.figure(folder, f"mhz-{seed}", functools.partial(placed, seed))["mhz"] for seed in seeds})
+
+
+def _anchored(netlist: str, anchors: Mapping[str, Sequence[int]]) -> str:
+    """The netlist with a place for each block RAM of these instances; those of one are sorted by name. Raises SynthesisError."""
+    design = json.loads(netlist)
+    cells = next(one["cells"] for one in design["modules"].values() if one["attributes"].get("top"))
+    for instance, (column, row) in anchors.items():
+        names = sorted(name for name in cells if name.startswith(f"u_module.{instance}.") and cells[name]["type"] == "DP16KD")
+        free = [x for x in ECP5_BRAM if x >= column]
+        if not names or len(names) > len(free) or row not in ECP5_BRAM_ROWS:
+            rows = ", ".join(map(str, ECP5_BRAM_ROWS))
+            raise SynthesisError(f"{instance} has {len(names)} block RAMs; row {row} (of {rows}) has {len(free)} from {column} on")
+        for name, x in zip(names, free, strict=False):
+            cells[name]["attributes"]["BEL"] = f"X{x}/Y{row}/EBR{ECP5_BRAM[x]}"
+    return json.dumps(design)
 
 
 def _place(folder: Path, netlist: Path, seed: int, goal_mhz: float, weight: int, timeout: float) -> float:

@@ -24,7 +24,7 @@ from rich.table import Table
 from toolchain import ROOT
 from toolchain.simulate import closure
 from toolchain.synth import ledger
-from toolchain.synth.flow import WEIGHT, Area, SynthesisError, area, timing
+from toolchain.synth.flow import Area, SynthesisError, area, timing
 from tools.cli import cost_doc
 
 PARTS = ROOT / "toolchain" / "synth" / "parts.toml"
@@ -32,7 +32,7 @@ GOLDEN = ROOT / "toolchain" / "synth" / "golden.json"
 TOLERANCE = 0.03  # of area; a clock may be 10 % slower, which is what seeds differ by
 CLOCK_TOLERANCE = 0.10
 TARGETS = ("xcup", "ecp5")
-KEYS = {"module", "parameters", "xcup", "targets", "timing", "weight", "rules", "beside", "once"}
+KEYS = {"module", "parameters", "xcup", "targets", "timing", "anchors", "rules", "beside", "once"}
 AREAS = ("lut", "ff", "lutram", "bram")
 
 
@@ -41,7 +41,7 @@ class Part:
     """An entry of parts.toml. `rules`: how many rules a table of these parameters holds, 0 for what is no table.
 
     `xcup`: the parameters that differ on that target. `beside`: the part that it is compared with, which is measured with it.
-    `once`: modules that are synthesised once and counted as often as they stand (`flow.area`). `weight`: the placer's of timing.
+    `once`: modules that are synthesised once and counted as often as they stand (`flow.area`). `anchors`: see `flow.timing`.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Part:
     xcup: Mapping[str, str] = field(default_factory=dict)
     targets: Sequence[str] = TARGETS
     timing: Sequence[int] = ()
-    weight: int = WEIGHT
+    anchors: Mapping[str, Sequence[int]] = field(default_factory=dict)
     rules: int = 0
     beside: str = ""
     once: Sequence[str] = ()
@@ -159,7 +159,7 @@ def _measure(part: Part, changes: Mapping[str, str], clock: bool, limit: float, 
     mhz: dict[int, float] = {}
     if clock and part.timing:
         console.log(f"{part.name}: place and route, seeds {list(part.timing)}")
-        mhz = dict(timing(part.module, parameters, part.timing, timeout=limit, weight=part.weight).mhz)
+        mhz = dict(timing(part.module, parameters, part.timing, timeout=limit, anchors=part.anchors).mhz)
     return Cost(part.name, parameters, areas, mhz, 0 if changes else part.rules, part.xcup)
 
 
