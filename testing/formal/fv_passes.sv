@@ -119,7 +119,7 @@ module fv_passes
         a_gets_what_it_may : assert (ends == !(again_i > begins_q && 32'(again_i) < Units));
       end
       a_enters_before_new_ones : assert (passed_by_q <= 2'd1);
-      c_ends_after_three_passes : cover (watched_leaves && ends && passes_q == 4'd3);
+      c_ends_after_two_passes : cover (watched_leaves && ends && passes_q == 4'd2);
       c_no_room : cover (in_valid_i && !in_ready && enter_ready && word.sop);
       c_refused : cover (refused);
       c_two_wait : cover (32'(u_passes.u_waiting.count_o) == 2 && count_q == 3'd2);

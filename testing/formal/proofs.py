@@ -153,7 +153,7 @@ PROOFS = (
         ),
     ),
     Proof(
-        "fv_passes", "bmc", 12, 21,
+        "fv_passes", "bmc", 12, 16,
         (
             Broken("sl_passes", "&& needed <= free_q;", ";", "a_keeps_free_what_there_is"),
             Broken("sl_passes", ">= 2 * Longest;", ">= Longest;", "a_keeps_free_what_there_is"),
