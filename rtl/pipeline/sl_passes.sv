@@ -3,11 +3,12 @@
 // to begin another pass, leaves (or not), and waits here as it left until it enters again. It keeps its metadata, its mark included.
 //
 // No deadlock and no loss: a packet enters for the first time only when there is room for all of it, grown by PASS_GROWTH, beside all
-// packets inside, wherever they are. Where there is room for two of the longest, a packet enters in every cycle; with less it waits a
-// cycle first, so that no path goes from its length to its ready. It keeps that room until its last pass ends. So whoever asks for a pass has a place, and `left`
-// waits for `out` alone. No endless loop: a pass that began at a unit can ask only for units above it, so a packet has at most `Units`
-// passes; what else it asks for is refused, as is a pass of a packet that has grown more. Waiting packets enter before new ones. A
-// packet that nobody asks another pass for takes no cycle more; one with k passes takes k times the flits.
+// packets inside, wherever they are. It keeps that room until its last pass ends. So whoever asks for a pass has a place, and `left`
+// waits for `out` alone. Where there is room for two of the longest packets, one enters in every cycle; with less it waits a cycle
+// first, so that no path goes from its length to its ready. No endless loop: a pass that began at a unit can ask only for units above
+// it, so a packet has at most `Units` passes; what else it asks for is refused, as is a pass of a packet that has grown more. Waiting
+// packets enter before new ones. A packet that nobody asks another pass for takes no cycle more; one with k passes takes k times the
+// flits.
 module sl_passes
   import sluice_pkg::*;
   import sl_pipeline_pkg::*;

@@ -153,8 +153,9 @@ PROOFS = (
         ),
     ),
     Proof(
-        "fv_passes", "bmc", 12, 16,
+        "fv_passes", "bmc", 12, 21,
         (
+            Broken("sl_passes", ".Depth(Flits)", ".Depth(2)", "a_room_for_every_pass"),
             Broken("sl_passes", "&& needed <= free_q;", ";", "a_keeps_free_what_there_is"),
             Broken("sl_passes", ">= 2 * Longest;", ">= Longest;", "a_keeps_free_what_there_is"),
             Broken("sl_passes", "left_again_i > left_pass_i.begins", "left_again_i != '0", "a_begins_higher"),
