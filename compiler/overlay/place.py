@@ -98,7 +98,7 @@ def placed(units: Sequence[UnitDraft], process: ProcessDraft | None, sizes: Size
     changed = {change.target for effect, _ in effects for change in effect.changes} | checksums.keys()
     changed |= process.written if process is not None else set()
     written = tuple(sorted((name for name in changed if number_of(name) is not None), key=lambda name: number_of(name) or 0))
-    containers = _containers(units, effects, checksums, process, written)
+    containers = _containers(units, [effect for effect, _ in effects], checksums, process, written)
     headers = _headers(containers, written, checksums, sizes, fallback)
     number = None if process is None else sizes.place_of_stateful(len(units), process.span)
     programs = [_unit(unit, units, number, containers) for unit in units]
@@ -176,7 +176,7 @@ def _checksums(everything: Sequence[_Following], fallback: Span) -> dict[str, fr
 
 def _containers(
     units: Sequence[UnitDraft],
-    effects: Sequence[tuple[Effect, Span]],
+    effects: Sequence[Effect],
     checksums: Mapping[str, frozenset[str]],
     process: ProcessDraft | None,
     written: Sequence[str],
@@ -184,7 +184,7 @@ def _containers(
     """A container for each word: those that one action changes have different numbers modulo UNIT_OPERATIONS; those that the
     stateful unit reads at once are in a row; those of a row of the deparser that are written go to different columns."""
     names: dict[str, set[str]] = {name: set() for unit in units for name in unit.words}
-    for effect, _ in effects:
+    for effect in effects:
         targets = [change.target for change in effect.changes]
         for change in effect.changes:
             for name in words_of(change):
@@ -207,8 +207,11 @@ def _containers(
             free_run = (one for one in free if all(one + at in free and goes(name, one + at) for name, at in run.items()))
             begin = next((one for one in free_run if all((one + at) % 2 == 0 for at in even)), None)
             if begin is None:
-                text = "the stateful unit writes pairs of words that overlap"
-                raise OverlayError("E0809", text, process.span, "write fields of 16 or 32 bits side by side")
+                text, hint = "the stateful unit writes pairs of words that overlap", "write fields of 16 or 32 bits side by side"
+                if len(even) < 2:
+                    text = f"no containers are left for {word_name(first)} to {last}, which the stateful unit has side by side"
+                    hint = "use fewer words of the packet"
+                raise OverlayError("E0809", text, process.span, hint)
             found |= {name: begin + at for name, at in run.items()}
             free = [number for number in free if not begin <= number <= begin + last - first]
         for name, _ in process.key:
