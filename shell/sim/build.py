@@ -68,7 +68,7 @@ SPEED = "-O3 --no-timing --output-split 20000 --output-split-cfuncs 2000"
 FAST = ["--x-assign", "fast", "--x-initial", "fast", "--no-assert"]
 HOSTILE = ["--x-assign", "unique", "--x-initial", "unique", "--assert"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-omit-frame-pointer", "-g1"]
-# Long vectors as calls and not word by word: half the code, a third less time to compile it, a tenth more to run.
+# Long vectors as calls and not word by word: half the code, a quarter to a third less time to compile it, little more to run.
 SHORT = "-fno-expand"
 UNOPTIMIZED = [SHORT, "-MAKEFLAGS", "OPT_FAST=-O0", "-MAKEFLAGS", "OPT_SLOW=-O0"]  # sanitized: g++ needs half an hour to optimize
 # For this processor: a tenth more packets a second.
@@ -77,7 +77,7 @@ CPU = Path("/proc/cpuinfo")  # what it can do is part of what a build is known b
 ARCHIVES = ("Vsh_sim__ALL.a", "libverilated.a")
 FLAGS = f"--cc --build -j 2 -Wno-fatal {SPEED} {MAKE}".split()
 # Of hostile builds, traced configurations and, by SLUICE_SIM_QUICK, all that `make test` makes: soon built rather than fast.
-# clang takes a sixth less than g++ for it; -O0 would take half as long, and runs ten times as slowly.
+# clang takes a sixth less than g++ for it; -O0 would take two thirds as long, and runs five times as slowly.
 QUICK = [SHORT, "-MAKEFLAGS", "OPT_FAST=-O1", "-MAKEFLAGS", "OPT_SLOW=-O0", *CLANG]
 TRACED = ["-DSLUICE_TRACE"]  # elements print what happens
 
