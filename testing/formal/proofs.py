@@ -22,9 +22,10 @@ FOLDER = Path(__file__).resolve().parent
 PAGE = ROOT / "docs" / "reference" / "proofs.md"
 HEAD = """# Proofs
 
-Written by `python -m testing.formal.proofs` from `testing/formal/proofs.py` and the first lines of the harnesses. Yosys and z3
-prove each row in `make test`: by induction for runs of every length, or bounded for all runs of so many steps from reset. For
-each, every cover is reached, so that the assumptions do leave the interesting runs, and each part broken on purpose is refuted.
+Written by `python -m testing.formal.proofs` from `testing/formal/proofs.py` and the first lines of the harnesses. Yosys and
+Bitwuzla prove each row in `make test`: by induction for runs of every length, or bounded for all runs of so many steps from
+reset. For each, every cover is reached, so that the assumptions do leave the interesting runs, and each part broken on purpose is
+refuted.
 
 | harness | proved by | covers | broken parts refuted | what is assumed and promised |
 | --- | --- | --- | --- | --- |"""
@@ -57,7 +58,6 @@ class Proof:
     synthesis: bool = False
     flat: bool = False
     multiclock: bool = False
-    unrolled: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in ("prove", "bmc"):
@@ -185,7 +185,6 @@ PROOFS = (
             Broken("sl_packet_arbiter", "= credit_q[i][CreditBits-1];", "= 1'b0;", "a_waiting_port_gets_its_turn"),
         ),
         constants=NARROW,
-        unrolled=True,
     ),
     Proof(
         "fv_splice_join", "prove", 3, 8,
@@ -266,7 +265,6 @@ PROOFS = (
         constants={"DATA_BYTES": 16},
         synthesis=True,
         flat=True,
-        unrolled=True,
     ),
     Proof(
         "fv_replicate", "prove", 3, 6,
@@ -510,7 +508,6 @@ PROOFS = (
         ),
         synthesis=True,
         flat=True,
-        unrolled=True,
     ),
     # A count in the first cycle, and its bound.
     Proof(
@@ -518,7 +515,6 @@ PROOFS = (
         (Broken("sl_counter_push", "<= StampBits'(1);", "<= StampBits'(0);", "a_nothing_is_lost_or_late"),),
         synthesis=True,
         flat=True,
-        unrolled=True,
     ),
 )  # fmt: skip
 
@@ -554,7 +550,6 @@ def run(proof: Proof, mode: str, depth: int, broken: Broken | None = None) -> No
         synthesis=proof.synthesis,
         flat=proof.flat,
         multiclock=proof.multiclock,
-        unrolled=proof.unrolled,
     )
 
 
