@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -142,7 +143,7 @@ def flows(path: Path) -> dict[bytes, list[bytes]]:
 
 def test_threads_send_the_same_packets(tmp_path: Path) -> None:
     program, source, expected, sent = (tmp_path / name for name in ("known.sl", "in.pcap", "out.pcap", "live.pcap"))
-    program.write_text(TABLED.format(low=8, high=24, width=32))
+    program.write_text(FIRST)
     choose = random.Random(9)
     packets = [bytes([n % 2, 0, 0, 0]) + bytes([n % 17] * 8) + choose.randbytes(choose.choice([48, 53, 700])) for n in range(400)]
     write_capture(source, [Packet(data) for data in packets])
@@ -185,13 +186,13 @@ def test_threads_share_no_state(tmp_path: Path) -> None:
 
 
 def test_a_reload_in_threads(tmp_path: Path) -> None:
-    run = started(tmp_path, threads=2)
+    names = ("one", "two")
+    run = started(tmp_path, threads=2, following=[renamed(name) for name in names])
     try:
-        text = TABLED.format(low=8, high=24, width=32)
         assert run.engine.signal("known/known_insert/1/2000003") == "0"
-        for name in ("one", "two"):
+        for name in names:
             time.sleep(0.1)
-            assert run.reload(rewritten(run, text.replace("random", name))).kept == ["known.hits", "known.seen", "known.known"]
+            assert run.reload(rewritten(run, renamed(name))).kept == ["known.hits", "known.seen", "known.known"]
         time.sleep(0.1)
         result = run.end()
     finally:
@@ -312,16 +313,28 @@ t.out[1] -> to_lane[0]
 """
 
 
-def started(tmp_path: Path, rules: str = "", threads: int = 1) -> live.Run:
-    """`TABLED` over packets of which half have a rule."""
+FIRST = TABLED.format(low=8, high=24, width=32)
+OTHER_TYPES = TABLED.format(low=16, high=16, width=40)
+
+
+def renamed(name: str) -> str:
+    """`FIRST` with a state of another name, which is another library."""
+    return FIRST.replace("random", name)
+
+
+def started(tmp_path: Path, rules: str = "", threads: int = 1, following: Sequence[str] = ()) -> live.Run:
+    """`TABLED` over packets of which half have a rule. `following`: built before, since the run polls while something is built."""
     capture, program = tmp_path / "in.pcap", tmp_path / "known.sl"
     write_capture(capture, [Packet(bytes([n % 2, 0, 0, 0]) + bytes([n] * 60)) for n in range(64)])
-    program.write_text(TABLED.format(low=8, high=24, width=32))
+    for text in (*following, FIRST):
+        program.write_text(text)
+        loaded = load(program, Diagnostics())
+        assert loaded
+        live.build(loaded)
     what = ProgramRun(program, [], [], ["known.get_hits", "known.get_seen"], 0)
     if rules:
         (tmp_path / "rules").write_text(rules)
         what = replace(what, rules=tmp_path / "rules")
-    loaded = load(program, Diagnostics())
     assert loaded
     return live.Run(what, loaded, [f"replay:{capture}"], lambda _: None, threads)
 
@@ -334,13 +347,13 @@ def rewritten(run: live.Run, text: str) -> typed.Program:
 
 
 def test_a_reload_loses_no_packet_and_keeps_what_is_the_same(tmp_path: Path) -> None:
-    run = started(tmp_path)
+    names = ("one", "two", "three")
+    run = started(tmp_path, following=[renamed(name) for name in names])
     try:
-        text = TABLED.format(low=8, high=24, width=32)
         assert run.engine.signal("known/known_insert/1/2000003") == "0"
-        for name in ("one", "two", "three"):  # a state of another name each time: another library
+        for name in names:
             time.sleep(0.1)
-            done = run.reload(rewritten(run, text.replace("random", name)))
+            done = run.reload(rewritten(run, renamed(name)))
             assert done.kept == ["known.hits", "known.seen", "known.known"] and done.cleared == [f"known.{name}"]
         with pytest.raises(InputError, match="lead back"):
             run.reload(rewritten(run, LEADS_BACK))
@@ -356,9 +369,9 @@ def test_a_reload_loses_no_packet_and_keeps_what_is_the_same(tmp_path: Path) -> 
 
 
 def test_a_reload_of_other_types_begins_anew(tmp_path: Path) -> None:
-    run = started(tmp_path, "known 1 -> low 2, high 3\n")
+    run = started(tmp_path, "known 1 -> low 2, high 3\n", following=[OTHER_TYPES])
     try:
-        done = run.reload(rewritten(run, TABLED.format(low=16, high=16, width=40)))
+        done = run.reload(rewritten(run, OTHER_TYPES))
         assert done.kept == ["known.hits", "known.random"] and done.cleared == ["known.seen", "known.known"]
         assert (done.rules, done.refused) == (1, 0)
         before = int(run.engine.signal("known/get_seen"), 16)

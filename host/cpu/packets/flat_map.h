@@ -4,7 +4,9 @@
 #ifndef SLUICE_CPU_FLAT_MAP_H
 #define SLUICE_CPU_FLAT_MAP_H
 
-#include <random>
+#include <sys/random.h>
+
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -27,9 +29,11 @@ template <size_t Count, class Value> class FlatMap {
     using Key = std::array<uint64_t, Count>;
 
     FlatMap() {
-        std::random_device random;
-        for (uint64_t &word : secret_)
-            word = uint64_t{random()} << 32 | random() | 1;
+        for (uint64_t &word : secret_) {
+            if (getentropy(&word, sizeof word) != 0)
+                std::abort();
+            word |= 1;
+        }
     }
     size_t size() const {
         return size_;
