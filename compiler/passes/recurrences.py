@@ -19,6 +19,7 @@ from compiler.ir.rewrite import each, order, roots, same
 from compiler.passes.multiplexers import DEPTH, assume
 
 MOST_VALUES = 16  # of a register whose next value is computed for each
+MOST_COPIES = 1 << 11  # nodes that computing them for each adds to an element
 MOST_LEAVES = 1 << 10  # ends of the tree of choices for one value
 FREE = SOURCES | {"concat", "extract", "zext", "sext", "not"}  # what takes no time, or next to none
 LATE = frozenset({"add", "sub", "and", "or", "xor", "eq", "ult", "slt", "mul", "mux"})  # worth doing twice to have the choice last
@@ -30,15 +31,25 @@ def run(element: ElementIr, names: frozenset[str] | None = None) -> ElementIr:
     return each(element, lambda transition: _transition(element, transition, wanted))
 
 
+def _read(name: str, new: Node) -> Node | None:
+    """The register in its own next value."""
+    return next((n for n in order([new]) if n.op == "register" and n.name == name), None)
+
+
+def _copies(state: Node, new: Node, values: int) -> int:
+    """Nodes of a next value that is computed for each present one."""
+    return values * len(depends(state, [new]))
+
+
 def _transition(element: ElementIr, transition: Transition, wanted: frozenset[str]) -> Transition:
     b = Builder()
     _pool(b, transition)
     following = dict(transition.next)
     for name in [name for name in following if name in wanted]:
         new = following[name]
-        state = next((n for n in order([new]) if n.op == "register" and n.name == name), None)
+        state = _read(name, new)
         if state is not None:
-            following[name] = _shorter(b, element, transition, state)
+            following[name] = _shorter(b, element, transition, state, MOST_COPIES // max(len(wanted), 1))
     return replace(transition, next=following)
 
 
@@ -48,14 +59,14 @@ def _pool(b: Builder, transition: Transition) -> None:
         b.adopt(node)
 
 
-def _shorter(b: Builder, element: ElementIr, transition: Transition, state: Node) -> Node:
-    """The form of the next value with the shortest way from the state; the first of equals."""
+def _shorter(b: Builder, element: ElementIr, transition: Transition, state: Node, most: int) -> Node:
+    """The form of the next value with the shortest way from the state, of at most about `most` nodes more; the first of equals."""
     new = transition.next[state.name]
     forms = [held(b, state, new)]
     forms.append(held(b, state, select_last(b, state, new)))
     few = reachable(b, element, transition, state) if distance(state, forms[0]) > 1 else set()
     values = few or (range(1 << state.width) if 1 << state.width <= MOST_VALUES else ())
-    if 0 < len(values) <= MOST_VALUES:
+    if 0 < len(values) <= MOST_VALUES and _copies(state, new, len(values)) <= most:
         forms.append(held(b, state, expanded(b, state, new, sorted(values))))
     return min(forms, key=lambda form: distance(state, form))
 

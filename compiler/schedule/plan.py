@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from compiler.ir.ir import ElementIr
+from compiler.ir.rewrite import order, roots
 from compiler.ir.verify import verify
 from compiler.passes import recurrences
 from compiler.passes.piecewise import NotPiecewise
@@ -13,8 +14,9 @@ from compiler.schedule import split
 from compiler.schedule.delays import Delays
 from compiler.schedule.forward import Proof, forward
 from compiler.schedule.pipeline import Pipeline, merge
-from compiler.schedule.schedule import Schedule, ScheduleError, schedule
+from compiler.schedule.schedule import Schedule, ScheduleError, TooLarge, schedule
 
+MOST_GROWTH, FEW = 3, 2_000  # an element whose choices are made last has at most so many times its operators, and so many more
 MOST_LAG = 3  # stages from reading a state to writing it, where functions are forwarded
 
 
@@ -25,14 +27,23 @@ def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     if found.interval == 1:
         return found
     slow = frozenset(recurrence.state for recurrence in found.recurrences)
-    shorter = schedule(merge(verify(split.run(recurrences.run(element, slow), table, budget))), table, clock)
-    if shorter.interval < found.interval:
-        found = shorter
+    selecting = "selecting the next value last"
+    last = split.run(recurrences.run(element, slow), table, budget)
+    if (operators := _operators(last)) <= MOST_GROWTH * _operators(element) + FEW:
+        shorter = schedule(merge(verify(last)), table, clock)
+        found = min(found, shorter, key=lambda schedule: schedule.interval)
+    else:
+        selecting += f": too large, {operators:,} operators"
     if found.interval == 1:
         return found
     forwarded, why = _forwarded(merge(element), table, clock, slow)
-    tried = ("selecting the next value last", f"forwarding the update as a function: {why}")
+    tried = (selecting, f"forwarding the update as a function: {why}")
     return forwarded or replace(found, tried=tried)
+
+
+def _operators(element: ElementIr) -> int:
+    """Of the handler and all signals."""
+    return sum(len(order(roots(transition))) for transition in (element.handler, *element.signals))
 
 
 def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[str]) -> tuple[Schedule | None, str]:
@@ -46,7 +57,7 @@ def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[
                 proofs.append(proof)
             found = schedule(changed, table, clock, 1)
             return (found, "") if all(proof() for proof in proofs) else (None, "could not prove the composed updates")
-        except NotPiecewise as error:
+        except (NotPiecewise, TooLarge) as error:
             return None, str(error)
         except ScheduleError as error:
             if not error.slow:

@@ -31,6 +31,7 @@ APART = frozenset({"read", "lookup", "ahead"})  # a clock edge is between them a
 AT_START = frozenset({"head", "available", "argument", "choice", "kind", "insert", "remove"})  # what is there in stage 0
 START = ("start",)  # stage 0
 MAX_INTERVAL = 256
+MOST_CONSTRAINTS = 1 << 18  # of one system: above, the solver takes minutes and gigabytes
 LATENCY_WEIGHT = 0.5  # register bits that a stage of latency is worth
 
 
@@ -40,6 +41,17 @@ class ScheduleError(Exception):
     def __init__(self, text: str, slow: frozenset[str] = frozenset(), hint: str = "use a slower clock") -> None:
         super().__init__(text)
         self.slow, self.hint = slow, hint
+
+
+class TooLarge(ScheduleError):
+    """More than MOST_CONSTRAINTS."""
+
+    def __init__(self, pipeline: Pipeline, constraints: int) -> None:
+        super().__init__(
+            f"{pipeline.element.name}: {len(pipeline.nodes):,} operators with {constraints:,} constraints of time; "
+            f"at most {MOST_CONSTRAINTS:,} are scheduled",
+            hint="make the program smaller: shorter loops, smaller arrays, fewer calls; or run it with --target cpu",
+        )
 
 
 @dataclass(frozen=True)
@@ -269,6 +281,8 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node, int]], interv
     if pipeline.result is not None:
         _use(problem, pipeline.result, ("result",), 0)
     _states(problem, pipeline, interval)
+    if len(problem.rows) > MOST_CONSTRAINTS:
+        raise TooLarge(pipeline, len(problem.rows))
     problem.variable("depth")
     for key in [key for key in problem.index if key != "depth" and not (isinstance(key, tuple) and key[0] == "last")]:
         problem.add(key, "depth", 0)

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 import pytest
 
-from compiler.compile import compile_element
+from compiler.compile import HardwareError, compile_element
+from compiler.passes import recurrences
 from compiler.schedule import schedule as module
 from compiler.schedule.delays import delays
 from compiler.schedule.schedule import ScheduleError, schedule
@@ -20,6 +22,23 @@ SLOW = """
         a = a / (b | 1) + read(in);
         b = b % (a | 1) + 3;
         write(out, a ^ b);
+    }
+}
+"""
+LARGE = """
+.element Large (uint<64> in -> uint<4> out) {
+    .state { uint<4> a; uint<4> b; uint<4> c; uint<4> d; }
+    .handler {
+        ulong x = read(in);
+        for (uint i = 0; i < 16; i++) {
+            if (((x >> i) & 1) == 1) {
+                a = b + (uint<4>) i;
+                b = c ^ a;
+                c = d + b;
+                d = a - c;
+            }
+        }
+        write(out, a);
     }
 }
 """
@@ -41,3 +60,22 @@ def test_the_interval_is_the_least_and_is_found_at_once(monkeypatch: pytest.Monk
     monkeypatch.setattr(module._Problem, "solve", counted)
     assert schedule(plan.pipeline, table, CLOCK).interval == plan.interval
     assert len(solved) == 4, "not even 1; which states; how much is lacking; the stages"
+
+
+def test_what_is_tried_for_the_interval_does_not_make_an_element_many_times_larger(monkeypatch: pytest.MonkeyPatch) -> None:
+    last = "selecting the next value last"
+    plan = compile_element(elements(LARGE)["Large"], CLOCK).plan
+    assert plan.interval > 1 and plan.tried[0] == last
+    monkeypatch.setattr(recurrences, "MOST_COPIES", 1 << 30)  # each next value for each of 16 present ones
+    whole = compile_element(elements(LARGE)["Large"], CLOCK).plan
+    assert re.fullmatch(last + r": too large, \d,\d{3} operators", whole.tried[0])
+    assert len(whole.pipeline.nodes) == len(plan.pipeline.nodes) < 300
+
+
+def test_an_element_that_is_too_large_to_be_scheduled_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_CONSTRAINTS", 100)
+    with pytest.raises(
+        HardwareError, match=r"^Slow: \d+ operators with [\d,]+ constraints of time; at most 100 are scheduled$"
+    ) as error:
+        compile_element(elements(SLOW)["Slow"], CLOCK)
+    assert error.value.code == "E0803" and "make the program smaller" in error.value.hint
