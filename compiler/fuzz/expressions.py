@@ -63,6 +63,8 @@ class Expressions(Writer):
             forms += [lambda: self.of_bits(below), lambda: self.bits(), lambda: self.extreme(kind, below)]
         if self.scope.calls:
             forms += [lambda: self.call(below)] * 2
+        if self.roms and self.chance(40):
+            forms.append(self.of_constants)
         if self.features.randoms and self.scope.is_handler and self.chance(10):
             forms.append(lambda: "random()")
         if self.features.choices and self.scope.is_handler and self.chance(5):
@@ -100,6 +102,17 @@ class Expressions(Writer):
         low = self.choose.randrange(kind.bits)
         high = self.choose.randrange(low, kind.bits)
         return f"[{high}:{low}]", high - low + 1
+
+    def constant_array(self) -> None:
+        """One of the file, which hardware reads as a ROM."""
+        kind = self.array(self.integer(), (1, 2, 3, 4, 8, 32))
+        assert kind.of is not None
+        values = ", ".join(self.constant(kind.of) for _ in range(kind.count))
+        self.roms.append((f"{self.name}_C{len(self.roms)}", kind, values))
+
+    def of_constants(self) -> str:
+        name, kind, _ = self.choose.choice(self.roms)
+        return f"{name}[{self.index(kind.count)}]"
 
     def call(self, depth: int) -> str:
         name, parameters, _ = self.choose.choice(self.scope.calls)

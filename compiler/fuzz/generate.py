@@ -173,6 +173,8 @@ class Elements(Packets):
             self.rule_tables()
         for _ in range(self.choose.randint(0, 2)):
             self.function()
+        if self.chance(20):
+            self.changer()
         outer = self.scope.state_only()
         self.scope.is_handler = True
         with self.inside(".handler"):
@@ -235,6 +237,8 @@ class Elements(Packets):
             self.enum()
         for _ in range(self.choose.randint(0, 2)):
             self.struct()
+        if self.chance(20):
+            self.constant_array()
         if self.features.numbered and self.features.packets and self.chance(12):
             self.numbered()
         else:

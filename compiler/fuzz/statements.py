@@ -179,6 +179,8 @@ class Statements(Expressions):
             forms += [self.flow] * 2
         if self.tables and not self.scope.loops and self.scope.is_handler and self.budget > 0:
             forms += [self.lookup] * 4
+        if self.scope.changers:
+            forms.append(self.change)
         self.choose.choice(forms)()
 
     def statements(self, count: int) -> None:
@@ -203,6 +205,42 @@ class Statements(Expressions):
             self.line(f"return ({result.text}) {self.value(0)};")
         self.scope = outer
         self.scope.calls.append((name, parameters, result))
+
+    def changer(self) -> None:
+        """A function that changes arguments; what it reads of them is what its caller gave."""
+        taken = tuple(self.scalar() for _ in range(self.choose.randint(0, 2)))
+        known = [kind for _, kind in self.scope.targets]
+        changed = tuple(
+            self.choose.choice(known) if known and self.chance(60) else self.scalar() for _ in range(self.choose.randint(1, 2))
+        )
+        name, names = self.fresh("f"), [self.fresh("a") for _ in taken + changed]
+        outer = self.scope
+        self.scope = outer.state_only() if self.chance(50) else type(outer)(calls=list(outer.calls))
+        self.scope.returns = lambda: "return;"
+        pointers = [f"*{parameter}" for parameter in names[len(taken) :]]
+        with self.inside(f"void {name}({self.parameters(taken + changed, names[: len(taken)] + pointers)})"):
+            places = [*names[: len(taken)], *(f"{parameter}[0]" for parameter in names[len(taken) :])]
+            for kind, place in zip(taken + changed, places, strict=True):
+                self.know(place, kind)
+            self.statements(self.choose.randint(1, 2))
+            for kind, place in zip(changed, places[len(taken) :], strict=True):
+                self.line(f"{place} = {self.of(kind, 1)};")
+        self.scope = outer
+        self.scope.changers.append((name, taken, changed))
+
+    def change(self) -> None:
+        """Calls such a function, with variables of its types, new ones where there are none."""
+        name, taken, changed = self.choose.choice(self.scope.changers)
+        places = []
+        for kind in changed:
+            same = [place for place, found in self.scope.targets if found == kind and place not in places]
+            if not same or self.chance(20):
+                same = [self.fresh("v")]
+                self.line(f"{kind.text} {same[0]} = {self.of(kind, 2)};")
+                self.know(same[0], kind)
+            places.append(self.choose.choice(same))
+        given = [*(self.of(kind, 2) for kind in taken), *(f"&{place}" for place in places)]
+        self.line(f"{name}({', '.join(given)});")
 
     def parameters(self, kinds: tuple[Kind, ...], names: list[str]) -> str:
         """As they are declared."""

@@ -64,6 +64,7 @@ class Scope:
     wholes: list[tuple[str, Kind]] = field(default_factory=list)  # structs
     arrays: list[tuple[str, Kind]] = field(default_factory=list)  # of structs
     calls: list[tuple[str, tuple[Kind, ...], Kind]] = field(default_factory=list)
+    changers: list[tuple[str, tuple[Kind, ...], tuple[Kind, ...]]] = field(default_factory=list)  # what they take and change
     tests: list[str] = field(default_factory=list)
     loops: int = 0  # around this place
     can_leave_loop: bool = False
@@ -73,7 +74,9 @@ class Scope:
 
     def state_only(self) -> Scope:
         """The same for another part of the element."""
-        return Scope(list(self.values), list(self.targets), list(self.wholes), list(self.arrays), list(self.calls))
+        return Scope(
+            list(self.values), list(self.targets), list(self.wholes), list(self.arrays), list(self.calls), list(self.changers)
+        )
 
 
 class Writer:
@@ -93,6 +96,7 @@ class Writer:
         self.is_arithmetic = self.chance(30)  # little but expressions of tokens, so that a wrong one is seen at an output
         self.structs: list[Kind] = []
         self.enums: list[Kind] = []
+        self.roms: list[tuple[str, Kind, str]] = []  # constant arrays: name, type, values
         self.flows: list[tuple[str, Kind, Kind]] = []  # name, key, value
         self.tables: list[tuple[str, Kind, Kind]] = []  # the same
         self.fed: list[str] = []  # integers of tokens, in the handler
@@ -183,6 +187,8 @@ class Writer:
         for kind in self.structs:
             fields = [f"{k.text} {n}{f'[{k.count}]' if k.kind == 'array' else ''};" for n, k in kind.fields]
             lines += [f"struct {kind.text} {{", *(f"    {f}" for f in fields), "}"]
+        for name, kind, values in self.roms:
+            lines.append(f"constexpr {kind.text} {name}[{kind.count}] = {{{values}}};")
         return lines
 
     # Places

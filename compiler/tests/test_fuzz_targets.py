@@ -4,6 +4,8 @@
 `./sluice fuzz` runs as many as one likes.
 """
 
+import random
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,8 +14,10 @@ import pytest
 from compiler.frontend import typed
 from compiler.fuzz import driver, graph_driver, targets, tokens
 from compiler.fuzz.compare import disagreement
+from compiler.fuzz.generate import Elements
 from compiler.fuzz.graph_targets import GRAPH_TARGETS, GraphOutcome, Job
 from compiler.fuzz.reduce import reduced, smallest
+from compiler.fuzz.writer import MOST_REPEATS, UINT
 from compiler.interpreter import values
 from compiler.interpreter.choices import Decide
 from compiler.interpreter.element import run_element
@@ -130,9 +134,17 @@ def test_random_programs_do_something() -> None:
     assert busy > PROGRAMS // 2
 
 
+def test_random_programs_read_constant_arrays_and_change_arguments() -> None:
+    texts = [case.text for case in driver.cases(10 * PROGRAMS, SEED, driver.FEATURES)]
+    for found in (r"^ .*_C0\[", r"^ .*\bf\d+\(.*&\w"):
+        assert sum(bool(re.search(found, text, re.MULTILINE)) for text in texts) > PROGRAMS // 2, found
+
+
 def test_no_index_is_a_constant_behind_the_last_entry() -> None:
-    program, message = driver.loaded(driver.case(7001625, driver.FEATURES))  # had `v0[k0]`, of two entries, where k0 comes to 3
-    assert program is not None, message
+    writer = Elements(random.Random(1), "E", driver.FEATURES)
+    writer.know("k0", UINT, False)
+    for count in range(1, 2 * MOST_REPEATS):
+        assert any("k0" in writer.index(count) for _ in range(100)) == (count >= MOST_REPEATS)
 
 
 SUSPECT = """
