@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles generated C++ with the run-time of `host/cpu`; outputs are kept in `build/cpu` by content."""
+"""Compiles generated C++ with the run-time of `host/cpu`; outputs are kept in `build/cpu` by content, whatever file and lines the
+program is from."""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Sequence
@@ -15,6 +17,7 @@ RUN_TIME = ROOT / "host" / "cpu"
 TERNARY = ROOT / "host" / "ternary"
 BUILD = ROOT / "build" / "cpu"
 FLAGS = ("-std=c++20", "-O2", "-Wall", "-Wextra", "-Werror")
+PLACE = re.compile(r'//[^"\n]*:\d+$', re.MULTILINE)  # a comment that ends in FILE:LINE
 C_FLAGS = ("-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror")
 
 
@@ -32,7 +35,7 @@ def _run(command: Sequence[str], target: Path) -> None:
 
 def compiled(text: str, suffix: str, flags: Sequence[str], includes: Sequence[Path] = ()) -> Path:
     """The object of a source text, compiled where it is new."""
-    state = hashlib.sha256(repr((text, suffix, tuple(flags), [str(p) for p in includes])).encode())
+    state = hashlib.sha256(repr((PLACE.sub("", text), suffix, tuple(flags), [str(p) for p in includes])).encode())
     folders = [*includes, *([RUN_TIME] if suffix == ".cc" else [])]
     for header in [path for folder in folders for path in sorted(folder.glob("*.h"))]:
         state.update(header.read_bytes())

@@ -24,6 +24,7 @@ from compiler.schedule.delays import delays
 from compiler.schedule.plan import plan
 from compiler.schedule.schedule import Schedule
 from toolchain.simulate import CLANG, SOURCES, make_folder
+from toolchain.verilog import without_comments
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BUILD = make_folder("rtl")
@@ -140,7 +141,7 @@ def binary_of(texts: dict[str, str], designs: Mapping[str, Design], options: Seq
         for path in sorted([*_folder(part).glob("*.sv"), *_folder(part).glob("*.cc")]):
             state.update(path.read_bytes())
     for name, text in sorted(texts.items()):
-        state.update(name.encode() + text.encode())
+        state.update(name.encode() + without_comments(text).encode())
     folder = BUILD / state.hexdigest()[:16]
     if not (folder / "tb").exists():
         _compile(folder, texts, options)

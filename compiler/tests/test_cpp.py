@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from compiler.backends import cpp, cpp_run
+from compiler.backends import cpp, cpp_build, cpp_run
 from compiler.frontend import typed as t
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
@@ -171,3 +171,10 @@ def test_what_a_function_changed_is_put_back_where_the_expression_then_waits() -
     streams = {"a": [0, 3, 4], "b": [7]}
     found = cpp_run.run(late, {"Late": streams}, 0)["Late"]
     assert found.state == {"calls": 1} and disagreement(late.elements[0], streams, found) == ""
+
+
+def test_a_program_elsewhere_has_the_same_object() -> None:
+    lines = 'int a; // /one/p.sl:3\nconst char *b = "// x:4"; // /one/p.sl:4\n'
+    found = cpp_build.object_of(lines)
+    assert cpp_build.object_of(lines.replace("/one/p.sl:3", "/two/p.sl:5")) == found
+    assert cpp_build.object_of(lines.replace("x:4", "x:5")) != found != cpp_build.object_of(lines.replace("int", "long"))

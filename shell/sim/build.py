@@ -46,6 +46,7 @@ from toolchain.simulate import (
     packages,
     verilator_includes,
 )
+from toolchain.verilog import without_comments
 
 BUILD = make_folder("sim_device")
 HERE = SOURCES / "shell" / "sim"
@@ -140,8 +141,8 @@ def build(
 
 
 def _written(graph: Mapping[str, str]) -> list[Path]:
-    """The modules as files, in a folder of their content."""
-    state = hashlib.sha256(repr(sorted(graph.items())).encode())
+    """The modules as files, in a folder of their content. Comments do not count: they say where in a program each line is from."""
+    state = hashlib.sha256(repr([(name, without_comments(text)) for name, text in sorted(graph.items())]).encode())
     folder = BUILD / f"graph-{state.hexdigest()[:16]}"
     for name, text in graph.items():
         if not (folder / name).exists():

@@ -19,6 +19,7 @@ from host.program import device_run
 from host.program.captures import read_capture
 from host.program.device_run import Call, SignalCall, design
 from host.python.device import Device, Received, SluiceError
+from shell.sim import build
 from toolchain import ROOT
 from toolchain.simulate import module_folders, packages
 from tools.cli.test_run_program import PROGRAM
@@ -44,6 +45,15 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> device_run.Design:
     path = tmp_path_factory.mktemp("graph") / "p.sl"
     path.write_text(PROGRAM)
     return design("p", loaded(path))
+
+
+def test_a_program_elsewhere_has_the_same_device(made: device_run.Design, tmp_path: Path) -> None:
+    path = tmp_path / "p.sl"
+    path.write_text(f"// Every line is another one.\n{PROGRAM}")
+    elsewhere = design("p", loaded(path)).texts
+    assert elsewhere != made.texts and build._written(elsewhere) == build._written(made.texts)
+    path.write_text(PROGRAM.replace("count + 1", "count + 2"))
+    assert build._written(design("p", loaded(path)).texts) != build._written(made.texts)
 
 
 @pytest.fixture
