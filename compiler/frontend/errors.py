@@ -88,7 +88,7 @@ CODES = {
     "E0609": "An import or a native body whose file does not exist.",
     "E0801": "A rule table whose keys are longer than hardware tables support.",
     "E0802": "A program that is too large for hardware after unrolling, or an `.init` that the compiler cannot evaluate.",
-    "E0803": "No initiation interval fits the clock, or an iteration starts on a condition that is known too late.",
+    "E0803": "No initiation interval fits the clock, an iteration starts on what is known too late, or the element is too large.",
     "E0804": "Not supported by the RTL back end yet.",
     "E0805": "A configuration that does not fit the shell: too many channels between host and device.",
     "E0806": "A native body that does not fit its element.",

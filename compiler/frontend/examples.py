@@ -145,7 +145,8 @@ NOTES = {
     "E0802": "Use smaller arrays and fewer loop iterations, or run the program with `--target cpu`.",
     "E0803": "Ask for a slower clock: `./sluice build --clock 100`. `./sluice report --clock 100` reports the result. "
     "If the start of an iteration depends on a lookup or a memory entry, a slower clock does not help: always read the "
-    "inputs, and keep tokens that are not needed yet in a state.",
+    "inputs, and keep tokens that are not needed yet in a state. Nor does it where the element is too large: use shorter loops and "
+    "smaller arrays.",
     "E0804": "Run it with `--target cpu`. The message names the unsupported part.",
     "E0805": "The shell has 16 channels to the host and 16 from it. Merge some with an element, or move elements to one side.",
     "E0807": "`docs/guide/deploy.md` says which programs the overlay runs. `--target cpu` and `sim` run all programs.",
