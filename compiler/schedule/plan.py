@@ -27,18 +27,25 @@ def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     if found.interval == 1:
         return found
     slow = frozenset(recurrence.state for recurrence in found.recurrences)
-    selecting = "selecting the next value last"
-    last = split.run(recurrences.run(element, slow), table, budget)
-    if (operators := _operators(last)) <= MOST_GROWTH * _operators(element) + FEW:
-        shorter = schedule(merge(verify(last)), table, clock)
-        found = min(found, shorter, key=lambda schedule: schedule.interval)
-    else:
-        selecting += f": too large, {operators:,} operators"
+    shorter, large = _selecting_last(element, table, clock, slow)
+    if shorter is not None and shorter.interval < found.interval:
+        found = shorter
     if found.interval == 1:
         return found
     forwarded, why = _forwarded(merge(element), table, clock, slow)
-    tried = (selecting, f"forwarding the update as a function: {why}")
+    tried = (f"selecting the next value last{large}", f"forwarding the update as a function: {why}")
     return forwarded or replace(found, tried=tried)
+
+
+def _selecting_last(element: ElementIr, table: Delays, clock: float, slow: frozenset[str]) -> tuple[Schedule | None, str]:
+    """With the choice among next values of these states last; or None, and why."""
+    last = split.run(recurrences.run(element, slow), table, clock - table.overhead)
+    if (operators := _operators(last)) > MOST_GROWTH * _operators(element) + FEW:
+        return None, f": too large, {operators:,} operators"
+    try:
+        return schedule(merge(verify(last)), table, clock), ""
+    except TooLarge as error:
+        return None, f": {error}"
 
 
 def _operators(element: ElementIr) -> int:

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 import pytest
 
 from compiler.compile import HardwareError, compile_element
+from compiler.ir.ir import Node
 from compiler.passes import recurrences
 from compiler.schedule import schedule as module
 from compiler.schedule.delays import delays
+from compiler.schedule.pipeline import Pipeline
 from compiler.schedule.schedule import ScheduleError, schedule
 from compiler.tests.differential import elements
 
@@ -70,6 +72,23 @@ def test_what_is_tried_for_the_interval_does_not_make_an_element_many_times_larg
     whole = compile_element(elements(LARGE)["Large"], CLOCK).plan
     assert re.fullmatch(last + r": too large, \d,\d{3} operators", whole.tried[0])
     assert len(whole.pipeline.nodes) == len(plan.pipeline.nodes) < 300
+
+
+def test_a_plan_that_is_too_large_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = compile_element(elements(LARGE)["Large"], CLOCK).plan
+    made, rows = module._constraints, list[int]()
+
+    def counted(pipeline: Pipeline, apart: list[tuple[Node, Node, int]], interval: int) -> module._Problem:
+        problem = made(pipeline, apart, interval)
+        rows.append(len(problem.rows))
+        return problem
+
+    monkeypatch.setattr(module, "_constraints", counted)
+    compile_element(elements(LARGE)["Large"], CLOCK)
+    monkeypatch.setattr(module, "MOST_CONSTRAINTS", rows[0] + 1)
+    assert max(rows) > rows[0] + 1, "the second plan has more"
+    found = compile_element(elements(LARGE)["Large"], CLOCK).plan
+    assert found.interval == plan.interval and "operators with" in found.tried[0]
 
 
 def test_an_element_that_is_too_large_to_be_scheduled_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
