@@ -5,7 +5,8 @@ A harness `fv_<part>.sv` instantiates the part, assumes the rules for its user a
 (k-induction: for runs of every length), `bmc` (all runs of up to `depth` cycles), `cover` (each cover is reachable, so
 that the assumptions did not make the proof empty), `refute` (as `bmc`, for what is known to fail: all cycles in one question).
 An assertion that fails in `prove` or `bmc` leaves its run as a wave form. Yosys makes one model of a harness for all modes; this is
-much cheaper than a run of SymbiYosys for each, which is otherwise what is done here.
+much cheaper than a run of SymbiYosys for each, which is otherwise what is done here. SLUICE_SOLVER=z3 asks z3, for a second
+opinion; it takes some ten times as long.
 """
 
 from __future__ import annotations

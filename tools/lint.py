@@ -61,7 +61,7 @@ def c_style(fix: bool) -> str:
 
 
 def _smaller(path: Path) -> list[str]:
-    """Tables of a module that is a top are small: what Verilator says is the same, and thousands of entries take it seconds."""
+    """Tables of a module that is a top are small: the code is the same, and thousands of entries take Verilator seconds."""
     sizes = re.findall(r"\bparameter int unsigned\s+(\w*Entries\w*)\s*=\s*(\d+|[\w:]*[A-Z]\w*)\b(?! \?)", path.read_text())
     return [f"-G{name}={MOST_ENTRIES}" for name, size in sizes if not size.isdigit() or int(size) > MOST_ENTRIES]
 
