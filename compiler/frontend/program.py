@@ -38,6 +38,14 @@ def _layouts() -> Layouts:
     return layouts
 
 
+@lru_cache(128)
+def _parsed(source: Source) -> tree.ProgramFile | None:
+    """The syntax tree of a file that many programs import; None where there is something to report."""
+    diagnostics = Diagnostics()
+    file = parse_program(source, diagnostics)
+    return None if diagnostics.sorted() else file
+
+
 class Loader:
     """Reads one program; each file is parsed once."""
 
@@ -65,12 +73,11 @@ class Loader:
             source = self.read(path)
             if source is None:
                 return None
-            self.enter(source, path)
+            self.enter(_parsed(source) or parse_program(source, self.diagnostics), path)
         return self.files[path]
 
-    def enter(self, source: Source, path: Path) -> tuple[tree.ProgramFile, Scope]:
-        """Parse a source and declare its names."""
-        file = parse_program(source, self.diagnostics)
+    def enter(self, file: tree.ProgramFile, path: Path) -> tuple[tree.ProgramFile, Scope]:
+        """Declare the names of a file."""
         imported = Scope(self.root)
         scope = Scope(imported)
         self.files[path] = (file, scope)
@@ -162,7 +169,7 @@ class Loader:
 
     def program(self, source: Source, path: Path) -> typed.Program:
         """Everything; only to be used where no error was reported."""
-        file, scope = self.enter(source, path)
+        file, scope = self.enter(parse_program(source, self.diagnostics), path)
         packet = self.root.find("packet")
         assert isinstance(packet, TypeName)
         graph = GraphBuilder(scope, self.find_element, self.instantiate, packet, self.library(), self.diagnostics)
