@@ -12,6 +12,8 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolchain.lock import locked
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 RUN_TIME = ROOT / "host" / "cpu"
 TERNARY = ROOT / "host" / "ternary"
@@ -33,28 +35,50 @@ def _run(command: Sequence[str], target: Path) -> None:
     unfinished.rename(target)
 
 
-def compiled(text: str, suffix: str, flags: Sequence[str], includes: Sequence[Path] = ()) -> Path:
-    """The object of a source text, compiled where it is new."""
-    state = hashlib.sha256(repr((PLACE.sub("", text), suffix, tuple(flags), [str(p) for p in includes])).encode())
-    folders = [*includes, *([RUN_TIME] if suffix == ".cc" else [])]
-    for header in [path for folder in folders for path in sorted(folder.glob("*.h"))]:
-        state.update(header.read_bytes())
-    target = BUILD / f"{state.hexdigest()[:16]}.o"
+def compiled(text: str, suffix: str, flags: Sequence[str], includes: Sequence[Path] = (), *, header: bool = False) -> Path:
+    """The object of a source text, compiled where it is new; `header`: on top of the precompiled header of an engine."""
+    target = _target(repr((PLACE.sub("", text), suffix, tuple(flags))), suffix, includes).with_suffix(".o")
     if not target.exists():
-        BUILD.mkdir(parents=True, exist_ok=True)
         source = target.with_suffix(suffix)
         source.write_text(text)
         compiler = "g++" if suffix == ".cc" else "gcc"
-        _run([compiler, *flags, *(f"-I{p}" for p in (*includes, RUN_TIME)), "-c", str(source)], target)
+        first = ["-include", str(precompiled(flags, includes))] if header else []
+        _run([compiler, *flags, *_searched(includes), *first, "-c", str(source)], target)
     return target
 
 
+def precompiled(flags: Sequence[str], includes: Sequence[Path]) -> Path:
+    """The header with all of an engine, beside what g++ makes of it: half of what a small program takes to compile."""
+    header = _target(repr(("header", tuple(flags))), ".cc", includes).with_suffix(".h")
+    made = header.with_suffix(".h.gch")
+    with locked(header.with_suffix(".lock")):
+        if not made.exists():
+            header.write_text('#include "graph.h"\n')
+            _run(["g++", *flags, *_searched(includes), "-x", "c++-header", str(header)], made)
+    return header
+
+
+def _target(what: str, suffix: str, includes: Sequence[Path]) -> Path:
+    """Where an output stands, without its suffix: by what it is, and the headers that it can include."""
+    state = hashlib.sha256(repr((what, [str(p) for p in includes])).encode())
+    folders = [*includes, *([RUN_TIME] if suffix == ".cc" else [])]
+    for header in [path for folder in folders for path in sorted(folder.glob("*.h"))]:
+        state.update(header.read_bytes())
+    BUILD.mkdir(parents=True, exist_ok=True)
+    return BUILD / state.hexdigest()[:16]
+
+
+def _searched(includes: Sequence[Path]) -> list[str]:
+    return [f"-I{path}" for path in (*includes, RUN_TIME)]
+
+
 def object_of(text: str, flags: Sequence[str] = FLAGS, engine: str = "exact") -> Path:
-    """The object of a generated program."""
-    return compiled(text, ".cc", flags, _includes(engine))
+    """The object of a generated program, or of a part of the run-time of an engine."""
+    return compiled(text, ".cc", flags, includes_of(engine), header=True)
 
 
-def _includes(engine: str) -> list[Path]:
+def includes_of(engine: str) -> list[Path]:
+    """Folders with the headers of an engine."""
     return [RUN_TIME / engine, *([TERNARY] if engine == "packets" else [])]
 
 
@@ -90,10 +114,12 @@ def program(generated: str, main: str, flags: Sequence[str] = FLAGS, engine: str
     BuildError."""
     objects = _parts(generated, flags, engine, main != "cases")
     lanes = ROOT / "host" / "lanes"
-    more = [lanes] if main == "captures" else []
-    objects.append(compiled((RUN_TIME / f"{main}.cc").read_text(), ".cc", flags, [*_includes(engine), *more]))
+    text = (RUN_TIME / f"{main}.cc").read_text()
     if main == "captures":
+        objects.append(compiled(text, ".cc", flags, [*includes_of(engine), lanes]))
         objects.append(compiled((lanes / "capture.c").read_text(), ".c", C_FLAGS, [lanes]))
+    else:
+        objects.append(object_of(text, flags, engine))
     return _linked(main, objects, flags, ["-lpcap"] if main == "captures" else [])
 
 
@@ -101,7 +127,7 @@ def library(generated: str, flags: Sequence[str] = FLAGS) -> Path:
     """A generated program on the packet engine as a shared library, for `ports`. Raises BuildError."""
     own = [*flags, "-fPIC", "-fvisibility=hidden", "-fno-gnu-unique"]  # two of them in one process share no symbols
     objects = _parts(generated, own, "packets", True)
-    objects.append(compiled((RUN_TIME / "library.cc").read_text(), ".cc", own, _includes("packets")))
+    objects.append(object_of((RUN_TIME / "library.cc").read_text(), own, "packets"))
     return _linked("library", objects, own, ["-shared"], ".so")
 
 

@@ -2,6 +2,7 @@
 """The C++ of elements against the interpreter: same tokens, states, answers and messages, by the choices that C++ made."""
 
 import random
+import subprocess
 from functools import cache
 
 import pytest
@@ -178,3 +179,12 @@ def test_a_program_elsewhere_has_the_same_object() -> None:
     found = cpp_build.object_of(lines)
     assert cpp_build.object_of(lines.replace("/one/p.sl:3", "/two/p.sl:5")) == found
     assert cpp_build.object_of(lines.replace("x:4", "x:5")) != found != cpp_build.object_of(lines.replace("int", "long"))
+
+
+@pytest.mark.parametrize("engine", ["exact", "packets"])
+def test_programs_are_compiled_on_a_precompiled_header(engine: str) -> None:
+    includes = cpp_build.includes_of(engine)
+    header = cpp_build.precompiled(cpp_build.FLAGS, includes)
+    searched = [f"-I{path}" for path in (*includes, cpp_build.RUN_TIME)]
+    command = ["g++", *cpp_build.FLAGS, *searched, "-include", str(header), "-H", "-c", "-x", "c++", "/dev/null", "-o", "/dev/null"]
+    assert f"! {header}.gch" in subprocess.run(command, capture_output=True, text=True, check=True).stderr  # "!": g++ takes it
