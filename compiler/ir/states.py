@@ -139,9 +139,10 @@ class Layout:
             for leaf in self.registers[state]:
                 value |= registers[leaf.name] << leaf.low
             for memory in self.memories[state]:
-                for number, indices in enumerate(product(*map(range, memory.counts))):
-                    at = memory.low + sum(i * stride for i, stride in zip(indices, memory.strides, strict=True))
-                    value |= memories[memory.name][number] << at
+                for word, indices in zip(memories[memory.name], product(*map(range, memory.counts)), strict=True):
+                    if word:
+                        at = memory.low + sum(i * stride for i, stride in zip(indices, memory.strides, strict=True))
+                        value |= word << at
             found[state.name] = value
         return found
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -121,16 +122,17 @@ def _check_pass(number: int, again: int, units: int) -> None:
 def accesses(writes: Iterator[L.PipelineWrite], stateful: Container[int] = ()) -> Iterator[tuple[int, int]]:
     """(address, word) of the register writes in the pipeline's window that make these writes, with these units stateful ones; words
     that `data` holds already are not written again."""
-    data = {L.PIPELINE_REGISTERS_DATA + 4 * number: -1 for number in range(L.PIPELINE_REGISTERS_DATA_COUNT)}
+    data = [-1] * L.PIPELINE_REGISTERS_DATA_COUNT
     for write in writes:
-        for number, address in enumerate(data):
+        for number in range(_words(write.memory, write.unit in stateful)):
             word = write.data >> 32 * number & 0xFFFFFFFF
-            if word != data[address] and number < _words(write.memory, write.unit in stateful):
-                data[address] = word
-                yield address, word
+            if word != data[number]:
+                data[number] = word
+                yield L.PIPELINE_REGISTERS_DATA + 4 * number, word
         yield L.PIPELINE_REGISTERS_PLACE, write.memory << 20 | write.unit << 16 | write.address
 
 
+@functools.cache
 def _words(memory: int, stateful: bool) -> int:
     """Words of data that a memory takes."""
     bits = {
