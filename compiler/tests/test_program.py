@@ -245,6 +245,17 @@ def test_what_is_imported_can_have_a_namespace(tmp_path):
     assert not mine.element.states and theirs.element.states and other.element is mine.element
 
 
+def test_an_imported_file_is_read_as_it_is_now(tmp_path):
+    """Its syntax tree is kept from load to load: not that of another text, and none that was reported."""
+    main, library = tmp_path / "main.sl", tmp_path / "lib.sl"
+    main.write_text('import "lib.sl";\nfrom_tor -> Own -> to_tor\n')
+    for name, codes in (("Own", []), ("Other", ["E0601"]), ("Own {", ["E0201"]), ("Own {", ["E0201"]), ("Own", [])):
+        library.write_text(f".element {name} (packet in -> packet out) {{ .handler {{ write(out, read(in)); }} }}\n")
+        diagnostics = Diagnostics()
+        load(main, diagnostics)
+        assert [error.code for error in diagnostics.errors] == codes, name
+
+
 @pytest.mark.parametrize("text", ['import "{}.sl";', '.element E (packet in -> packet out) {{ .native sv "{}.sv" }}'])
 def test_a_file_name_that_is_too_long_is_an_error_like_any_other(text):
     diagnostics = Diagnostics()
