@@ -161,8 +161,9 @@ def stalls(compiled: Compiled) -> tuple[str, ...]:
         found.append(f"the previous iteration is less than {plan.interval} cycles old")
     if plan.pipeline.puts:
         found.append(f"an output has no room ({', '.join(plan.pipeline.puts)})")
-    if element.signals:
+    if element.host_signals:
         found.append("a signal call takes an iteration")
+    found += [f"timer {timer.name.removeprefix('signal ')} takes an iteration, at most one in 64" for timer in element.timers]
     for name in sorted({node.name for node in _reads(compiled)}):
         entries = max(element.memories[name].entries, 2)
         found.append(f"a reset initialises {name} ({entries} cycles)")
@@ -189,7 +190,9 @@ def harness(compiled: Compiled, bounds: Bounds) -> str:
         connections += [f".{port.name}_data_i", f".{port.name}_valid_i(1'b1)", f".{port.name}_ready_o({port.name}_ready)"]
     for port in element.outputs:
         connections += [f".{port.name}_data_o()", f".{port.name}_valid_o()", f".{port.name}_ready_i(1'b1)"]
-    if element.signals:
+    if element.timers:
+        connections.append(".tick_i(32'd0)")
+    if element.host_signals:
         connections += [f".signal_data_i({SIGNAL_WORD}'d0)", ".signal_valid_i(1'b0)", ".signal_ready_o()"]
         connections += [".signal_data_o()", ".signal_valid_o()", ".signal_ready_i(1'b1)"]
     ready = [f"u_element.{instance}" for instance in re.findall(r"^  logic (u_\w+_ready);$", compiled.text, re.MULTILINE)]
@@ -201,6 +204,8 @@ def harness(compiled: Compiled, bounds: Bounds) -> str:
         f"      a_token_{name} : assert (takes_{name} || without_{name}_q < 16'd{bound - 1});" for name, _, bound in groups
     ]
     no_signal = ["    if (!rst_q) a_no_signal : assert (!u_element.signal_pending);"] if element.signals else []
+    if element.timers:  # none is due while the tick stands still
+        no_signal = ["    m_no_timer : assume (!u_element.signal_pending);"]
     return "\n".join(
         [
             "// SPDX-License-Identifier: Apache-2.0",

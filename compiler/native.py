@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from compiler.backends.sv_element import SIGNAL_WORD, module_name
+from compiler.backends.sv_element import SIGNAL_WORD, argument_bits, module_name
 from compiler.certificate import parts
 from compiler.compile import Compiled, HardwareError
 from compiler.ir.ir import ElementIr
@@ -47,6 +47,8 @@ class _Body:
         self.path, self.text, self.module = path, path.read_text(), path.stem
         if any(node.op == "choice" for node in compiled.plan.pipeline.nodes):
             raise self._error("the element uses the time, which a native body does not have")
+        if compiled.ir.timers:
+            raise self._error("the element has timers, which a native body does not have")
         known = re.findall(r"\bparameter\b[^=,)]*?(\w+)\s*=", self.text)
         self.parameters = {name: value for name, value in compiled.element.parameters if name in known}
         self.ports = self._elaborated()
@@ -110,7 +112,7 @@ class _Body:
 
     @property
     def _argument_bits(self) -> int:
-        return max([1, *(sum(width for _, width in signal.arguments) for signal in self.ir.signals)])
+        return argument_bits(self.ir.signals)
 
     @property
     def _result_bits(self) -> int:

@@ -210,7 +210,8 @@ def _signals(context: Context) -> str:
         arguments = ", ".join(f"argument<{types.name(p.type)}>(call, {i})" for i, p in enumerate(signal.parameters))
         call = f"{name}({arguments})"
         text += f"        if (call.name == {quoted(signal.name)})\n"
-        text += f"            return hex({call});\n" if signal.result else f'            return {call}, "0";\n'
+        answer = "" if signal.every else "0"  # nobody asked a timer
+        text += f"            return hex({call});\n" if signal.result else f'            return {call}, "{answer}";\n'
     return text + '        return "0";\n    }\n'
 
 

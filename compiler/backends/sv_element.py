@@ -12,15 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from compiler.backends.sv_expressions import expression, is_one, literal, register_name
+from compiler.backends.sv_expressions import expression, is_one, literal, register_names
 from compiler.backends.sv_memories import Memories
 from compiler.backends.sv_tables import Tables
 from compiler.backends.sv_trace import trace
 from compiler.backends.sv_unused import unused
-from compiler.ir.ir import ElementIr, Node, PortInfo, Put
+from compiler.ir.ir import ElementIr, Node, PortInfo, Put, Transition
 from compiler.schedule.schedule import Schedule, latency
 
 ONE = "1'b1"
+OWN = ("ready_q", "settled_q", "wait_q", "update_stop_q", "iteration_q", "cycle_q", "last_q")  # registers of a module
+NODE = ("pending", "kind", "arguments", "take", "result_valid")  # between a signal node and timers
 SIGNAL_WORD = 33  # bits of the signal chain: last, and 32 of data
 
 
@@ -31,6 +33,11 @@ class BackendError(Exception):
 def module_name(element: ElementIr) -> str:
     """`el_NAME` in lower case with underscores."""
     return "el_" + re.sub(r"\W+", "_", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", element.name)).strip("_").lower()
+
+
+def argument_bits(signals: Iterable[Transition]) -> int:
+    """Of the signal with the most arguments; at least 1."""
+    return max([1, *(sum(width for _, width in signal.arguments) for signal in signals)])
 
 
 TEST_BENCH_STOP = "tb.stop"
@@ -51,6 +58,8 @@ class Module:
         self.element = schedule.pipeline.element
         self.stage = schedule.stage
         self.names = _names(schedule)
+        states = (*self.element.registers, *self.element.memories)
+        self.registers = register_names(states, (*OWN, *(f"{table}_status_q" for table in self.element.tables)))
         self.last_use = self._last_uses()
         self.lines: list[str] = []
         self.tables = Tables(self)
@@ -110,7 +119,13 @@ class Module:
 
     @property
     def has_signals(self) -> bool:
+        """Whether there are other iterations than the handler's."""
         return bool(self.element.signals)
+
+    @property
+    def argument_bits(self) -> int:
+        """Of the signal or timer with the most arguments."""
+        return argument_bits(self.element.signals)
 
     @property
     def has_now(self) -> bool:
@@ -139,6 +154,8 @@ class Module:
         ports = ["  input  logic clk_i", "  input  logic rst_i  /* synchronous, active high */"]
         if self.has_now:
             ports.append("  input  logic [63:0] now_i")
+        if element.timers:
+            ports.append("  input  logic [31:0] tick_i  /* microseconds */")
         for port in element.inputs:
             ports += [
                 f"  input  logic [{port.width - 1}:0] {port.name}_data_i",
@@ -151,7 +168,7 @@ class Module:
                 f"  output logic {port.name}_valid_o",
                 f"  input  logic {port.name}_ready_i",
             ]
-        if self.has_signals:
+        if element.host_signals:
             ports += [
                 f"  input  logic [{SIGNAL_WORD - 1}:0] signal_data_i",
                 "  input  logic signal_valid_i",
@@ -161,7 +178,7 @@ class Module:
                 "  input  logic signal_ready_i",
             ]
         parameter = (
-            " #(\n  parameter logic [15:0] Instance = 16'd0  // its number on the signal chain\n)" if self.has_signals else ""
+            " #(\n  parameter logic [15:0] Instance = 16'd0  // its number on the signal chain\n)" if element.host_signals else ""
         )
         self.lines += [
             "// SPDX-License-Identifier: Apache-2.0",
@@ -185,19 +202,18 @@ class Module:
             f"  logic [{max(self.depth, 1)}:0] valid;  // bit n: an iteration in stage n",
         ]
         if self.has_signals:
-            arguments = max([1, *(sum(width for _, width in signal.arguments) for signal in element.signals)])
             lines += [
                 "  logic start_signal, signal_pending, is_handler_iteration;",
                 "  logic [7:0] signal_kind;",
-                f"  logic [{arguments - 1}:0] signal_arguments;",
+                f"  logic [{self.argument_bits - 1}:0] signal_arguments;",
             ]
         for name in self.live_registers():
             register = element.registers[name]
-            lines.append(f"  logic [{register.width - 1}:0] {register_name(name)};  // {register.label or name}")
+            lines.append(f"  logic [{register.width - 1}:0] {self.registers[name]};  // {register.label or name}")
         for node in self.pipeline.nodes:
             if node.op == "register":
                 lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
-                lines.append(f"  assign {self.names[node]} = {register_name(node.name)};")
+                lines.append(f"  assign {self.names[node]} = {self.registers[node.name]};")
             elif node.op in ("read", "lookup", "ahead"):
                 lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
 
@@ -212,8 +228,6 @@ class Module:
         lines.append("\n  // Who may begin")
         rooms = [f"{name}_room" for name in pipeline.puts]
         ready = [*(f"{instance}_ready" for instance, _ in self.memories.read_ports()), *self.tables.ready()]
-        if self.has_signals:
-            self._signal_control()
         conditions: list[str] = []
         if ready:
             lines += [
@@ -247,6 +261,8 @@ class Module:
                 "`endif",
             ]
             conditions.append("!held")
+        if self.has_signals:
+            self._signal_control(" && ".join(conditions) or ONE)
         signal_start = [*conditions, "signal_pending", *self.tables.signal_conditions()]
         conditions += rooms
         for name, node in pipeline.needs.items():
@@ -280,24 +296,59 @@ class Module:
             lines.append("  assign valid[1] = 1'b0;")
 
     def _may_spin(self) -> bool:
-        """Whether iterations can go on without taking a token."""
+        """Whether iterations can go on without taking a token, as timers do."""
+        if self.element.timers:
+            return True
         takes = {name for name, node in self.pipeline.takes.items() if is_one(node)}
         return not any(is_one(node) and name in takes for name, node in self.pipeline.needs.items())
 
-    def _signal_control(self) -> None:
-        signals = self.element.signals
-        arguments = max([1, *(sum(width for _, width in signal.arguments) for signal in signals)])
+    def _signal_control(self, may_begin: str) -> None:
+        """The signal node, and the timers behind it. `may_begin`: that neither memories nor the interval hold an iteration back."""
+        element, timers = self.element, self.element.timers
         result = self.pipeline.result.width if self.pipeline.result is not None else 1
         stage = self.schedule.other.get(("result",), 0)
         enable = f"valid[{stage}] && !{self._kind_at(stage)}"
+        pending, kind, arguments, take, valid = "signal_pending", "signal_kind", "signal_arguments", "start_signal", enable
+        if timers:
+            pending, kind, arguments, take, valid = (f"node_{name}" for name in NODE)
+            self._timers(may_begin, enable)
+        if not element.host_signals:
+            return
         self.lines += [
-            f"\n  sl_signal_node #(.Signals({len(signals)}), .ArgumentBits({arguments}), .ResultBits({result})) u_signals (",
+            f"\n  sl_signal_node #(.Signals({len(element.host_signals)}), .ArgumentBits({argument_bits(element.host_signals)}), "
+            f".ResultBits({result})) u_signals (",
             "    .clk_i, .rst_i, .instance_i(Instance),",
             "    .in_data_i(signal_data_i), .in_valid_i(signal_valid_i), .in_ready_o(signal_ready_o),",
             "    .out_data_o(signal_data_o), .out_valid_o(signal_valid_o), .out_ready_i(signal_ready_i),",
+            f"    .pending_o({pending}), .kind_o({kind}), .arguments_o({arguments}),",
+            f"    .take_i({take}),",
+            f"    .result_valid_i({valid}), .result_i({self._result(stage)})",
+            "  );",
+        ]
+
+    def _timers(self, may_begin: str, enable: str) -> None:
+        element, bits = self.element, self.argument_bits
+        every = ", ".join(f"32'd{timer.every}" for timer in reversed(element.timers))
+        self.lines += [
+            "\n  logic node_pending, node_take, node_result_valid;",
+            "  logic [7:0] node_kind;",
+            f"  logic [{argument_bits(element.host_signals) - 1}:0] node_arguments;",
+        ]
+        if not element.host_signals:
+            self.lines += [
+                "  assign node_pending = 1'b0;",
+                "  assign {node_kind, node_arguments} = '0;",
+                "  logic unused_node;",
+                "  assign unused_node = &{1'b0, node_take, node_result_valid};",
+            ]
+        self.lines += [
+            f"  sl_timers #(.Timers({len(element.timers)}), .Signals({len(element.host_signals)}), .ArgumentBits({bits}),",
+            f"    .Every({{{every}}})) u_timers (",
+            f"    .clk_i, .rst_i, .tick_i, .may_begin_i({may_begin}),",
+            f"    .signal_pending_i(node_pending), .signal_kind_i(node_kind), .signal_arguments_i({bits}'(node_arguments)),",
+            "    .signal_take_o(node_take), .signal_result_valid_o(node_result_valid),",
             "    .pending_o(signal_pending), .kind_o(signal_kind), .arguments_o(signal_arguments),",
-            "    .take_i(start_signal),",
-            f"    .result_valid_i({enable}), .result_i({self._result(stage)})",
+            f"    .take_i(start_signal), .result_valid_i({enable})",
             "  );",
         ]
 
@@ -379,7 +430,7 @@ class Module:
     def _registers(self) -> None:
         """State registers, each written in its stage."""
         for name in self.live_registers():
-            target, register = register_name(name), self.element.registers[name]
+            target, register = self.registers[name], self.element.registers[name]
             following = self.pipeline.next.get(name)
             self.lines.append("\n  always_ff @(posedge clk_i) begin")
             if following is not None:

@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain, count
 
 from compiler.ir.ir import Node
 
@@ -79,6 +80,13 @@ def widened(name: str, width: int, wanted: int) -> str:
     return name if width == wanted else f"{{{wanted - width}'d0, {name}}}"
 
 
-def register_name(name: str) -> str:
-    """The flip-flops of a state."""
-    return re.sub(r"\W+", "_", name).strip("_") + "_q"
+def register_names(states: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """The flip-flops of each state: its name in the source, with a number where the module has that name for something else."""
+    names: dict[str, str] = {}
+    used = set(taken)
+    for state in states:
+        base = re.sub(r"\W+", "_", state).strip("_")
+        tries = chain([f"{base}_q"], (f"{base}_{n}_q" for n in count(2)))
+        names[state] = next(name for name in tries if name not in used)
+        used.add(names[state])
+    return names

@@ -46,6 +46,7 @@ class Graph:
     instances: tuple[Instance, ...]  # on the device, in the order of the signal chain
     has_signals: bool
     has_now: bool
+    has_timers: bool
     depth: int  # stages of the deepest element
 
 
@@ -96,8 +97,9 @@ class _Graph:
         straight = [c for c in self.program.channels if not c.source.instance and not c.target.instance]
         if self.in_shell:  # there between lanes and the host too
             straight = [c for c in self.program.channels if c not in channels and not (c.source.instance and c.target.instance)]
-        signalled = [i for i in self.on_device.values() if self._ir(i).signals and i.takes_signals]
+        signalled = [i for i in self.on_device.values() if self._ir(i).host_signals and i.takes_signals]
         has_now = any(self._has_now(i) for i in self.on_device.values())
+        has_timers = any(self._ir(i).timers for i in self.on_device.values())
         for channel in [*channels, *straight]:
             self._channel(channel)
         if self.in_shell:
@@ -106,10 +108,11 @@ class _Graph:
         self._signals(signalled)
         for instance in self.on_device.values():
             self._instance(instance, signalled)
-        header = self._header(bool(signalled), has_now)
+        header = self._header(bool(signalled), has_now, has_timers)
         text = "\n".join([*header, *self.lines, "endmodule\n"])
         depth = max([0, *(self.plans[i.element.name].depth for i in self.on_device.values())])
-        return Graph(self.module, text, tuple(self.edges), tuple(self.on_device.values()), bool(signalled), has_now, depth)
+        instances = tuple(self.on_device.values())
+        return Graph(self.module, text, tuple(self.edges), instances, bool(signalled), has_now, has_timers, depth)
 
     def _ir(self, instance: Instance) -> ElementIr:
         return self.plans[instance.element.name].pipeline.element
@@ -117,9 +120,10 @@ class _Graph:
     def _has_now(self, instance: Instance) -> bool:
         return any(node.op == "choice" for node in self.plans[instance.element.name].pipeline.nodes)
 
-    def _header(self, has_signals: bool, has_now: bool) -> list[str]:
+    def _header(self, has_signals: bool, has_now: bool, has_timers: bool) -> list[str]:
         ports = ["  input  logic clk_i", "  input  logic rst_i"]
         ports += ["  input  logic [63:0] now_i"] if has_now else []
+        ports += ["  input  logic [31:0] tick_i"] if has_timers else []  # microseconds
         ports += ["  output logic active_o"] if self.in_shell else []  # a token moves, or waits
         for edge in self.edges:
             way, back, side, other = ("input ", "output", "i", "o") if edge.is_input else ("output", "input ", "o", "i")
@@ -234,6 +238,7 @@ class _Graph:
     def _instance(self, instance: Instance, signalled: list[Instance]) -> None:
         element = self._ir(instance)
         connections = [".clk_i", ".rst_i"] + ([".now_i"] if self._has_now(instance) else [])
+        connections += [".tick_i"] if element.timers else []
         for port, info in enumerate(element.inputs):
             wire = self._wire(instance.name, port, False)
             connections += [
@@ -257,7 +262,7 @@ class _Graph:
                 f".signal_data_o(chain_data[{at + 1}])", f".signal_valid_o(chain_valid[{at + 1}])",
                 f".signal_ready_i(chain_ready[{at + 1}])",
             ]  # fmt: skip
-        elif element.signals:  # not marked with '@': nobody calls them
+        elif element.host_signals:  # not marked with '@': nobody calls them
             connections += [
                 ".signal_data_i('0)", ".signal_valid_i(1'b0)", ".signal_ready_o()",
                 ".signal_data_o()", ".signal_valid_o()", ".signal_ready_i(1'b1)",

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.backends.sv_expressions import is_one, literal, register_name, widened
+from compiler.backends.sv_expressions import is_one, literal, widened
 from compiler.ir.ir import Memory, MemoryWrite, Node
 from compiler.schedule.schedule import READ_LATENCY
 
@@ -83,7 +83,7 @@ class Memories:
 
     def unread_memory(self, memory: Memory) -> list[str]:
         """An array that only simulation has. It has no port for which writes take turns: those of older iterations come first."""
-        array = f"{register_name(memory.name)}_unread"
+        array = f"{self.module.registers[memory.name]}_unread"
         lines = [f"  logic [{memory.width - 1}:0] {array} [{memory.entries}] = '{{default: '0}};"]
         lines += [f"  initial {array}[{at}] = {literal(value, memory.width)};" for at, value in memory.reset.items()]
         lines.append("  always_ff @(posedge clk_i) if (!rst_i) begin")

@@ -227,6 +227,7 @@ def _join(way: str, port: str, count: int) -> list[str]:
 
 def _program(graph: Graph, to_lanes: tuple[Edge, ...], to_host: tuple[Edge, ...], from_host: tuple[Edge, ...]) -> list[str]:
     connections = [".clk_i, .rst_i(graph_rst_i), .active_o(active)"] + ([".now_i(time_i)"] if graph.has_now else [])
+    connections += [".tick_i"] if graph.has_timers else []
     for edge in graph.edges:
         if not edge.is_packet:
             data, valid, ready = edge.name, f"{edge.name}_valid", f"{edge.name}_ready"

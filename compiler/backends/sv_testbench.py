@@ -18,6 +18,7 @@ ZERO = "1'b0"
 STUCK_CYCLES = 20000  # without a token while sources still have some: a deadlock, or a loop that waits; besides sweeps of memories
 QUIET_CYCLES = 200  # without a token, behind which signals that come last begin
 DRAIN_CYCLES = 2000  # for what is under way when the elements stop
+TICK_CYCLES = 8  # from one microsecond of timers to the next
 IDLE_CYCLES = 400  # without a token anywhere, after which the run is at its end
 
 
@@ -29,6 +30,7 @@ class Design:
     channels: tuple[tuple[str, int, bool], ...]
     has_signals: bool
     has_now: bool
+    has_timers: bool
     is_element: bool  # its number on the signal chain is a parameter; 1 here
     search: int = 0  # cycles in which an update of a table looks for its rule, and nothing moves
 
@@ -38,14 +40,14 @@ def of_element(element: ElementIr, has_now: bool) -> Design:
     inputs = tuple((port.name, port.width, True) for port in element.inputs)
     outputs = tuple((port.name, port.width, False) for port in element.outputs)
     search = max((table.entries for table in element.tables.values()), default=0)
-    return Design(module_name(element), inputs + outputs, bool(element.signals), has_now, True, search)
+    return Design(module_name(element), inputs + outputs, bool(element.host_signals), has_now, bool(element.timers), True, search)
 
 
 def of_graph(graph: Graph) -> Design:
     """A configuration."""
     channels = tuple((edge.name, edge.width, edge.is_input) for edge in graph.edges)
     search = max((table.entries for instance in graph.instances for table in instance.element.tables), default=0)
-    return Design(graph.module, channels, graph.has_signals, graph.has_now, False, search)
+    return Design(graph.module, channels, graph.has_signals, graph.has_now, graph.has_timers, False, search)
 
 
 def testbench(designs: Mapping[str, Design]) -> str:
@@ -60,6 +62,7 @@ def testbench(designs: Mapping[str, Design]) -> str:
         "  int unsigned in_pause, out_pause, limit, sweep, cycle = 0, idle = 0, stopped = 0;",
         "  logic stop = 1'b0;  // elements that wait for nothing begin nothing any more",
         "  logic [63:0] now = '0;",
+        "  logic [31:0] tick = '1;  // faster than microseconds, so that short runs have timers; wraps at once",
         "  logic signals_wait = 1'b0;  // until nothing else moves",
         "  initial begin",
         '    if ($test$plusargs("signals_last")) signals_wait = 1\'b1;',
@@ -82,6 +85,7 @@ def testbench(designs: Mapping[str, Design]) -> str:
         "  always_ff @(posedge clk) begin",
         "    cycle <= cycle + 1;",
         "    now   <= now + 64'd1;",
+        f"    if (cycle % {TICK_CYCLES} == 0) tick <= tick + 32'd1;",
         "    rst   <= cycle < 4;",
         f"    if (inputs_done && idle > {QUIET_CYCLES}) signals_wait <= 1'b0;",
         "    idle  <= rst || moved ? 0 : idle + 1;",
@@ -102,6 +106,7 @@ def testbench(designs: Mapping[str, Design]) -> str:
 def _instance(name: str, design: Design, moves: list[str], done: list[str], signals_done: list[str]) -> list[str]:
     lines = []
     connections = [".clk_i(clk)", ".rst_i(rst)"] + ([".now_i(now)"] if design.has_now else [])
+    connections += [".tick_i(tick)"] if design.has_timers else []
     channels = list(design.channels)
     if design.has_signals:
         channels += [("signal", SIGNAL_WORD, True), ("signal", SIGNAL_WORD, False)]

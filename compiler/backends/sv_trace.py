@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.backends.sv_expressions import register_name
-
 if TYPE_CHECKING:
     from compiler.backends.sv_element import Module
 
@@ -38,9 +36,9 @@ def trace(module: Module) -> list[str]:
     for memory in unread:
         lines += module.memories.unread_memory(memory)
     lines += ["  final begin", '    $display("@iterations %m %0d %0d", iteration_q, last_q);']
-    lines += [f'    $display("@register %m {name} %0h", {register_name(name)});' for name in module.live_registers()]
+    lines += [f'    $display("@register %m {name} %0h", {module.registers[name]});' for name in module.live_registers()]
     words = {node.name: f"{instance}.u_ram.memory" for instance, node in module.memories.read_ports()}
-    words |= {memory.name: f"{register_name(memory.name)}_unread" for memory in unread}
+    words |= {memory.name: f"{module.registers[memory.name]}_unread" for memory in unread}
     for name, array in words.items():
         entries = module.element.memories[name].entries
         lines += [

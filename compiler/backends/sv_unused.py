@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compiler.backends.sv_expressions import register_name
 from compiler.ir.ir import Node
 from compiler.schedule.pipeline import effect_nodes
 
@@ -40,7 +39,7 @@ def unused(module: Module) -> list[str]:
     if module.depth == 0:
         partly.append("valid[1]")
     read = {node.name for node in module.pipeline.nodes if node.op == "register"}
-    partly += [register_name(name) for name in module.live_registers() if name not in read]
+    partly += [module.registers[name] for name in module.live_registers() if name not in read]
     partly += _unread_writes(module)
     if not (
         module.has_signals or module.depth or module.element.outputs or module.live_registers() or module.memories.read_ports()

@@ -207,6 +207,16 @@ class PlainSignal:
 
 
 @dataclass(frozen=True)
+class Timer:
+    """`.timer name (every = microseconds) { ... }`."""
+
+    name: Name
+    every: Expression
+    body: Block
+    span: Span
+
+
+@dataclass(frozen=True)
 class Table:
     """`table kind<key, value> name[entries];`."""
 
@@ -248,6 +258,7 @@ class Element:
     init: Block | None
     handler: Block | None
     signals: tuple[Function | PlainSignal, ...]
+    timers: tuple[Timer, ...]
     functions: tuple[Function, ...]
     tables: tuple[Table, ...]
     flows: tuple[Flow, ...]

@@ -30,7 +30,7 @@ class Form:
 
 @dataclass
 class Body:
-    """What is being elaborated: "handler", "init", "signal" or "function"."""
+    """What is being elaborated: "handler", "init", "signal", "timer" or "function"."""
 
     kind: str
     result: typed.Type | None = None
@@ -38,6 +38,7 @@ class Body:
     in_switch: bool = False
     uses_ports: Span | None = None
     parameter: typed.Variable | None = None  # of the paper's signal
+    periods: typed.Variable | None = None  # of a timer
     outs: typed.Struct | None = None  # of a function: the arguments that it changes
     results: typed.Expression | None = None  # their values, where it returns
 
@@ -103,8 +104,8 @@ class Calls(Expressions):
 
     def _uses_ports(self, span: Span) -> None:
         self.body.uses_ports = self.body.uses_ports or span
-        if self.body.kind in ("init", "signal"):
-            text = f"{'.init' if self.body.kind == 'init' else 'a signal'} cannot read or write ports"
+        if self.body.kind in ("init", "signal", "timer"):
+            text = f"{'.init' if self.body.kind == 'init' else f'a {self.body.kind}'} cannot read or write ports"
             raise self.error("E0505", text, span, "keep the token in a state and write it in the handler")
 
     def _want(self, node: ast.Call | ast.Invoke, count: int, use: str) -> None:
@@ -218,6 +219,13 @@ class Calls(Expressions):
                 "E0505", "read_signal() is only allowed in .signal { … }", node.span, "in a typed signal, use its parameters"
             )
         return typed.Load(typed.Place(self.body.parameter, (), node.span), node.span)
+
+    def _call_periods(self, node: ast.Call) -> typed.Expression:
+        self._want(node, 0, "periods()")
+        if self.body.periods is None:
+            hint = "pass it to the function as an argument" if self.body.kind == "function" else "use now() for the time in cycles"
+            raise self.error("E0505", "periods() is only allowed in .timer { … }", node.span, hint)
+        return typed.Load(typed.Place(self.body.periods, (), node.span), node.span)
 
     def _call_set_signal(self, node: ast.Call) -> None:
         self._want(node, 1, "set_signal(p)")

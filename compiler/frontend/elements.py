@@ -21,6 +21,8 @@ from compiler.frontend.source import Diagnostics, Note, Span
 
 MAX_PORTS = 32
 MAX_STATE_BITS = 1 << 32
+MOST_MICROSECONDS = (1 << 31) - 1  # of a period: half of what the 32-bit tick counts (`rtl/ctrl/sl_timers.sv`)
+PERIODS = typed.Integer(16)  # what `periods()` gives
 MOST_ENTRIES = {  # of a table, as far as numbers of rules reach; targets may have room for fewer
     typed.TableKind.EXACT: 1 << 25,
     typed.TableKind.LPM: 1 << 24,
@@ -193,7 +195,20 @@ class ElementBuilder(Flows):
                 notes = (Note("the table", signal.span),)
                 self.diagnostics.error("E0402", f"duplicate signal '{signal.name}'", found[signal.name].span, hint, notes)
             found[signal.name] = signal
+        for written in self.node.timers:
+            with suppress(Bad):
+                timer = self._timer(written)
+                if timer.name in found:
+                    notes = (Note("the first", found[timer.name].span),)
+                    self.diagnostics.error("E0402", f"duplicate signal or timer '{timer.name}'", timer.span, "rename one", notes)
+                found[timer.name] = timer
         return tuple(found.values())
+
+    def _timer(self, node: tree.Timer) -> typed.Signal:
+        every = self.positive(node.every, "the period of a timer in microseconds", MOST_MICROSECONDS)
+        parameter = typed.Variable("periods", PERIODS, node.span)
+        body = self.in_body(Body("timer", periods=parameter), node.body, self.scope)
+        return typed.Signal(node.name.text, (parameter,), None, body, node.span, every)
 
     def _plain_signal(self, node: tree.PlainSignal) -> typed.Signal:
         found = self.scope.find("ClSignal")

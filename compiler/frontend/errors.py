@@ -71,7 +71,7 @@ CODES = {
     "E0503": "Built-ins of both forms in one element: `read_input_port(PORT_1)` and `read(in)`.",
     "E0504": "A second `write` to a port in one iteration.",
     "W0504": "A second `set_output_port` to a port in one iteration. The last value wins.",
-    "E0505": "A port used in `.init` or in a signal, or `read_signal` outside a signal.",
+    "E0505": "A port used in `.init`, a signal or a timer; `read_signal` outside a signal, or `periods` outside a timer.",
     "E0506": "An element without a handler.",
     "E0507": "A parameter that is missing, unknown, or given twice.",
     "W0507": "An input that the handler never reads: its tokens wait forever.",

@@ -262,8 +262,8 @@ class Formatter:
         return 1
 
     def _behind_element_name(self) -> bool:
-        """Behind `.element Name`."""
-        return len(self.head) == 3 and self.head[0] == "." and self.head[1] in ("element", "element_group")
+        """Behind `.element Name` or `.timer name`."""
+        return len(self.head) == 3 and self.head[0] == "." and self.head[1] in ("element", "element_group", "timer")
 
     def _space_before_paren(self, before: Token) -> int:
         a = before.text

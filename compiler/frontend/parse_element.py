@@ -13,7 +13,7 @@ from compiler.frontend.parse_statement import StatementParser
 from compiler.frontend.parser import AGGREGATES
 from compiler.frontend.source import Span, closest
 
-SECTIONS = ("state", "init", "handler", "signal", "native", "repeat")
+SECTIONS = ("state", "init", "handler", "signal", "timer", "native", "repeat")
 
 
 @dataclass
@@ -24,6 +24,7 @@ class _Parts:
     init: tree.Block | None = None
     handler: tree.Block | None = None
     signals: list[tree.Function | tree.PlainSignal] = field(default_factory=list)
+    timers: list[tree.Timer] = field(default_factory=list)
     functions: list[tree.Function] = field(default_factory=list)
     tables: list[tree.Table] = field(default_factory=list)
     flows: list[tree.Flow] = field(default_factory=list)
@@ -51,7 +52,8 @@ class ElementParser(StatementParser):
         end = self.expect("}", "close the element with '}'")
         return tree.Element(
             name, parameters, ports, tuple(parts.states), parts.init, parts.handler, tuple(parts.signals),
-            tuple(parts.functions), tuple(parts.tables), tuple(parts.flows), tuple(parts.natives), doc, start.to(end.span),
+            tuple(parts.timers), tuple(parts.functions), tuple(parts.tables), tuple(parts.flows), tuple(parts.natives), doc,
+            start.to(end.span),
         )  # fmt: skip
 
     def at_item(self) -> bool:
@@ -161,6 +163,8 @@ class ElementParser(StatementParser):
         elif word == "signal":
             self._take_section()
             parts.signals.append(tree.PlainSignal(*self._plain()) if self.at("{") else self.function())
+        elif word == "timer":
+            parts.timers.append(self._timer())
         elif word == "native":
             parts.natives.append(self._native())
         else:
@@ -201,6 +205,17 @@ class ElementParser(StatementParser):
         if not self._at_declaration():
             raise self.fail("a state", "declare a state: ulong count = 0;")
         return list(self.variables())
+
+    def _timer(self) -> tree.Timer:
+        start = self._take_section()
+        hint = "write the period in microseconds: .timer name (every = 1000) { … }"
+        name = self.name("the timer's name")
+        self.expect("(", hint)
+        self.expect("every", hint)
+        self.expect("=", hint)
+        every = self.expression()
+        self.expect(")", hint)
+        return tree.Timer(name, every, self.block(), start.to(name.span))
 
     def _native(self) -> tree.Native:
         start = self._take_section()

@@ -79,7 +79,8 @@ def _element(element: typed.Element) -> list[str]:
         lines += _body("init", element.init)
     lines += _body("handler", element.handler)
     for signal in element.signals:
-        lines += _body(f"signal {_result(signal.result)} {_head(signal.name, signal.parameters)}", signal.body)
+        word = f"timer every {signal.every}" if signal.every else f"signal {_result(signal.result)}"
+        lines += _body(f"{word} {_head(signal.name, signal.parameters)}", signal.body)
     return [*lines, "}"]
 
 

@@ -284,6 +284,8 @@ class Statements(Calls):
                 self._decide_form(True, node.span)
                 value = self.convert(self.expression(node.value), UINT, "the mask of ports")
         elif body.result is None:
+            if node.value is not None and body.kind == "timer":
+                raise self.error("E0415", "a timer returns no value", node.span, "keep the value in a state")
             if node.value is not None and body.parameter is None:
                 raise self.error("E0415", "this body has no return type", node.span, "declare a return type: uint name() { … }")
             if node.value is not None and body.parameter is not None:

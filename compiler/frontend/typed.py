@@ -418,13 +418,17 @@ class FlowTable:
 class Signal:
     """A typed signal. In the paper's form (`.signal { ... }`) its name is "", its one parameter is what `read_signal()` gives,
     and the answer is
-    what `set_signal` was given (0 where it was not)."""
+    what `set_signal` was given (0 where it was not).
+
+    With `every`, in microseconds, it is a timer: called by time alone, without an answer, its one parameter what `periods()`
+    gives."""
 
     name: str
     parameters: tuple[Variable, ...]
     result: Type | None
     body: Block
     span: Span
+    every: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -446,6 +450,16 @@ class Element:
     span: Span
     parameters: tuple[tuple[str, int], ...] = ()  # constants, and of a type NAME its bits and whether it is `packet` (NAMEIsPacket)
     flows: tuple[FlowTable, ...] = ()  # their states are among `states`
+
+    @property
+    def host_signals(self) -> tuple[Signal, ...]:
+        """Those that a host calls; timers follow them in `signals`."""
+        return tuple(signal for signal in self.signals if not signal.every)
+
+    @property
+    def timers(self) -> tuple[Signal, ...]:
+        """Those that time calls."""
+        return tuple(signal for signal in self.signals if signal.every)
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,8 @@ def _refused(job: Job, ran: Ran) -> str:
 def _wrong(job: Job, _number: int, ran: Ran) -> str:
     for seed, outcomes in zip(CHOICES, ran.outcomes, strict=True):
         for element in job.program.elements:
-            calls = len(job.signals[element.name])
+            timers = {timer.name for timer in element.timers}
+            calls = sum(call.name not in timers for call in job.signals[element.name])
             message = disagreement(element, job.streams[element.name], outcomes[element.name], calls=calls)
             if message:
                 return f"choices {seed}: {message}"

@@ -34,7 +34,8 @@ class Queue:
 class Outcome:
     """What a run of one element gave: bit patterns by the name of the port or the state.
 
-    `answers` are of the signals, in order. `log` are the choices. `discarded` and `mended` count flits at the packet guards."""
+    `answers` are of the signals that a host called, in order.
+    `log` are the choices. `discarded` and `mended` count flits at the packet guards."""
 
     outputs: dict[str, list[int]]
     state: dict[str, int]
@@ -98,7 +99,8 @@ class Instance:
     def _signal(self, iteration: Iteration, call: SignalCall) -> None:
         signal = next(s for s in self.element.signals if s.name == call.name)
         iteration.run_signal(signal, call.arguments)
-        self.outcome.answers.append(iteration.answer)
+        if not signal.every:
+            self.outcome.answers.append(iteration.answer)
 
     def _commit(self, iteration: Iteration, call: SignalCall | None) -> None:
         self.state = iteration.state

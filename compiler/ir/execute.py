@@ -226,7 +226,8 @@ class _Machine:
         self.result.messages += outcome.messages
         self.result.failures += outcome.failures
         self.result.iterations += 1
-        if entry.get("kind", "handler") != "handler":
+        transition = self.signals.get(entry.get("kind", "handler"), self.handler).transition
+        if transition is not self.handler.transition and not transition.every:
             self.result.answers.append(outcome.result or 0)
 
     def _put(self, port: str, token: int) -> None:

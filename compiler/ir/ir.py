@@ -128,7 +128,7 @@ class Transition:
     registers, memories, `available` and heads of ports whose own need is 1), and, where `any_of` is not empty, one of those
     ports has a token."""
 
-    name: str  # "handler", or "signal NAME"
+    name: str  # "handler", or "signal NAME", of a timer too
     arguments: tuple[tuple[str, int], ...]  # of a signal: name and width
     needs: dict[str, Node]
     any_of: Node | None  # 1 bit: the iteration waits while it is 0 (a mask without a token, a `select` without one)
@@ -140,6 +140,7 @@ class Transition:
     assertions: tuple[Assertion, ...] = ()
     result: Node | None = None  # of a signal
     selects: tuple[Select, ...] = ()
+    every: int = 0  # of a timer: microseconds
 
 
 @dataclass(frozen=True)
@@ -204,6 +205,16 @@ class ElementIr:
     signals: tuple[Transition, ...]
     span: Span
     tables: dict[str, Table] = field(default_factory=dict)
+
+    @property
+    def host_signals(self) -> tuple[Transition, ...]:
+        """Those that a host calls: the first of `signals`."""
+        return tuple(signal for signal in self.signals if not signal.every)
+
+    @property
+    def timers(self) -> tuple[Transition, ...]:
+        """Those that time calls."""
+        return tuple(signal for signal in self.signals if signal.every)
 
 
 def updates(nodes: Iterable[Node]) -> list[Node]:

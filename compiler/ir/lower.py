@@ -8,7 +8,7 @@ are at reset, and leaves the reset values. LowerError: the program is too large 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from compiler.frontend import typed
@@ -320,7 +320,7 @@ class _Lowering:
         returned = body.function(signal.body, tuple(zip(signal.parameters, nodes, strict=True)), zero)
         answer = body.state.values[ANSWER] if not signal.name else returned
         made = self._transition(f"signal {signal.name}", arguments, body, {}, answer if signal.result else None)
-        return _with_labels(made, body.labels)
+        return replace(_with_labels(made, body.labels), every=signal.every)
 
     def _transition(
         self, name: str, arguments: tuple[tuple[str, int], ...], body: _Body, following: dict[str, Node], result: Node | None

@@ -68,7 +68,8 @@ def show_transition(transition: Transition) -> list[str]:
     arguments = ", ".join(f"{name} : {width}" for name, width in transition.arguments)
     nodes = order(roots(transition))
     number = {node: f"%{i}" for i, node in enumerate(nodes)}
-    lines = [f"transition {json.dumps(transition.name)} ({arguments})"]
+    every = f" every {transition.every}" if transition.every else ""
+    lines = [f"transition {json.dumps(transition.name)} ({arguments}){every}"]
     lines += [_commented(_node_line(node, number), node) for node in nodes]
     return lines + ["  " + line for line in _effects(transition, number)]
 
@@ -121,10 +122,10 @@ class TextError(Exception):
 class _Transition:
     """What has been read of a transition."""
 
-    def __init__(self, name: str, arguments: tuple[tuple[str, int], ...]) -> None:
+    def __init__(self, name: str, arguments: tuple[tuple[str, int], ...], every: int) -> None:
         self.nodes: dict[str, Node] = {}
         self.fields: dict[str, Any] = {
-            "name": name, "arguments": arguments, "needs": {}, "any_of": None, "takes": {}, "puts": {}, "next": {},
+            "name": name, "arguments": arguments, "every": every, "needs": {}, "any_of": None, "takes": {}, "puts": {}, "next": {},
             "writes": [], "messages": [], "assertions": [], "selects": [], "result": None,
         }  # fmt: skip
 
@@ -220,9 +221,11 @@ class _Reader:
             case ["table", name, kind, key, "to", value, "entries", entries]:
                 self.tables[name] = Table(name, kind, int(key), int(value), int(entries))
             case ["transition", name, *arguments]:
-                pairs = [word for word in arguments if word not in ("(", ")", ",", ":")]
+                end = arguments.index(")")
+                pairs = [word for word in arguments[:end] if word not in ("(", ",", ":")]
+                every = int(arguments[end + 2]) if arguments[end + 1 :] else 0
                 widths = map(int, pairs[1::2])
-                self.transitions.append(_Transition(json.loads(name), tuple(zip(pairs[::2], widths, strict=True))))
+                self.transitions.append(_Transition(json.loads(name), tuple(zip(pairs[::2], widths, strict=True)), every))
             case [name, ":", *_] if name.startswith("%"):
                 self.transitions[-1].node(words)
             case _:

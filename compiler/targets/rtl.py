@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compiler.backends.sv_element import generate, module_name
+from compiler.backends.sv_element import argument_bits, generate, module_name
 from compiler.backends.sv_graph import Graph, number_of, wires_of
 from compiler.backends.sv_graph import generate as generate_graph
 from compiler.backends.sv_testbench import Design, of_element, of_graph, testbench
@@ -273,13 +273,9 @@ def simulate(
     return files, [line for line in done.stdout.splitlines() if line.startswith("@")]
 
 
-def _argument_bits(element: ElementIr) -> int:
-    return max([1, *(sum(width for _, width in signal.arguments) for signal in element.signals)])
-
-
 def words_of(element: ElementIr, call: Signal, number: int) -> list[int]:
     """A request as words of the signal chain, for an instance."""
-    count = (_argument_bits(element) + 31) // 32
+    count = (argument_bits(element.host_signals) + 31) // 32
     words = [call.arguments >> 32 * n & 0xFFFFFFFF | (n == count - 1) << 32 for n in range(count)]
     return [number << 16 | call.number, *words]
 

@@ -43,7 +43,7 @@ def run_built(
     limit: int = LIMIT,
 ) -> dict[str, Outcome]:
     """Every element of a simulator; `seed` is for pauses of what surrounds them, `limit` in cycles behind the sweep."""
-    calls = {name: [signal_of(compiled[name].ir, call) for call in given] for name, given in signals.items() if name in compiled}
+    calls = {name: _host_calls(compiled[name].ir, given) for name, given in signals.items() if name in compiled}
     limit += rtl.sweep(built.elements) + max((_searches(compiled[name], calls[name]) for name in calls), default=0)
     runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], limit)
     return {name: outcome(runs[name], found.ir, found.layout) for name, found in compiled.items()}
@@ -52,6 +52,12 @@ def run_built(
 def _searches(compiled: Compiled, calls: Sequence[rtl.Signal]) -> int:
     """Cycles in which updates of tables look for their rules, at most."""
     return len(calls) * max((table.entries for table in compiled.ir.tables.values()), default=0)
+
+
+def _host_calls(element: ElementIr, calls: Sequence[SignalCall]) -> list[rtl.Signal]:
+    """Those that a host may send; timers go by the tick of the test bench."""
+    timers = {timer.name for timer in element.timers}
+    return [signal_of(element, call) for call in calls if f"signal {call.name}" not in timers]
 
 
 def signal_of(element: ElementIr, call: SignalCall) -> rtl.Signal:

@@ -73,7 +73,9 @@ endmodule
 
 
 def test_what_depends_on_contents_at_power_up_shows() -> None:
-    design = Design("power_up", (("in", 32, True), ("out", 32, False)), has_signals=False, has_now=False, is_element=True)
+    design = Design(
+        "power_up", (("in", 32, True), ("out", 32, False)), has_signals=False, has_now=False, has_timers=False, is_element=True
+    )
     binary = rtl.binary_of({"power_up.sv": POWER_UP}, {"power_up": design}, rtl.QUICK)
     given = {"power_up.in": [1, 2, 3]}
     first, again, other = (rtl.simulate(binary, given, seed, (0, 0), 10_000)[0]["power_up.out.out"] for seed in (1, 1, 2))

@@ -108,8 +108,12 @@ class ElementBase {
     virtual bool can_begin() const {
         return true;
     }
-    // Runs a signal; its answer as hex.
+    // Runs a signal; its answer as hex, nothing of a timer.
     virtual std::string signal(const SignalCall &call) = 0;
+    void note_answer(const std::string &answer) {
+        if (!answer.empty())
+            answers.push_back(answer);
+    }
 
     // Of the numbered form: the ports that the next iteration waits for.
     template <class T> void wait_for(const T &mask) {

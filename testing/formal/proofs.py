@@ -509,6 +509,18 @@ PROOFS = (
         synthesis=True,
         flat=True,
     ),
+    # The slower timer's first period, and what follows it.
+    Proof(
+        "fv_timers", "bmc", 26, 34,
+        (
+            Broken("sl_timers", "? 16'd0 : count_q[n])", "? count_q[n] : count_q[n])", "a_counted_once"),
+            Broken("sl_timers", "Share - 1", "0", "a_share"),
+            Broken("sl_timers", "started_q && !since_q[31];", "started_q && !since_q[31] && since_q != '0;", "a_nothing_is_left"),
+            Broken("sl_timers", "take_i) state_q <= StBusy;", "take_i) state_q <= StIdle;", "a_answers"),
+            Broken("sl_timers", "ends && !is_timer_q", "ends", "a_answers"),
+            Broken("sl_timers", "choose       = state_q == StIdle &&", "choose       = state_q != StBusy &&", "a_stays"),
+        ),
+    ),
     # A count in the first cycle, and its bound.
     Proof(
         "fv_counter_push", "bmc", 13, 13,

@@ -122,7 +122,7 @@ Step Element::step() {
     begin();
     if (is_signal_next()) {
         const SignalCall &call = signals[next_signal_];
-        answers.push_back(signal(call));
+        note_answer(signal(call));
         next_signal_++;
         commit(&call);
         return Step::ran;

@@ -69,12 +69,14 @@ class Element : public ElementBase {
         for (; signals_pending(); next_signal_++) {
             const SignalCall &call = signals[next_signal_];
             choices_.clear();
-            answers.push_back(signal(call));
+            note_answer(signal(call));
             if constexpr (LOGGED)
                 log.push_back(log_line(iterations, &call, choices_));
             forget_kept();
             iterations++;
         }
+        signals.clear();
+        next_signal_ = 0;
     }
 
     std::vector<InputPort *> inputs;
