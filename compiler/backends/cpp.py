@@ -101,7 +101,10 @@ def _graph(program: typed.Program, classes: Mapping[str, str], types: Types, ste
     for instance in loggers(program):
         lines.append(f"graph.log({quoted(instance.name)}, {ports[instance.name, True, 0]});")
     paths = None
-    if steps is not None:
+    if steps is not None:  # the exact engine has no time of its own
+        for instance in program.instances:
+            timers = instance.element.timers
+            lines += [f"graph.timers.add({own[instance.name]}, {quoted(t.name)}, {t.every});" for t in timers]
         paths = Paths(program, steps, own, lambda *port: ports.get(port), lambda kind: f"program::{types.flit(kind)}")
     for channel in program.channels:
         if paths and paths.is_in_path(channel):

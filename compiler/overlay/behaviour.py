@@ -203,6 +203,8 @@ class _Handler:
             span = handler.writes[0].data.span if handler.writes else nodes[0].span
             hint = "tables, fields and constants decide; arrays, now() and test() are for --target cpu or sim"
             raise self._refusal("what it does depends on more than the packet and tables", span, hint)
+        for timer in self.element.timers:
+            raise self._refusal(f"timer '{timer.name}' is not there", timer.span, "leave it out, or use --target cpu or sim")
         if handler.messages:
             raise self._refusal("print() is not there", handler.messages[0].enable.span, "leave it out")
         if name not in handler.takes or not all(one.op == "const" and one.value for one in handler.takes.values()):

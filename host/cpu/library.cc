@@ -23,6 +23,9 @@ class Loaded final : public Program {
     bool run(uint64_t rounds) override {
         return graph_.run(rounds);
     }
+    void tick(uint64_t microseconds) override {
+        graph_.timers.tick(microseconds);
+    }
     bool signal(const std::string &text, std::string &answer) override {
         for (auto &[name, element] : graph_.instances) {
             if (text.compare(0, name.size() + 1, name + "/") != 0)

@@ -104,9 +104,11 @@ class Worker final : public Exit {
             const uint64_t now = rte_get_tsc_cycles();
             if (now >= end)
                 break;
+            const auto microseconds = uint64_t(double(now - begin) / hertz * 1e6);
+            program->tick(microseconds);
             unsigned arrived = 0;
             for (unsigned lane = 0; lane < lanes_.size(); lane++)
-                arrived += receive(lane, uint64_t(double(now - begin) / hertz * 1e6));
+                arrived += receive(lane, microseconds);
             if (arrived && !program->run(ROUNDS))
                 return false;
             total += arrived;

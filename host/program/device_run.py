@@ -30,12 +30,15 @@ from compiler.interpreter.guard import fields_of
 from compiler.interpreter.packets import Packet, to_flits
 from compiler.targets import rtl
 from compiler.targets.rtl_outcome import outcome, signal_of
+from host.program import timers
 from host.python.device import Device, Received
 from shell.sim.build import FLOW, build
 
 STEP_CYCLES = 16  # so that a lane with 16 packets of one flit before it does not run dry
 REST_CYCLES = 1 << 20  # behind the last packet, after which an element is taken to write without end
 STUCK_CYCLES = 20_000  # without a packet in or out of a device that is not idle: its elements wait for each other
+CYCLES_PER_PERIOD = 3  # in which sl_timers counts one
+TIMER_SHARE = 2 * 64  # iterations of the handler that may come before a timer that is due, and another one
 HOST_ROUNDS = 4096  # of the host's instances, between two steps of the device
 HOST_TOKENS = 4096  # on their way to the device, with which the host's instances wait
 SMALLEST = 14  # bytes of a packet
@@ -201,6 +204,7 @@ class _Run:
         self.sent = self.errors = self.runts = 0
         self.choices: dict[str, Signals] = {}
         self.answers: dict[str, list[int]] = {instance.name: [] for instance in made.graph.instances}
+        self.ticks: deque[timers.Due] = deque()  # timers of the device
         self.last = 0  # cycle of the last movement
         self.is_stuck = False
         on_host = tuple(instance for instance in made.program.instances if instance.on_host)
@@ -233,6 +237,7 @@ class _Run:
     def run(self, calls: Sequence[Call]) -> Ran:
         """Everything; to be called once."""
         self.device.call("sluice_device_set_lossless", 1)
+        calls = [*calls, *self._timers()]
         start = self.last = self.device.cycles
         during = deque(sorted((call for call in calls if call.after is not None), key=lambda call: call.after or 0))
         late = [call for call in calls if call.after is None]
@@ -246,12 +251,34 @@ class _Run:
         is_quiet &= self._rest()
         return self._ran(cycles, is_quiet)
 
+    def _timers(self) -> list[Call]:
+        """Of elements on the host; for those of the device, its tick follows the packets."""
+        if not timers.has_timers(self.made.program):
+            return []
+        self.device.write(layouts.SHELL_REGISTERS_TICK_SOURCE, 0)
+        self.device.write(layouts.SHELL_REGISTERS_TICK, 0)
+        found = list(timers.due(self.made.program, self.lanes))
+        self.ticks = deque(one for one in found if not one.instance.on_host)
+        return [Call(one.instance.name, one.call, one.after) for one in found if one.instance.on_host]
+
+    def _set_tick(self) -> None:
+        """The time when so many packets have been sent. As on the CPU, timers come behind what is under way."""
+        while self.ticks and self.ticks[0].after <= self.sent:
+            self._rest()
+            found = self.ticks.popleft()
+            self.device.write(layouts.SHELL_REGISTERS_TICK, found.time % (1 << 32))
+            plan = self.made.compiled[found.instance.element.name].plan
+            cycles = CYCLES_PER_PERIOD * found.call.arguments[0] + TIMER_SHARE * plan.interval + plan.depth + STEP_CYCLES
+            for _ in range(0, cycles, STEP_CYCLES):
+                self._step()
+
     def _feed(self, calls: deque[Call]) -> None:
         """Packets before the lanes, in turn, as many as they take; and the signals that are due."""
         is_full = False
         while not is_full:
             is_full = True
             for lane, packets in enumerate(self.lanes):
+                self._set_tick()
                 while calls and (calls[0].after or 0) <= self.sent:
                     self._signal(calls.popleft())
                 if packets and not 0 < len(packets[0].data) < 1 << 16:

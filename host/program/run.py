@@ -18,7 +18,7 @@ from compiler.interpreter.element import Outcome
 from compiler.interpreter.packets import from_flits, to_flits
 from compiler.interpreter.program import Graph
 from compiler.overlay.rules import read_rules, signals, tables_of
-from host.program import InputError, device_run, overlay_run
+from host.program import InputError, device_run, overlay_run, timers
 from host.program.captures import read_capture, write_capture
 from host.program.device_run import Call, Signals
 from host.python.device import SluiceError
@@ -75,9 +75,12 @@ def call_of(program: typed.Program, text: str) -> Call:
     found = next((i for i in program.instances if i.name == instance), None)
     if found is None:
         raise InputError(f"unknown instance '{instance}'; choose from {', '.join(i.name for i in program.instances)}")
-    signal = next((s for s in found.element.signals if s.name == name), None)
+    timer = next((t for t in found.element.timers if t.name == name), None)
+    if timer is not None:
+        raise InputError(f"'{where}' is a timer: it runs by itself, every {timer.every:,} microseconds")
+    signal = next((s for s in found.element.host_signals if s.name == name), None)
     if signal is None:
-        shown = ", ".join(s.name or "the unnamed signal" for s in found.element.signals) or "none"
+        shown = ", ".join(s.name or "the unnamed signal" for s in found.element.host_signals) or "none"
         raise InputError(f"'{instance}' has no signal '{name}'; it has {shown}")
     try:
         arguments = [int(value, 0) for value in values.split(",")] if values else []
@@ -103,12 +106,23 @@ def rules_of(what: ProgramRun, program: typed.Program) -> list[str]:
     return signals(tables, read_rules(source, {name: table for name, (_, table) in tables.items()}))
 
 
+def calls_of(what: ProgramRun, program: typed.Program) -> list[Call]:
+    """The signals of a run: those of rules and timers, and those that were asked for."""
+    captures = [read_capture(path) for path in what.inputs] if timers.has_timers(program) else []
+    due = [Call(found.instance.name, found.call, found.after) for found in timers.due(program, captures)]
+    return [
+        *(call_of(program, text) for text in rules_of(what, program)),
+        *due,
+        *(call_of(program, text) for text in what.signals),
+    ]
+
+
 def on_cpu(what: ProgramRun, program: typed.Program, progress: Callable[[str], None], exact: bool = False) -> ProgramResult:
     """The configuration in C++: on the packet engine, or flit by flit where `exact`, channels lead back, or a seed decides."""
     arguments = [word for path in what.inputs for word in ("--in", str(path))]
     arguments += [word for path in what.outputs for word in ("--out", str(path))]
     arguments += [word for i in cpp.loggers(program) for word in ("--log", f"{i.name}={what.log(i.name)}")]
-    calls = [call_of(program, text) for text in [*rules_of(what, program), *what.signals]]
+    calls = calls_of(what, program)
     lines = [signal_text(call) + ("" if call.after is None else f"@{call.after}") for call in calls]
     with NamedTemporaryFile("w", suffix=".signals") as signals:
         signals.write("".join(f"{line}\n" for line in lines))
@@ -131,7 +145,7 @@ def interpreted(what: ProgramRun, program: typed.Program, progress: Callable[[st
         choices[name] = Signals(what.seed and what.seed + 1000003 * (1 + len(choices)))
         return choices[name]
 
-    calls = [call_of(program, text) for text in [*rules_of(what, program), *what.signals]]
+    calls = calls_of(what, program)
     graph = Graph(program, chosen)
 
     def run() -> None:

@@ -5,6 +5,7 @@
 #define SLUICE_CPU_PACKETS_GRAPH_H
 
 #include "paths.h"
+#include "timers.h"
 
 namespace sluice {
 
@@ -105,6 +106,8 @@ class Graph : public Instances<Element> {
     bool send(unsigned lane, Frame **frames, size_t count, uint64_t time);
     // Until nothing moves; false where an element writes for `rounds` iterations and takes nothing.
     bool run(uint64_t rounds);
+
+    Timers timers;
 
     const std::vector<std::unique_ptr<Stage>> &stages() const {
         return stages_;

@@ -68,6 +68,8 @@ class Program {
     virtual bool send(unsigned lane, Frame **frames, size_t count, uint64_t time) = 0;
     // Until nothing moves; false where an element writes for `rounds` iterations and takes nothing.
     virtual bool run(uint64_t rounds) = 0;
+    // Runs the timers that are due, in microseconds since any time. Between two runs.
+    virtual void tick(uint64_t microseconds) = 0;
     // Serves INSTANCE/NAME/HEX... at once; false where it cannot be followed.
     virtual bool signal(const std::string &text, std::string &answer) = 0;
     // Fields of a JSON object: `instances` with iterations, and `stages`. With `all`, what instances said, too.
