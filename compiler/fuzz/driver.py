@@ -20,6 +20,7 @@ from compiler.fuzz import generate, tokens
 from compiler.fuzz.compare import disagreement
 from compiler.fuzz.targets import Ran, Run, Signals, Streams, forget
 from compiler.fuzz.writer import Features
+from compiler.interpreter.choices import host_calls
 
 FEATURES = Features()
 BATCH = 64  # programs in one build
@@ -170,8 +171,7 @@ def _refused(job: Job, ran: Ran) -> str:
 def _wrong(job: Job, _number: int, ran: Ran) -> str:
     for seed, outcomes in zip(CHOICES, ran.outcomes, strict=True):
         for element in job.program.elements:
-            timers = {timer.name for timer in element.timers}
-            calls = sum(call.name not in timers for call in job.signals[element.name])
+            calls = len(host_calls(element, job.signals[element.name]))
             message = disagreement(element, job.streams[element.name], outcomes[element.name], calls=calls)
             if message:
                 return f"choices {seed}: {message}"

@@ -152,6 +152,17 @@ class Elements(Packets):
                 self.scope.returns = lambda result=result: f"return {self.of(result, 2)};"
                 self.statements(self.choose.randint(0, 2))
                 self.line(f"return {self.of(result, 1)};")
+        for _ in range(self.choose.choice([0, 0, 0, 0, 1, 2]) if self.features.signals else 0):
+            self.timer()
+
+    def timer(self) -> None:
+        """Its period is short: the test bench's tick is fast."""
+        with self.inside(f".timer {self.fresh('tick')} (every = {self.choose.choice([1, 2, 3, 5, 9, 30])})"):
+            if self.chance(50):
+                self.line("uint<16> passed = periods();")
+                self.know("passed", Kind("uint<16>", "int", 16))
+            self.scope.returns = lambda: "return;"
+            self.statements(self.choose.randint(1, 3))
 
     # The two forms
 

@@ -14,7 +14,7 @@ from compiler.frontend import typed
 from compiler.fuzz import compare, graphs, tokens
 from compiler.fuzz.driver import Case, Kind, Report, checked
 from compiler.fuzz.graph_targets import GraphOutcome, GraphRan, GraphRun, Job
-from compiler.interpreter.choices import SignalCall
+from compiler.interpreter.choices import SignalCall, host_calls
 from compiler.interpreter.guard import fields_of
 from compiler.interpreter.packets import from_flits
 
@@ -95,7 +95,7 @@ def disagreement(job: Job, number: int, got: GraphOutcome) -> str:
     blocked = _before(job.program, held)
     for instance in job.program.instances:
         outcome = got.instances[instance.name]
-        calls = sum(name == instance.name for name, _ in job.calls)
+        calls = len(host_calls(instance.element, (call for name, call in job.calls if name == instance.name)))
         outcome = replace(outcome, was_cut=outcome.was_cut or instance.name in stuck | held)
         is_blocked = instance.name in blocked
         if wrong := compare.disagreement(instance.element, streams[instance.name], outcome, calls=calls, is_blocked=is_blocked):

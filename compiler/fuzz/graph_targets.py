@@ -12,7 +12,7 @@ from pathlib import Path
 from compiler.backends import cpp, cpp_build, cpp_packets, cpp_run
 from compiler.frontend import typed
 from compiler.fuzz.targets import CPU_FLAGS, hardware
-from compiler.interpreter.choices import SignalCall
+from compiler.interpreter.choices import SignalCall, host_calls
 from compiler.interpreter.element import Outcome
 from compiler.interpreter.packets import Packet, to_flits
 from compiler.targets import rtl, rtl_outcome
@@ -152,7 +152,11 @@ def rtl_simulation(jobs: Sequence[Job], seeds: Sequence[int]) -> GraphRan:
     compiled, _ = hardware(whole, {element.name: None for element in whole.elements})
     built = rtl.build_program("fuzz", whole, rtl_outcome.plans(compiled), rtl.QUICK)
     kinds = {i.name: compiled[i.element.name] for i in whole.instances}
-    calls = [(name, rtl_outcome.signal_of(kinds[name].ir, call)) for name, call in _calls(jobs)]
+    calls = [
+        (name, rtl_outcome.signal_of(kinds[name].ir, call))
+        for name, asked in _calls(jobs)
+        for call in host_calls(kinds[name].element, [asked])
+    ]
     lanes = {lane + LANES * n: flits for job in jobs for n in [numbers[job.name]] for lane, flits in job.inputs(n).items()}
     edges = {edge.name: lanes.get(edge.end.port, []) for edge in built.graph.edges if edge.is_input}
     outcomes = []

@@ -18,7 +18,7 @@ from compiler.fuzz import packet_body as packets_alone
 from compiler.fuzz import tokens
 from compiler.fuzz.compare import disagreement
 from compiler.fuzz.targets import CPU_FLAGS
-from compiler.interpreter.choices import SignalCall
+from compiler.interpreter.choices import SignalCall, host_calls
 from compiler.interpreter.element import Outcome
 from compiler.interpreter.guard import fields_of
 from compiler.interpreter.packets import Packet, from_flits, to_flits
@@ -152,7 +152,8 @@ def fault(element: typed.Element, run: Runner, given: Trial, judged: Judged = Ju
     if judged is Judged.BY_RUNNER:
         return "", got.iterations
     has_state = judged is Judged.WITH_STATE
-    return disagreement(element, given.streams, got, calls=len(given.calls), has_state=has_state), got.iterations
+    calls = len(host_calls(element, given.calls))
+    return disagreement(element, given.streams, got, calls=calls, has_state=has_state), got.iterations
 
 
 def smaller(element: typed.Element, run: Runner, given: Trial, judged: Judged = Judged.WITH_STATE) -> Trial:

@@ -9,9 +9,11 @@ by whoever asks.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+from compiler.frontend import typed
 
 LogEntry = dict[str, Any]
 
@@ -26,6 +28,12 @@ class SignalCall:
 
     name: str
     arguments: tuple[int, ...] = ()
+
+
+def host_calls(element: typed.Element, calls: Iterable[SignalCall]) -> list[SignalCall]:
+    """Those that a host may send, and gets an answer to: all but timers."""
+    names = {signal.name for signal in element.host_signals}
+    return [call for call in calls if call.name in names]
 
 
 class Choices(Protocol):

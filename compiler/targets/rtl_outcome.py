@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from compiler.compile import Compiled, compile_element
 from compiler.frontend import typed
-from compiler.interpreter.choices import SignalCall
+from compiler.interpreter.choices import SignalCall, host_calls
 from compiler.interpreter.element import Outcome
 from compiler.ir.ir import ElementIr
 from compiler.ir.states import Layout
@@ -42,8 +42,13 @@ def run_built(
     signals: Mapping[str, Sequence[SignalCall]],
     limit: int = LIMIT,
 ) -> dict[str, Outcome]:
-    """Every element of a simulator; `seed` is for pauses of what surrounds them, `limit` in cycles behind the sweep."""
-    calls = {name: _host_calls(compiled[name].ir, given) for name, given in signals.items() if name in compiled}
+    """Every element of a simulator; timers go by the tick of the test bench, not by `signals`.
+
+    `seed` is for pauses of what surrounds them, `limit` in cycles behind the sweep."""
+    known = {name: (compiled[name], given) for name, given in signals.items() if name in compiled}
+    calls = {
+        name: [signal_of(found.ir, call) for call in host_calls(found.element, given)] for name, (found, given) in known.items()
+    }
     limit += rtl.sweep(built.elements) + max((_searches(compiled[name], calls[name]) for name in calls), default=0)
     runs = rtl.run(built, streams, calls, seed + 1, PAUSES[seed % len(PAUSES)], limit)
     return {name: outcome(runs[name], found.ir, found.layout) for name, found in compiled.items()}
@@ -52,12 +57,6 @@ def run_built(
 def _searches(compiled: Compiled, calls: Sequence[rtl.Signal]) -> int:
     """Cycles in which updates of tables look for their rules, at most."""
     return len(calls) * max((table.entries for table in compiled.ir.tables.values()), default=0)
-
-
-def _host_calls(element: ElementIr, calls: Sequence[SignalCall]) -> list[rtl.Signal]:
-    """Those that a host may send; timers go by the tick of the test bench."""
-    timers = {timer.name for timer in element.timers}
-    return [signal_of(element, call) for call in calls if f"signal {call.name}" not in timers]
 
 
 def signal_of(element: ElementIr, call: SignalCall) -> rtl.Signal:

@@ -13,7 +13,7 @@ from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.fuzz import targets, tokens
 from compiler.fuzz.compare import disagreement
-from compiler.interpreter.choices import Decide, SignalCall
+from compiler.interpreter.choices import Decide, SignalCall, host_calls
 from compiler.interpreter.element import run_element
 from compiler.ir.rewrite import shape
 from compiler.ir.text import parse, show
@@ -84,7 +84,7 @@ def test_every_target_agrees_with_the_interpreter(target: str) -> None:
         for outcomes in result.outcomes:
             for element in program.elements:
                 timers = {timer.name for timer in element.timers}
-                calls = sum(call.name not in timers for call in signals[element.name])
+                calls = len(host_calls(element, signals[element.name]))
                 got = outcomes[element.name]
                 message = disagreement(element, streams[element.name], got, calls=calls)
                 assert not message, (element.name, message)
