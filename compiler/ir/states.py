@@ -2,7 +2,8 @@
 """Where states live: a register for each scalar, or memories, one for each scalar field of an array's elements (memory scattering).
 
 An array becomes registers where every index is a constant, where it has at most `SMALL` entries, or where the source says
-`register`. Arrays in an array of memory are further dimensions of it where an index is not constant, else scattered.
+`register`. Arrays in an array of memory are further dimensions of it where an index is not constant, else scattered. An array whose
+indices are constants, of arrays whose indices are not, is a memory for each entry: `rows[4][1024]` is four.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from compiler.frontend import typed
 from compiler.ir.ir import Memory, Register
 
 SMALL = 8  # entries that are cheaper as registers
+MOST_PARTS = 64  # entries of an array that becomes memories of its own
 MOST_REGISTERS = 1024  # entries of an array that becomes registers without `register`
 
 # A state and the way into its type: names of fields, [] for any entry of an array.
@@ -65,7 +67,7 @@ class Layout:
 
     def is_memory(self, state: typed.Variable, array: typed.Array, where: str) -> bool:
         """Whether an array, reached by `where`, is memory."""
-        if state.placement is typed.Placement.REGISTER:
+        if state.placement is typed.Placement.REGISTER or self._is_parted(state, array, where):
             return False
         if state.placement is typed.Placement.LOCAL:
             return True
@@ -75,6 +77,12 @@ class Layout:
         if self.dynamic is None or count > MOST_REGISTERS:
             return True
         return any(owner is state and path.startswith(where + "[]") for owner, path in self.dynamic)
+
+    def _is_parted(self, state: typed.Variable, array: typed.Array, where: str) -> bool:
+        """Whether each entry of an array is memory by itself: its indices are constants, and those of an array inside are not."""
+        entry = where + "[]"
+        inside = [path for owner, path in self.dynamic or () if owner is state and path.startswith(entry)]
+        return array.count <= MOST_PARTS and bool(inside) and entry not in inside
 
     def is_dimension(self, state: typed.Variable, where: str) -> bool:
         """Whether an array inside a memory is a dimension of it (`where` with its own [])."""

@@ -61,6 +61,14 @@ def test_scatters_structs_over_memories_and_keeps_constant_indices_in_registers(
     assert {f"r_{i}" for i in range(64)} | {f"s_{i}" for i in range(8)} == set(made.registers)
 
 
+def test_each_entry_at_a_constant_index_is_a_memory_of_its_own() -> None:
+    loop = ".repeat (r, 0, 3) { rows[r][x & 15] += r; } "
+    made = body("uint<32> x = read(in); " + loop, "local uint<8> rows[3][16];")
+    assert {name: memory.entries for name, memory in made.memories.items()} == {f"rows_{n}": 16 for n in range(3)}
+    made = body("uint<32> x = read(in); " + loop + "rows[x & 3][1] = 0;", "local uint<8> rows[3][16];")
+    assert {name: memory.entries for name, memory in made.memories.items()} == {"rows": 48}
+
+
 def test_the_second_of_two_writes_in_one_place_is_the_only_one() -> None:
     made = body("uint<32> x = read(in); t[x] = 1; t[x] += 2; if (x > 5) t[x] = 7;", "uint<32> t[64];")
     assert len(made.handler.writes) == 2
