@@ -164,6 +164,8 @@ def stalls(compiled: Compiled) -> tuple[str, ...]:
     if element.host_signals:
         found.append("a signal call takes an iteration")
     found += [f"timer {timer.name.removeprefix('signal ')} takes an iteration, at most one in 64" for timer in element.timers]
+    pauses = {element.signals[number].name: more for number, more in plan.pipeline.pauses.items()}
+    found += [f"the next iteration begins {more} cycles later behind {name}" for name, more in pauses.items()]
     for name in sorted({node.name for node in _reads(compiled)}):
         entries = max(element.memories[name].entries, 2)
         found.append(f"a reset initialises {name} ({entries} cycles)")
@@ -236,6 +238,7 @@ def harness(compiled: Compiled, bounds: Bounds) -> str:
             "    if (!rst_q) begin",
             *([f"      i_swept : assert (!u_element.ready_q || ({' && '.join(ready)}));"] if ready else []),
             *_credits(compiled),
+            *([f"      i_wait : assert (32'(u_element.wait_q) < {plan.interval});"] if plan.pipeline.pauses else []),
             "    end",
             "    if (!rst_q && swept_q) a_stays_swept : assert (swept);",
             "  end",

@@ -6,6 +6,7 @@ What a program has that hardware cannot is an error with its place, like those o
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +26,7 @@ from compiler.schedule.schedule import Schedule, ScheduleError
 from compiler.schedule.tables import MOST_KEY_BITS
 
 CLOCK = 5.0  # ns: 200 MHz
+MICROSECOND = 1000  # ns
 TARGET = "ecp5"
 
 
@@ -97,7 +99,20 @@ def compile_element(element: typed.Element, clock: float = CLOCK, target: str = 
         raise HardwareError("E0803", str(error), element.span, error.hint) from error
     except sv_element.BackendError as error:
         raise HardwareError("E0804", str(error), element.span, "run the program with --target cpu") from error
+    _refuse_long_timers(element, found)
     return Compiled(element, ir, layout, classify(small), found)
+
+
+def _refuse_long_timers(element: typed.Element, found: Schedule) -> None:
+    """Raises HardwareError for one that is due again before it has ended."""
+    for number, timer in enumerate(element.signals):
+        cycles = found.cycles_of(number)
+        period = timer.every * MICROSECOND / found.clock
+        if timer.every and cycles > period:
+            text = f"timer '{timer.name}' takes {cycles:,} cycles, but is due every {period:,.0f} ({1000 / found.clock:g} MHz)"
+            least = math.ceil(cycles * found.clock / MICROSECOND)
+            hint = f"use a period of at least {least:,} microseconds, or do a part of the work in each run"
+            raise HardwareError("E0811", text, timer.span, hint)
 
 
 def compile_program(program: typed.Program, clock: float = CLOCK, target: str = TARGET) -> dict[str, Compiled]:

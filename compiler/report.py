@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from compiler import pace
-from compiler.compile import Compiled
+from compiler.compile import MICROSECOND, Compiled
 from compiler.frontend import typed
 from compiler.ir.ir import Node, Table
 from compiler.native_cpp import has_packet_body
@@ -29,9 +29,6 @@ SUGGESTIONS = {
     "(an array whose last index is constant becomes one memory per index: rows[hash][4], not rows[4][hash])",
     Pattern.OTHER: "compute in an earlier element what does not need the old value, or keep a simpler state and derive the rest",
 }
-ONE_CALL = (
-    "write one entry per call, with its index as an argument: the writes of a loop take turns, and the handler waits for them"
-)
 ENTRIES = "write a separate update for each entry, with a constant index: .repeat (i, 0, N) { if (index == i) … }"
 SUGGESTION = "move computations that do not depend on the state out of the update, or use a slower clock"
 
@@ -59,6 +56,7 @@ def element(compiled: Compiled) -> dict[str, Any]:
         "packet_body": next((file for language, file in compiled.element.native if language == "packet"), None),
         "limits": [_limit(recurrence, compiled.updates.get(recurrence.state), plan.tried) for recurrence in plan.recurrences],
         "turns": _turns(compiled),
+        "pauses": _pauses(compiled),
     }
 
 
@@ -171,35 +169,56 @@ def _limit(recurrence: Recurrence, update: StateUpdate | None, tried: Sequence[s
 
 
 def _turns(compiled: Compiled) -> list[dict[str, Any]]:
-    """Memories whose writes take turns at their one port, for as many cycles as the interval has: by whom, and where."""
+    """Memories at whose one port writes of the handler take turns, for as many cycles as the interval has, and where they are."""
     pipeline, interval = compiled.plan.pipeline, compiled.plan.interval
     read = {node.name for node in pipeline.nodes if node.op == "read"}
+    handler = pipeline.element.handler
     found = []
-    for transition in (pipeline.element.handler, *pipeline.element.signals):
-        for name in sorted({write.memory for write in transition.writes} & read):
-            turns = turns_of(transition, name)
-            if turns == 1 or turns < interval:
-                continue
-            spans = [node.span for w in transition.writes if w.memory == name for node in (w.data, w.index, w.enable) if node.span]
-            lines = sorted({(span.source.name, span.line) for span in spans})
-            found.append(
-                {
-                    "state": compiled.ir.memories[name].label or name,
-                    "by": transition.name,
-                    "turns": turns,
-                    "writes": [{"file": file, "line": line} for file, line in lines],
-                    "suggestion": SUGGESTIONS[Pattern.SEVERAL] if transition.name == "handler" else ONE_CALL,
-                }
-            )
+    for name in sorted({write.memory for write in handler.writes} & read):
+        turns = turns_of(handler, name)
+        if turns == 1 or turns < interval:
+            continue
+        spans = [node.span for w in handler.writes if w.memory == name for node in (w.data, w.index, w.enable) if node.span]
+        lines = sorted({(span.source.name, span.line) for span in spans})
+        found.append(
+            {
+                "state": compiled.ir.memories[name].label or name,
+                "turns": turns,
+                "writes": [{"file": file, "line": line} for file, line in lines],
+                "suggestion": SUGGESTIONS[Pattern.SEVERAL],
+            }
+        )
     return found
 
 
 def turns_text(turns: dict[str, Any]) -> str:
-    """Who takes turns, for people."""
+    """What takes turns, for people."""
     places = ", ".join(f"{place['file']}:{place['line']}" for place in turns["writes"])
-    return f"{turns['turns']} writes of one iteration of the {turns['by']} take turns at its only port" + (
-        f" (at {places})" if places else ""
-    )
+    return f"{turns['turns']} writes of one iteration take turns at its only port" + (f" (at {places})" if places else "")
+
+
+def _pauses(compiled: Compiled) -> list[dict[str, Any]]:
+    """Signals and timers with more writes to a memory than the handler: until they are done, no other iteration begins.
+    `every_cycles`: from one run of a timer to the next; None of a signal."""
+    plan, signals = compiled.plan, compiled.element.signals
+    found = []
+    for number in plan.pipeline.pauses:
+        every = signals[number].every
+        found.append(
+            {
+                "kind": "timer" if every else "signal",
+                "name": signals[number].name,
+                "cycles": plan.cycles_of(number),
+                "every_cycles": round(every * MICROSECOND / plan.clock) if every else None,
+            }
+        )
+    return found
+
+
+def pause_text(pause: dict[str, Any]) -> str:
+    """How long the handler waits, for people."""
+    every = f" of every {pause['every_cycles']:,}" if pause["every_cycles"] else ""
+    return f"{pause['kind']} {pause['name']} takes {pause['cycles']:,}{every} cycles, in which no other iteration begins"
 
 
 def on_cpu_text(why: str) -> str:
@@ -219,6 +238,7 @@ def text(found: dict[str, Any]) -> str:
         size, update = table_lines(table)
         lines += [f"  {size}", f"    {update}"]
     lines += [f"  {technique}" for technique in found["techniques"]]
+    lines += [f"  {pause_text(pause)}" for pause in found["pauses"]]
     for port in found["guarded_outputs"]:
         lines.append(f"  output {port} has a packet guard: it is not proved that the program keeps packets whole")
     if found["flits_on_cpu"] is not None:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from compiler.certificate import verdict
-from compiler.report import alike, clock_text, state_rows, table_lines, turns_text
+from compiler.report import alike, clock_text, pause_text, state_rows, table_lines, turns_text
 from compiler.report_graph import loop_text
 
 NODE_WIDTH, NODE_HEIGHT = 170, 58  # all sizes in pixels
@@ -131,6 +131,7 @@ def _element(found: dict[str, Any]) -> str:
         parts.append(_table(("state", "bits", "lives in", "update"), states))
     parts += [f"<p>{escape(' '.join(table_lines(table)))}</p>" for table in found["tables"]]
     parts += [f"<p>{escape(technique)}</p>" for technique in found["techniques"]]
+    parts += [f"<p>{escape(pause_text(pause))}</p>" for pause in found["pauses"]]
     for name, limit, _ in alike(found["limits"], "state"):
         steps = " → ".join(f"{step['operator']} {step['name']} (line {step['line']})" for step in limit["cycle"])
         parts.append(

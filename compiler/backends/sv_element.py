@@ -241,12 +241,17 @@ class Module:
                 "  always_ff @(posedge clk_i) settled_q <= rst_i ? '0 : {settled_q[0], ready_q};",
             ]
             conditions.append("settled_q[1]")
-        if schedule.interval > 1:
-            bits = (schedule.interval - 1).bit_length()
+        waits = [schedule.interval - 1, *(schedule.interval - 1 + more for more in pipeline.pauses.values())]
+        if max(waits):
+            bits = max(waits).bit_length()
+            alone = "".join(
+                f"start_signal && signal_kind == 8'd{number} ? {bits}'d{wait} : "
+                for number, wait in zip(pipeline.pauses, waits[1:], strict=True)
+            )
             lines += [
                 f"  logic [{bits - 1}:0] wait_q;  // stages until the next iteration may begin",
                 "  always_ff @(posedge clk_i) begin",
-                f"    wait_q <= start ? {bits}'d{schedule.interval - 1} : wait_q == '0 ? '0 : wait_q - 1'b1;",
+                f"    wait_q <= {alone}start ? {bits}'d{waits[0]} : wait_q == '0 ? '0 : wait_q - 1'b1;",
                 "    if (rst_i) wait_q <= '0;",
                 "  end",
             ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from compiler.backends.sv_expressions import is_one, literal, widened
@@ -11,6 +12,8 @@ from compiler.schedule.schedule import READ_LATENCY
 
 if TYPE_CHECKING:
     from compiler.backends.sv_element import Module
+
+MOST_IN_CHAIN = 4  # writes among which multiplexers choose one behind the other
 
 
 class Memories:
@@ -58,14 +61,17 @@ class Memories:
         bits = max([least, *(write.index.width for write, _ in self._writes(memory))])
         if not self._writes(memory):
             return "1'b0", f"{bits}'d0", f"{memory.width}'d0", bits
-        enables, index, data = [], "", ""
+        enables, indices, values = [], list[str](), list[str]()
         for write, stage in self._writes(memory):
-            here = widened(self.module.ref(write.index, stage), write.index.width, bits), self.module.ref(write.data, stage)
-            enable = self._enable(write, stage)
-            index = f"{enable} ? {here[0]} : {index}" if index else here[0]
-            data = f"{enable} ? {here[1]} : {data}" if data else here[1]
-            enables.append(f"({enable})")
-        return " || ".join(enables), index, data, bits
+            indices.append(widened(self.module.ref(write.index, stage), write.index.width, bits))
+            values.append(self.module.ref(write.data, stage))
+            enables.append(self._enable(write, stage))
+        return (
+            " || ".join(f"({enable})" for enable in enables),
+            _chosen(enables, indices, bits),
+            _chosen(enables, values, memory.width),
+            bits,
+        )
 
     def _writes(self, memory: Memory) -> list[tuple[MemoryWrite, int]]:
         """With the stage of each."""
@@ -91,3 +97,17 @@ class Memories:
             index, data = self.module.ref(write.index, stage), self.module.ref(write.data, stage)
             lines.append(f"    if ({self._enable(write, stage)} && 64'({index}) < {memory.entries}) {array}[{index}] <= {data};")
         return [*lines, "  end"]
+
+
+def _chosen(enables: Sequence[str], values: Sequence[str], width: int) -> str:
+    """The value of the one write that is enabled, if any is; of many, by a tree."""
+    if len(values) <= MOST_IN_CHAIN:
+        text = values[0]
+        for enable, value in zip(enables[1:], values[1:], strict=True):
+            text = f"{enable} ? {value} : {text}"
+        return text
+    same: dict[str, list[str]] = {}
+    for enable, value in zip(enables, values, strict=True):
+        same.setdefault(value, []).append(f"({enable})")
+    given = [f"({{{width}{{{' || '.join(found)}}}}} & {value})" for value, found in same.items() if value != literal(0, width)]
+    return " | ".join(given) or literal(0, width)

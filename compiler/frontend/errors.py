@@ -96,6 +96,7 @@ CODES = {
     "E0808": "A condition, key or assignment that no unit of the overlay can do.",
     "E0809": "A program that does not fit the overlay: too many units, entries, words or checksums.",
     "E0810": "A wrong line in a file of table rules.",
+    "E0811": "A timer that takes longer than its period.",
 }
 
 

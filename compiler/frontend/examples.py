@@ -153,6 +153,7 @@ NOTES = {
     "E0808": "`docs/guide/deploy.md` lists what a unit compares and computes.",
     "E0809": "`./sluice deploy --dry-run` shows the units and entries of a program. A device may have more units.",
     "E0810": "`docs/guide/deploy.md` describes the file.",
+    "E0811": "Each write of a loop takes a cycle. Make the period longer, or do a part of the loop in each run.",
     "E0806": "The message names the port. Native bodies are described in `docs/guide/language.md`.",
 }
 

@@ -67,6 +67,7 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     needs = Piecewise(b, states, states[0], mask(states[0].width))
     updates = [_split(b, needs, states, *update) for update in _updates(pipeline, name)]
     functions = [update.value for update in updates]
+    every = [*functions, *(write.data for write in _alone(pipeline, name))]
     _no_circle(states, functions)
     used = {node for node in order(functions) if node in states}
     asked = (node for node in order(functions) if node.op in READS and node not in states)
@@ -78,7 +79,7 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     is_table = first.width <= TABLE_BITS
     if name not in bounds and not is_table:
         _refuse_early(states, functions)
-        bounds[name] = _bound(pipeline, needs, states, name, functions)
+        bounds[name] = _bound(pipeline, needs, states, name, every)
     bound = None if is_table else bounds[name]
     hits = {state: [[_hit(pipeline, b, update, state, n) for update in updates] for n in range(lag, 0, -1)] for state in states}
     made: dict[Node, _Made] = {}
@@ -94,10 +95,16 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
 
 
 def _updates(pipeline: Pipeline, name: str) -> list[tuple[Node, Node | None, Node]]:
-    """Enable, index and data of every write, in order."""
+    """Enable, index and data of every write that may be in flight, in order."""
     if name in pipeline.next:
         return [(pipeline.next[name].enable, None, pipeline.next[name].data)]
-    return [(write.enable, write.index, write.data) for write in pipeline.writes if write.memory == name]
+    writes = zip(pipeline.writes, pipeline.alone, strict=True)
+    return [(write.enable, write.index, write.data) for write, alone in writes if write.memory == name and not alone]
+
+
+def _alone(pipeline: Pipeline, name: str) -> list[MemoryWrite]:
+    """Those of signals behind which the pipeline is empty."""
+    return [write for write, alone in zip(pipeline.writes, pipeline.alone, strict=True) if write.memory == name and alone]
 
 
 def _same_index(pipeline: Pipeline, name: str) -> bool:
@@ -105,7 +112,8 @@ def _same_index(pipeline: Pipeline, name: str) -> bool:
     element = pipeline.element
     if name in element.registers:
         return True
-    for transition in (element.handler, *element.signals):
+    several = [signal for signal, more in zip(element.signals, pipeline.turns_more, strict=True) if not more]
+    for transition in (element.handler, *several):
         for write in transition.writes:
             if write.memory != name:
                 continue
@@ -258,8 +266,8 @@ def _with(
     else:
         own = iter(zip(updates, values, strict=True))
         writes = []
-        for write in result.writes:
-            if write.memory == name:
+        for write, alone in zip(result.writes, pipeline.alone, strict=True):
+            if write.memory == name and not alone:
                 update, value = next(own)
                 assert update.index is not None
                 write = MemoryWrite(name, update.enable, update.index, value)

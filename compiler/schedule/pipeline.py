@@ -3,6 +3,9 @@
 
 An iteration is of exactly one kind; the node `kind(n)` says which: 0 the handler, n the n-th signal. Effects of a kind are enabled
 by it; a register that a kind does not write keeps its value.
+
+A memory has one write port, at which several writes of an iteration take turns. Those of the handler decide the interval; a signal
+with more of them is alone in the pipeline: the next iteration begins so much later (`pauses`).
 """
 
 from __future__ import annotations
@@ -37,10 +40,20 @@ class Pipeline:
     nodes: tuple[Node, ...]  # everything reachable, arguments before users
     lags: dict[str, int] = field(default_factory=dict)  # of a state: stages from its read to its write (`forward.py`)
     forms: dict[str, str] = field(default_factory=dict)  # of such a state: as what its update is computed
+    alone: tuple[bool, ...] = ()  # of each write: whether it is of a signal with a pause
+    turns_more: tuple[int, ...] = ()  # of each signal: how many turns more than the handler it has at one of its memories
 
     def turns(self, memory: str) -> int:
-        """How many cycles the writes of an iteration take, 0 where there are none."""
-        return max((slot + 1 for write, slot in zip(self.writes, self.slots, strict=True) if write.memory == memory), default=0)
+        """How many cycles the writes of an iteration that is not alone take, 0 where there are none."""
+        found = zip(self.writes, self.slots, self.alone, strict=True)
+        return max((slot + 1 for write, slot, alone in found if write.memory == memory and not alone), default=0)
+
+    @property
+    def pauses(self) -> dict[int, int]:
+        """Cycles besides the interval from a signal to the next iteration, by its number; of those that are alone. Then all that it
+        writes is there: nothing of it is forwarded."""
+        lag = max(self.lags.values(), default=0)
+        return {number: more + lag for number, more in enumerate(self.turns_more) if more}
 
 
 def merge(element: ElementIr) -> Pipeline:
@@ -74,6 +87,7 @@ def merge(element: ElementIr) -> Pipeline:
             following[name] = Put(builder.or_(*enables), value)
 
     handler = kinds[0]
+    turns_more = tuple(_turns_more(signal, handler) for signal in kinds[1:])
     pipeline = Pipeline(
         element=element,
         needs=handler.needs,
@@ -100,8 +114,15 @@ def merge(element: ElementIr) -> Pipeline:
         selects=tuple(replace(select, enable=gate(0, select.enable)) for select in handler.selects),
         result=_result(kinds, is_kind),
         nodes=(),
+        alone=tuple(kind > 0 and turns_more[kind - 1] > 0 for kind, transition in enumerate(kinds) for _ in transition.writes),
+        turns_more=turns_more,
     )
     return _once(pipeline)
+
+
+def _turns_more(signal: Transition, handler: Transition) -> int:
+    memories = {write.memory for write in signal.writes}
+    return max((turns_of(signal, memory) - max(1, turns_of(handler, memory)) for memory in memories), default=0)
 
 
 def turns_of(transition: Transition, memory: str) -> int:

@@ -85,6 +85,10 @@ class Schedule:
         """Cycles from taking a token to offering the last one that comes of it, or to its last effect where none does."""
         return max(map(self._offered, self.port.values()), default=self.depth)
 
+    def cycles_of(self, signal: int) -> int:
+        """From the signal with this number to the next iteration."""
+        return self.interval + self.pipeline.pauses.get(signal, 0)
+
     def _offered(self, stage: int) -> int:
         """The cycle in which sl_pipe_output offers what that stage writes."""
         places = -(-(stage + 3) // self.interval) + 2

@@ -199,7 +199,8 @@ def test_writes_that_take_turns_are_named_as_what_slows_an_element(tmp_path: Pat
     .state { ulong rows[4][1024]; }
     .handler {
         flit x = read(in);
-        .repeat (i, 0, 4) { rows[i][(uint<10>) (x.meta.mark >> i)] += 1; }
+        .repeat (i, 0, 3) { rows[i][(uint<10>) (x.meta.mark >> i)] += 1; }
+        rows[x.sop][1] += 1;
         write(out, x);
     }
 }
@@ -211,14 +212,30 @@ def test_writes_that_take_turns_are_named_as_what_slows_an_element(tmp_path: Pat
         write(out, x);
     }
     .signal void reset() { for (uint i = 0; i < 16; i++) sizes[(uint<4>) i] = 0; }
+    .timer roll (every = 10) { for (uint i = 0; i < 16; i++) sizes[(uint<4>) i] = 0; }
 }
 """
-    slowed = [line.partition(" (at")[0].strip() for line in report(tmp_path, turns).splitlines() if "slowed by" in line]
-    assert slowed == [
-        "slowed by rows: 4 writes of one iteration of the handler take turns at its only port",
-        "slowed by sizes: 16 writes of one iteration of the signal reset take turns at its only port",
-    ]
+    text = report(tmp_path, turns)
+    slowed = [line.partition(" (at")[0].strip() for line in text.splitlines() if "slowed by" in line]
+    assert slowed == ["slowed by rows: 4 writes of one iteration take turns at its only port"]
+    assert "signal reset takes 16 cycles, in which no other iteration begins" in text
+    assert "timer roll takes 16 of every 2,000 cycles, in which no other iteration begins" in text
     found = json.loads(report(tmp_path, turns, "--json", "--html", str(tmp_path / "p.html")))["elements"]
-    assert [(e["ii"], *(t["turns"] for t in e["turns"])) for e in found] == [(4, 4), (16, 16)]
-    assert [place["line"] for place in found[1]["turns"][0]["writes"]] == [16]
-    assert (tmp_path / "p.html").read_text().count("Slowed by") == 2
+    assert [(e["ii"], len(e["turns"]), [p["cycles"] for p in e["pauses"]]) for e in found] == [(4, 1, []), (1, 0, [16, 16])]
+    assert [place["line"] for place in found[0]["turns"][0]["writes"]] == [5, 6]
+    assert (tmp_path / "p.html").read_text().count("Slowed by") == 1
+
+
+def test_a_timer_that_takes_longer_than_its_period_is_refused(tmp_path: Path) -> None:
+    text = """.element Clear (packet in -> packet out) {
+    .state { ulong counts[256]; }
+    .handler { flit x = read(in); counts[(uint<8>) x.meta.mark] += 1; write(out, x); }
+    .timer clear (every = 1) { for (uint<9> i = 0; i < 256; i++) counts[i] = 0; }
+}
+"""
+    path = tmp_path / "clear.sl"
+    path.write_text(text)
+    done = CliRunner().invoke(app, ["report", str(path)])
+    assert done.exit_code == 1 and "error[E0811]: timer 'clear' takes 256 cycles, but is due every 200 (200 MHz)" in done.output
+    assert "use a period of at least 2 microseconds" in done.output
+    assert "256 of every 400 cycles" in report(tmp_path, text.replace("every = 1", "every = 2"))

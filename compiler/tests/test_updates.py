@@ -57,6 +57,21 @@ UPDATES = {  # name: state, handler, signals
         READ,
     ),
     "ClampedWide": ("local uint s[8];", "s[t.at] += t.n; if (s[t.at] > 200000) s[t.at] = 200000; write(out, s[t.at]);", READ),
+    "ClampedReset": (
+        "local uint s[8];",
+        "s[t.at] += t.n; if (s[t.at] > 200000) s[t.at] = 200000; write(out, s[t.at]);",
+        READ + ".signal void reset() { for (uint<4> n = 0; n < 8; n++) s[n] = n; }",
+    ),
+    "ClampedAbove": (
+        "local uint s[8];",
+        "s[t.at] += t.n; if (s[t.at] > 200000) s[t.at] = 200000; write(out, s[t.at]);",
+        ".signal void above(uint x) { for (uint<4> n = 0; n < 8; n++) s[n] = x | 0xffffff00; }",
+    ),
+    "Halved": (
+        "local uint s[8];",
+        "s[t.at] += t.n; write(out, s[t.at]);",
+        READ + ".signal void halve() { for (uint<4> n = 0; n < 8; n++) s[n] = s[n] >> 1; }",
+    ),
     "ClampedAny": (
         "local uint s[8];",
         "s[t.at] += t.wide; if (s[t.at] > 3000000000) s[t.at] = 3000000000; write(out, s[t.at]);",
