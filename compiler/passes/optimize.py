@@ -14,6 +14,7 @@ from compiler.passes import (
     constants,
     dead,
     fold,
+    linear,
     multiplexers,
     narrow,
     reassociate,
@@ -23,6 +24,7 @@ from compiler.passes import (
 )
 
 PASSES: dict[str, Callable[[ElementIr], ElementIr]] = {
+    "linear": linear.run,
     "fold": fold.run,
     "constants": constants.run,
     "conditions": conditions.run,
