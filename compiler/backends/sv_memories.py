@@ -33,7 +33,9 @@ class Memories:
     def text(self) -> list[str]:
         """A copy of the memory for each of its reads, all of which are written at once."""
         ports = self.read_ports()
-        return [line for instance, node in ports for line in self._memory(instance, node, self.module.element.memories[node.name])]
+        memories = self.module.element.memories
+        alone = [line for name in dict.fromkeys(node.name for _, node in ports) for line in self._alone(memories[name])]
+        return alone + [line for instance, node in ports for line in self._memory(instance, node, memories[node.name])]
 
     def _memory(self, instance: str, node: Node, memory: Memory) -> list[str]:
         name, index, asked = self.module.names[node], node.args[0], self.asked(node)
@@ -56,27 +58,54 @@ class Memories:
             text = f"{instance}_reset_address == {index} ? {literal(value, memory.width)} : {text}"
         return text
 
+    def _alone(self, memory: Memory) -> list[str]:
+        """The writes of signals that are alone, of which there may be hundreds, chosen a cycle earlier."""
+        writes = self._writes(memory, True)
+        if not writes:
+            return []
+        name, bits = self._alone_name(memory), max(write.index.width for write, _ in writes)
+        valid, index, data = self._merged(writes, bits, memory.width)
+        return [
+            f"\n  logic {name}_valid_q;\n  logic [{bits - 1}:0] {name}_index_q;\n  logic [{memory.width - 1}:0] {name}_data_q;",
+            "  always_ff @(posedge clk_i) begin",
+            f"    {name}_valid_q <= !rst_i && ({valid});",
+            f"    {name}_index_q <= {index};",
+            f"    {name}_data_q  <= {data};",
+            "  end",
+        ]
+
+    def _alone_name(self, memory: Memory) -> str:
+        return f"alone_{self.module.registers[memory.name].removesuffix('_q')}"
+
     def write_port(self, memory: Memory, least: int) -> tuple[str, str, str, int]:
         """Valid, index, data and the bits of an index; writes that exclude each other share a stage, others take turns."""
-        bits = max([least, *(write.index.width for write, _ in self._writes(memory))])
-        if not self._writes(memory):
-            return "1'b0", f"{bits}'d0", f"{memory.width}'d0", bits
+        writes, alone = self._writes(memory, False), self._writes(memory, True)
+        bits = max([least, *(write.index.width for write, _ in (*writes, *alone))])
+        valid, index, data = self._merged(writes, bits, memory.width)
+        if alone:
+            name = self._alone_name(memory)
+            own = widened(f"{name}_index_q", max(write.index.width for write, _ in alone), bits)
+            index, data = f"{name}_valid_q ? {own} : {index}", f"{name}_valid_q ? {name}_data_q : {data}"
+            valid = f"{name}_valid_q || {valid}"
+        return valid, index, data, bits
+
+    def _merged(self, writes: Sequence[tuple[MemoryWrite, int]], bits: int, width: int) -> tuple[str, str, str]:
+        """Valid, index of so many bits, and data of the one write that is enabled, if any is."""
+        if not writes:
+            return "1'b0", f"{bits}'d0", f"{width}'d0"
         enables, indices, values = [], list[str](), list[str]()
-        for write, stage in self._writes(memory):
+        for write, stage in writes:
             indices.append(widened(self.module.ref(write.index, stage), write.index.width, bits))
             values.append(self.module.ref(write.data, stage))
             enables.append(self._enable(write, stage))
-        return (
-            " || ".join(f"({enable})" for enable in enables),
-            _chosen(enables, indices, bits),
-            _chosen(enables, values, memory.width),
-            bits,
-        )
+        valid = _tree([f"({enable})" for enable in enables], " || ")
+        return valid, _chosen(enables, indices, bits), _chosen(enables, values, width)
 
-    def _writes(self, memory: Memory) -> list[tuple[MemoryWrite, int]]:
-        """With the stage of each."""
-        pairs = zip(self.module.pipeline.writes, self.module.pipeline.slots, strict=True)
-        return [(write, self.module.schedule.memory[memory.name] + slot) for write, slot in pairs if write.memory == memory.name]
+    def _writes(self, memory: Memory, alone: bool | None = None) -> list[tuple[MemoryWrite, int]]:
+        """With the stage of each; those of signals that are `alone`, the others, or all."""
+        pipeline, first = self.module.pipeline, self.module.schedule.memory.get(memory.name, 0)
+        found = zip(pipeline.writes, pipeline.slots, pipeline.alone, strict=True)
+        return [(w, first + slot) for w, slot, is_alone in found if w.memory == memory.name and alone in (None, is_alone)]
 
     def _enable(self, write: MemoryWrite, stage: int) -> str:
         return f"valid[{stage}]" + ("" if is_one(write.enable) else f" && {self.module.ref(write.enable, stage)}")
@@ -109,5 +138,13 @@ def _chosen(enables: Sequence[str], values: Sequence[str], width: int) -> str:
     same: dict[str, list[str]] = {}
     for enable, value in zip(enables, values, strict=True):
         same.setdefault(value, []).append(f"({enable})")
-    given = [f"({{{width}{{{' || '.join(found)}}}}} & {value})" for value, found in same.items() if value != literal(0, width)]
-    return " | ".join(given) or literal(0, width)
+    given = [f"({{{width}{{{_tree(found, ' || ')}}}}} & {value})" for value, found in same.items() if value != literal(0, width)]
+    return _tree(given, " | ") if given else literal(0, width)
+
+
+def _tree(parts: Sequence[str], operator: str) -> str:
+    """Of many, by halves: Yosys's mapping goes down a chain by recursion."""
+    if len(parts) <= MOST_IN_CHAIN:
+        return operator.join(parts)
+    half = len(parts) // 2
+    return f"({_tree(parts[:half], operator)}){operator}({_tree(parts[half:], operator)})"

@@ -51,9 +51,9 @@ class Pipeline:
     @property
     def pauses(self) -> dict[int, int]:
         """Cycles besides the interval from a signal to the next iteration, by its number; of those that are alone. Then all that it
-        writes is there: nothing of it is forwarded."""
+        writes is there, a cycle later than what others write: nothing of it is forwarded."""
         lag = max(self.lags.values(), default=0)
-        return {number: more + lag for number, more in enumerate(self.turns_more) if more}
+        return {number: more + 1 + lag for number, more in enumerate(self.turns_more) if more}
 
 
 def merge(element: ElementIr) -> Pipeline:
