@@ -21,6 +21,7 @@ from bench import every, machine, registry
 from toolchain import ROOT
 
 BENCHMARKS = {name: one.help for name, one in registry.read().items() if not one.command}
+IN_PARALLEL = ("elements", "line_rate")  # whose syntheses may run side by side
 CHOICES = "one of: " + "; ".join(f"{name} ({text})" for name, text in BENCHMARKS.items())
 
 
@@ -93,7 +94,7 @@ def bench(
     ),
     only: list[str] = typer.Option([], "--only", metavar="NAME", help="with --all: only these, and their tables; may be repeated"),
     fresh: bool = typer.Option(False, "--fresh", help="with --all: measure again, ignoring stored results"),
-    jobs: int = typer.Option(1, min=1, help="elements: number of parallel synthesis runs"),
+    jobs: int = typer.Option(1, min=1, help="elements, line_rate: number of parallel synthesis runs"),
 ) -> None:
     """Run a benchmark: cycle-accurate figures of the RTL next to those of its software alternatives."""
     if run_all:
@@ -104,9 +105,12 @@ def bench(
         raise typer.BadParameter("--only and --fresh require --all")
     if name not in BENCHMARKS:
         raise typer.BadParameter(f"unknown benchmark {name!r}; choose from {', '.join(BENCHMARKS)}")
-    if (fmax or bless or jobs > 1) and name != "elements":
-        raise typer.BadParameter("--fmax, --bless and --jobs are only for the benchmark 'elements'")
-    more: dict[str, Any] = {"fmax": fmax, "bless": bless, "jobs": jobs} if name == "elements" else {}
+    if (fmax or bless) and name != "elements":
+        raise typer.BadParameter("--fmax and --bless are only for the benchmark 'elements'")
+    if jobs > 1 and name not in IN_PARALLEL:
+        raise typer.BadParameter(f"--jobs is only for the benchmarks {' and '.join(IN_PARALLEL)}")
+    more: dict[str, Any] = {"jobs": jobs} if name in IN_PARALLEL else {}
+    more |= {"fmax": fmax, "bless": bless} if name == "elements" else {}
     module = importlib.import_module(f"bench.{name}")
     console, watch = Console(stderr=True, log_path=False), machine.Watch()
     try:
