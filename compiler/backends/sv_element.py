@@ -3,7 +3,7 @@
 
 Values keep the names that they have in the source, with the source line behind; a value of stage k that is used in stage n is
 `name_sn` there. The pipeline never stalls: an iteration begins only with room for what it may write (`sl_pipe_output`). Wide
-registers are written under their valid.
+registers are written under their valid, but for those behind stage 0.
 With SLUICE_TRACE defined the module also prints its choices, messages and, at the end, its state, for the differential tests.
 """
 
@@ -386,7 +386,8 @@ class Module:
         if stage < self.kind_until():
             moved.append(f"{self._kind_at(stage + 1)} <= {self._kind_at(stage)};")
         if moved:
-            self.lines.append(f"  always_ff @(posedge clk_i) if (valid[{stage}]) begin")
+            enable = f" if (valid[{stage}])" if stage else ""  # that of stage 0 is known late, and would reach every one of them
+            self.lines.append(f"  always_ff @(posedge clk_i){enable} begin")
             self.lines += [f"    {line}" for line in moved]
             self.lines.append("  end")
 

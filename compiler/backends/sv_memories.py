@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from compiler.backends.sv_expressions import is_one, literal, widened
 from compiler.ir.ir import Memory, MemoryWrite, Node
+from compiler.schedule.pipeline import AT_ONCE
 from compiler.schedule.schedule import READ_LATENCY
 
 if TYPE_CHECKING:
@@ -59,14 +60,29 @@ class Memories:
         return text
 
     def _alone(self, memory: Memory) -> list[str]:
-        """The writes of signals that are alone, of which there may be hundreds, chosen a cycle earlier."""
+        """The writes of signals that are alone, of which there may be hundreds, chosen earlier: first in groups."""
         writes = self._writes(memory, True)
         if not writes:
             return []
         name, bits = self._alone_name(memory), max(write.index.width for write, _ in writes)
-        valid, index, data = self._merged(writes, bits, memory.width)
+        if self.module.pipeline.cycles_alone(memory.name) == 1:
+            return self._chosen_before(name, bits, memory.width, self._merged(writes, bits, memory.width))
+        lines, groups = list[str](), list[str]()
+        for start in range(0, len(writes), AT_ONCE):
+            groups.append(f"{name}_{len(groups)}")
+            merged = self._merged(writes[start : start + AT_ONCE], bits, memory.width)
+            lines += self._chosen_before(groups[-1], bits, memory.width, merged)
+        enables = [f"{group}_valid_q" for group in groups]
+        chosen = [
+            _chosen(enables, [f"{group}_{what}_q" for group in groups], n) for what, n in (("index", bits), ("data", memory.width))
+        ]
+        return lines + self._chosen_before(name, bits, memory.width, (_tree(enables, " || "), chosen[0], chosen[1]))
+
+    @staticmethod
+    def _chosen_before(name: str, bits: int, width: int, merged: tuple[str, str, str]) -> list[str]:
+        valid, index, data = merged
         return [
-            f"\n  logic {name}_valid_q;\n  logic [{bits - 1}:0] {name}_index_q;\n  logic [{memory.width - 1}:0] {name}_data_q;",
+            f"\n  logic {name}_valid_q;\n  logic [{bits - 1}:0] {name}_index_q;\n  logic [{width - 1}:0] {name}_data_q;",
             "  always_ff @(posedge clk_i) begin",
             f"    {name}_valid_q <= !rst_i && ({valid});",
             f"    {name}_index_q <= {index};",

@@ -19,6 +19,7 @@ from compiler.ir.rewrite import order, rewrite_transition, roots, same
 from compiler.passes.writes import exclusive
 
 READS = ("read", "lookup")
+AT_ONCE = 16  # writes of signals that are alone among which one cycle chooses; of more, a cycle chooses among groups of them
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,14 @@ class Pipeline:
     @property
     def pauses(self) -> dict[int, int]:
         """Cycles besides the interval from a signal to the next iteration, by its number; of those that are alone. Then all that it
-        writes is there, a cycle later than what others write: nothing of it is forwarded."""
-        lag = max(self.lags.values(), default=0)
-        return {number: more + 1 + lag for number, more in enumerate(self.turns_more) if more}
+        writes is there, a cycle or two later than what others write: nothing of it is forwarded."""
+        later = max(self.lags.values(), default=0) + max(self.cycles_alone(memory) for memory in ("", *self.element.memories))
+        return {number: more + later for number, more in enumerate(self.turns_more) if more}
+
+    def cycles_alone(self, memory: str) -> int:
+        """How much later a memory is written by signals that are alone."""
+        count = sum(alone and write.memory == memory for write, alone in zip(self.writes, self.alone, strict=True))
+        return 0 if not count else 1 if count <= AT_ONCE else 2
 
 
 def merge(element: ElementIr) -> Pipeline:

@@ -226,12 +226,12 @@ def _firing(pipeline: Pipeline) -> list[Node]:
     return found + ([pipeline.any_of] if pipeline.any_of is not None else [])
 
 
-def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Node, Node, int]]:
+def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Node, Hashable, int]]:
     """Pairs of nodes whose path, both included, takes longer than `budget` ns, and the stages between them; only the shortest such
-    paths. The path to a memory that is read ends at its blocks."""
+    paths. The path to a memory that is read ends at its blocks, that of whether a token is written in the memory of the output."""
     firing = set(order(_firing(pipeline)))
     reach: dict[Node, dict[Node, float]] = {}
-    pairs: list[tuple[Node, Node, int]] = []
+    pairs: list[tuple[Node, Hashable, int]] = []
     for node in pipeline.nodes:
         if node.op == "const":
             continue
@@ -252,10 +252,14 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Nod
                 kept[origin] = delay + own
         kept[node] = own
         reach[node] = kept
+    outputs = {port.name: table.output(port) for port in pipeline.element.outputs}
+    for name, put in pipeline.puts.items():
+        found = reach.get(put.enable, {}).items()
+        pairs += [(origin, ("port", name), 1) for origin, delay in found if delay > 0 and delay + outputs[name] > budget]
     return pairs
 
 
-def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Node, int]], interval: int) -> _Problem:
+def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Hashable, int]], interval: int) -> _Problem:
     problem = _Problem()
     problem.variable(START, 0.0)
     for node in pipeline.nodes:
