@@ -208,6 +208,7 @@ def harness(compiled: Compiled, bounds: Bounds) -> str:
     no_signal = ["    if (!rst_q) a_no_signal : assert (!u_element.signal_pending);"] if element.signals else []
     if element.timers:  # none is due while the tick stands still
         no_signal = ["    m_no_timer : assume (!u_element.signal_pending);"]
+    waits = f"u_element.waits_q == (u_element.wait_q != '0) && 32'(u_element.wait_q) < {plan.interval}"
     return "\n".join(
         [
             "// SPDX-License-Identifier: Apache-2.0",
@@ -238,7 +239,7 @@ def harness(compiled: Compiled, bounds: Bounds) -> str:
             "    if (!rst_q) begin",
             *([f"      i_swept : assert (!u_element.ready_q || ({' && '.join(ready)}));"] if ready else []),
             *_credits(compiled),
-            *([f"      i_wait : assert (32'(u_element.wait_q) < {plan.interval});"] if plan.pipeline.pauses else []),
+            *([f"      i_wait : assert ({waits});"] if plan.pipeline.pauses else []),
             "    end",
             "    if (!rst_q && swept_q) a_stays_swept : assert (swept);",
             "  end",

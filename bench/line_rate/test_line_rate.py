@@ -253,6 +253,7 @@ def test_table_of_the_docs() -> None:
     assert "| lru | Cell_0 | 1 | 2 | yes | 1.00 | 100 | 1,200 | 0 | 251 |" in written["line_rate"]
 
 
-def test_a_row_of_an_element() -> None:
-    (row,) = line_rate.rows(lambda _: None, [line_rate.HERE / "round_robin.sl"], size=False)
+@pytest.mark.parametrize("name", ["round_robin", "histogram"])
+def test_a_row_of_an_element(name: str) -> None:
+    (row,) = line_rate.rows(lambda _: None, [line_rate.HERE / f"{name}.sl"], size=False)
     assert row["ii"] == 1 and row["tokens_per_cycle"] == 1 and not row["disagreement"] and row["certificate"]["certified"]

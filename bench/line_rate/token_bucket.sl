@@ -4,7 +4,7 @@
 
 constexpr uint BURST = 20000;
 
-struct bucket_t { uint tokens; uint last; }
+struct bucket_t { uint<20> tokens; uint last; }
 
 .element TokenBucket (packet in -> packet out) {
     .state { local bucket_t buckets[1024]; bool passes; }
@@ -13,10 +13,12 @@ struct bucket_t { uint tokens; uint last; }
         if (x.sop) {
             uint<10> flow = (uint<10>) x.meta.mark;
             uint time = x.meta.timestamp;
-            uint gained = min(BURST, time - buckets[flow].last);
-            uint level = min(BURST, buckets[flow].tokens + gained);
-            passes = level >= x.meta.length;
-            buckets[flow].tokens = passes ? level - x.meta.length : level;
+            uint<20> length = x.meta.length;
+            uint<20> gained = (uint<20>) min(BURST, time - buckets[flow].last);
+            uint<20> level = buckets[flow].tokens + gained;
+            if (level > BURST) level = BURST;
+            passes = level >= length;
+            buckets[flow].tokens = passes ? level - length : level;
             buckets[flow].last = time;
         }
         if (passes) write(out, x);

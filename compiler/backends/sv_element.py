@@ -21,7 +21,7 @@ from compiler.ir.ir import ElementIr, Node, PortInfo, Put, Transition
 from compiler.schedule.schedule import Schedule, latency
 
 ONE = "1'b1"
-OWN = ("ready_q", "settled_q", "wait_q", "update_stop_q", "iteration_q", "cycle_q", "last_q")  # registers of a module
+OWN = ("ready_q", "settled_q", "wait_q", "waits_q", "update_stop_q", "iteration_q", "cycle_q", "last_q")  # registers of a module
 NODE = ("pending", "kind", "arguments", "take", "result_valid")  # between a signal node and timers
 SIGNAL_WORD = 33  # bits of the signal chain: last, and 32 of data
 
@@ -224,7 +224,7 @@ class Module:
 
     def _control(self) -> None:
         """Who may begin, and the valid bits."""
-        lines, schedule, pipeline = self.lines, self.schedule, self.pipeline
+        lines, pipeline = self.lines, self.pipeline
         lines.append("\n  // Who may begin")
         rooms = [f"{name}_room" for name in pipeline.puts]
         ready = [*(f"{instance}_ready" for instance, _ in self.memories.read_ports()), *self.tables.ready()]
@@ -241,21 +241,9 @@ class Module:
                 "  always_ff @(posedge clk_i) settled_q <= rst_i ? '0 : {settled_q[0], ready_q};",
             ]
             conditions.append("settled_q[1]")
-        waits = [schedule.interval - 1, *(schedule.interval - 1 + more for more in pipeline.pauses.values())]
-        if max(waits):
-            bits = max(waits).bit_length()
-            alone = "".join(
-                f"start_signal && signal_kind == 8'd{number} ? {bits}'d{wait} : "
-                for number, wait in zip(pipeline.pauses, waits[1:], strict=True)
-            )
-            lines += [
-                f"  logic [{bits - 1}:0] wait_q;  // stages until the next iteration may begin",
-                "  always_ff @(posedge clk_i) begin",
-                f"    wait_q <= {alone}start ? {bits}'d{waits[0]} : wait_q == '0 ? '0 : wait_q - 1'b1;",
-                "    if (rst_i) wait_q <= '0;",
-                "  end",
-            ]
-            conditions.append("wait_q == '0")
+        if text := self._wait():
+            lines += text
+            conditions.append("!waits_q" if pipeline.pauses else "wait_q == '0")
         if self._may_spin():
             lines += [
                 "`ifdef SLUICE_TRACE",
@@ -299,6 +287,27 @@ class Module:
             ]
         else:
             lines.append("  assign valid[1] = 1'b0;")
+
+    def _wait(self) -> list[str]:
+        """Counts the stages until the next iteration may begin; where they are many, a register of its own says whether any are."""
+        interval, pauses = self.schedule.interval, self.pipeline.pauses
+        most = interval - 1 + max(pauses.values(), default=0)
+        if not most:
+            return []
+        bits = most.bit_length()
+        alone = [(f"start_signal && signal_kind == 8'd{number}", interval - 1 + more) for number, more in pauses.items()]
+        counts = "".join(f"{condition} ? {bits}'d{wait} : " for condition, wait in alone)
+        lines = [
+            f"  logic [{bits - 1}:0] wait_q;  // stages until the next iteration may begin",
+            *(["  logic waits_q;  // wait_q is not 0"] if pauses else []),
+            "  always_ff @(posedge clk_i) begin",
+            f"    wait_q <= {counts}start ? {bits}'d{interval - 1} : wait_q == '0 ? '0 : wait_q - 1'b1;",
+        ]
+        if pauses:
+            waits = "".join(f"{condition} ? 1'b1 : " for condition, _ in alone)
+            lines.append(f"    waits_q <= {waits}start ? 1'b{int(interval > 1)} : wait_q > {bits}'d1;")
+        lines.append(f"    if (rst_i) {'{wait_q, waits_q}' if pauses else 'wait_q'} <= '0;")
+        return [*lines, "  end"]
 
     def _may_spin(self) -> bool:
         """Whether iterations can go on without taking a token, as timers do."""

@@ -19,6 +19,8 @@ from compiler.schedule.schedule import Schedule, ScheduleError, TooLarge, schedu
 MOST_GROWTH, FEW = 3, 2_000  # an element whose choices are made last has at most so many times its operators, and so many more
 MOST_LAG = 3  # stages from reading a state to writing it, where functions are forwarded
 
+UNPROVED = "could not prove the composed updates; where a sum can wrap, limit what is added, or use a wider type"
+
 
 def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     """Stages for a clock of `clock` ns. Raises ScheduleError."""
@@ -63,7 +65,7 @@ def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[
                 changed, proof = forward(changed, name, lag, bounds)
                 proofs.append(proof)
             found = schedule(changed, table, clock, 1)
-            return (found, "") if all(proof() for proof in proofs) else (None, "could not prove the composed updates")
+            return (found, "") if all(proof() for proof in proofs) else (None, UNPROVED)
         except (NotPiecewise, TooLarge) as error:
             return None, str(error)
         except ScheduleError as error:
