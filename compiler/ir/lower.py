@@ -13,10 +13,11 @@ from typing import assert_never
 
 from compiler.frontend import typed
 from compiler.ir.build import Builder
+from compiler.ir.framing import sends_whole_packets
 from compiler.ir.ir import Assertion, ElementIr, Framing, Message, Node, PortInfo, Register, Table, Transition
 from compiler.ir.memories import LowerError, Memories
 from compiler.ir.paths import Key, Path, Paths, State, without_locals
-from compiler.ir.ports import Ports
+from compiler.ir.ports import Ports, place
 from compiler.ir.rewrite import rewrite_transition
 from compiler.ir.states import Layout, Where
 from compiler.ir.values import RANDOM, Values
@@ -236,6 +237,7 @@ class _Lowering:
         self.registers: dict[str, Register] = {}
         self.names: dict[Key, str] = {}
         self.guards: dict[typed.Port, Framing | None] = {}
+        self.framed: dict[typed.Port, list[typed.Port]] = {}  # of outputs with a guard: inputs whose flits are framed alike
         self._bodies: tuple[Transition, tuple[Transition, ...]] | None = None
 
     def _body(self, contents: dict[str, dict[int, int]] | None, most: int) -> _Body:
@@ -256,6 +258,10 @@ class _Lowering:
         contents: dict[str, dict[int, int]] = {}
         resets, seed = self._init(contents)
         handler, signals = self.bodies()
+        for port, sources in self.framed.items():
+            ends = ((source.name, place(source, "sop")[0], place(source, "eop")[0]) for source in sources)
+            if any(sends_whole_packets(handler, signals, handler.puts[port.name], *found) for found in ends):
+                self.guards[port] = None
         registers = self.layout.ir_registers(resets) | self.registers
         if RANDOM in self.names:
             name = self.names[RANDOM]
@@ -308,6 +314,7 @@ class _Lowering:
         following = {body.ports.mask().name: mask} if self.element.numbered and count else {}
         made = self._transition("handler", (), body, following, None)
         self.guards = {port: body.ports.guard(port, made.puts, made.takes) for port in self.element.outputs}
+        self.framed = {port: body.ports.framed_as(made.puts[port.name]) for port, guard in self.guards.items() if guard}
         return _with_labels(made, body.labels)
 
     def _signal(self, signal: typed.Signal) -> Transition:

@@ -118,7 +118,7 @@ class Ports:
         return b.mux(is_later, later, first), b.or_(*ready)
 
     def _flag(self, port: typed.Port, token: Node, name: str) -> Node:
-        low, width = _field(port, name)
+        low, width = place(port, name)
         return self.b.extract(token, low, width)
 
     # What the transition does, from the values at its end.
@@ -151,21 +151,22 @@ class Ports:
 
     def guard(self, port: typed.Port, puts: dict[str, Put], takes: dict[str, Node]) -> Framing | None:
         """Of an output that may send what is no packet."""
-        if not port.is_packet or port.name not in puts or self._passes_packets(puts[port.name], takes):
+        if not port.is_packet or port.name not in puts:
             return None
-        sop, eop, error = (_field(port, name)[0] for name in ("sop", "eop", "error"))
-        return Framing(sop, eop, error, *_field(port, "empty"))
+        put = puts[port.name]
+        if any(put.enable is takes.get(source.name) for source in self.framed_as(put)):
+            return None  # each token taken is sent in that very iteration
+        sop, eop, error = (place(port, name)[0] for name in ("sop", "eop", "error"))
+        return Framing(sop, eop, error, *place(port, "empty"))
 
-    def _passes_packets(self, put: Put, takes: dict[str, Node]) -> bool:
-        """Whether what goes out is framed just as what one input brings: each token taken is sent in that very iteration."""
-        for port in self.element.inputs:
-            if port.is_packet and put.enable is takes.get(port.name):
-                same = (
-                    self._flag(port, put.data, name) is self._flag(port, self.head(port), name) for name in ("sop", "eop", "empty")
-                )
-                if all(same):
-                    return True
-        return False
+    def framed_as(self, put: Put) -> list[typed.Port]:
+        """The inputs whose flits are framed just as what is written."""
+        return [
+            port
+            for port in self.element.inputs
+            if port.is_packet
+            and all(self._flag(port, put.data, name) is self._flag(port, self.head(port), name) for name in ("sop", "eop", "empty"))
+        ]
 
     def select_registers(self, values: dict[Key, Node]) -> dict[str, Node]:
         """What the selects remember."""
@@ -181,7 +182,7 @@ class Ports:
         return tuple(found)
 
 
-def _field(port: typed.Port, name: str) -> tuple[int, int]:
+def place(port: typed.Port, name: str) -> tuple[int, int]:
     """Lowest bit and bits of a field of the flit."""
     assert isinstance(port.type, typed.Struct)
     found = next(f for f in port.type.fields if f.name == name)
