@@ -26,7 +26,7 @@ MANY = {REGISTER: "registers", BLOCK_RAM: "memories in block RAM, reads forwarde
 FIELDS = 3  # of a struct that are registers alike: from here on they are one line
 SUGGESTIONS = {
     Pattern.SEVERAL: "write the memory once per iteration: choose index and value first, or split it into several states "
-    "(an array whose last index is constant becomes one memory per index: rows[hash][4], not rows[4][hash])",
+    "(of an array with a constant index, each entry is a memory: rows[4][1024] at rows[0][hash], rows[1][hash], …)",
     Pattern.OTHER: "compute in an earlier element what does not need the old value, or keep a simpler state and derive the rest",
 }
 ENTRIES = "write a separate update for each entry, with a constant index: .repeat (i, 0, N) { if (index == i) … }"
