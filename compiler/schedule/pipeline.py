@@ -128,7 +128,7 @@ def merge(element: ElementIr) -> Pipeline:
 
 def _turns_more(signal: Transition, handler: Transition) -> int:
     memories = {write.memory for write in signal.writes}
-    return max((turns_of(signal, memory) - max(1, turns_of(handler, memory)) for memory in memories), default=0)
+    return max([0, *(turns_of(signal, memory) - max(1, turns_of(handler, memory)) for memory in memories)])
 
 
 def turns_of(transition: Transition, memory: str) -> int:
