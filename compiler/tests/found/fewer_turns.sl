@@ -3,9 +3,9 @@
     .state { ushort s[100]; }
     .handler {
         ushort t = read(in);
-        s[0] = t;
-        s[87] &= t;
-        write(out, s[87]);
+        write(out, s[t & 3] + s[87]);
+        s[t & 3] = t;
+        s[87] += t;
     }
     .signal uchar set(ushort x) { s[3] = x; return 1; }
 }
