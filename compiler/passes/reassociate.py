@@ -101,7 +101,7 @@ def _balanced(transition: Transition) -> Transition:
             if len(terms) >= LEAST_TERMS:
                 late = [states.is_late(term, node) for term in terms]
                 early = [made[term] for term, is_late in zip(terms, late, strict=True) if not is_late]
-                last = sorted((made[term] for term, is_late in zip(terms, late, strict=True) if is_late), key=height)
+                last = [made[term] for term, is_late in zip(terms, late, strict=True) if is_late]
                 made[node] = _tree(b, node, early, last, height)
         height(made[node])
         return made[node]
@@ -134,18 +134,21 @@ def _terms(root: Node, inner: set[Node]) -> list[Node]:
     return found
 
 
-def _tree(b: Builder, node: Node, early: list[Node], last: list[Node], height: Callable[[Node], int]) -> Node:
-    """The lowest two first; then the late ones, the highest last."""
-    heap = [(height(term), place, term) for place, term in enumerate(early)]
+def _tree(b: Builder, node: Node, early: list[Node], late: list[Node], height: Callable[[Node], int]) -> Node:
+    """The lowest two first. What is known early comes first of all to the late ones, which keep their order among equals."""
+    found = [_merged(b, node, early, [], height)] if early else []
+    return _merged(b, node, late, found, height) if late else found[0]
+
+
+def _merged(b: Builder, node: Node, terms: list[Node], known: list[Node], height: Callable[[Node], int]) -> Node:
+    """A tree of `terms`, and of what is `known` before all of them."""
+    heap = [(-1, place - len(known), term) for place, term in enumerate(known)]
+    heap += [(height(term), place, term) for place, term in enumerate(terms)]
     heapify(heap)
-    count = len(heap)
+    count = len(terms)
     while len(heap) > 1:
         (_, _, x), (_, _, y) = heappop(heap), heappop(heap)
         new = b.make(node.op, (x, y), node.width)
         heappush(heap, (height(new), count, new))
         count += 1
-    chain = [*(term for _, _, term in heap), *last]
-    result = chain[0]
-    for term in chain[1:]:
-        result = b.make(node.op, (result, term), node.width)
-    return result
+    return heap[0][2]

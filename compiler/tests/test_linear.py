@@ -98,6 +98,13 @@ def test_a_crc_takes_a_word_every_cycle() -> None:
     assert found == [zlib.crc32(data[: at + 8]) for at in range(0, 800, 8)]
 
 
+def test_many_terms_of_a_state_stay_a_tree() -> None:
+    """Where sums are put in order, so that the state comes last, all bits of the state are equally late."""
+    (element,) = elements(CRC).values()
+    assert depth(compile_element(element, 1000 / 280).plan.pipeline.element) <= 14
+    assert compile_element(element, 1000 / 280).plan.interval == 1
+
+
 @pytest.mark.parametrize("text", [BENT, CRC.replace("c = c >> 1;", "c = c >> (x & 1);"), CRC.replace("0, 64", "0, 3")])
 def test_what_is_not_linear_or_not_long_stays(text: str) -> None:
     (element,) = elements(text).values()
