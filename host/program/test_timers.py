@@ -76,7 +76,7 @@ def sources(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    ("target", "text"), [*((target, PROGRAM) for target in ("interpreter", "cpu", "cpu-exact", "sim")), ("sim", ON_HOST)]
+    ("target", "text"), [*((target, PROGRAM) for target in ("interpreter", "cpu", "cpu-exact")), ("sim", ON_HOST)]
 )
 def test_a_run_over_captures_follows_their_times(target: str, text: str, sources: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "limit.sl"
