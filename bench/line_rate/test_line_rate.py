@@ -227,6 +227,20 @@ def test_crc32() -> None:
     assert ran(element, tokens).outputs["out"] == expected
 
 
+def test_ghash() -> None:
+    """Test case 2 of the GCM specification (McGrew, Viega 2004), and a message after it."""
+    (element,) = elements(line_rate.HERE / "ghash.sl")
+    kind = element.inputs[0].type
+    blocks = ["0388dace60b6a392f328c2b971b2fe78", "00000000000000000000000000000080"]
+    tokens = [
+        packed(kind, first=n == 0, last=n == 1, block=int.from_bytes(bytes.fromhex(block), "little"))
+        for n, block in enumerate(blocks)
+    ]
+    key = SignalCall("set_key", (int.from_bytes(bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e"), "little"),))
+    found = ran(element, tokens * 2, {0: key}).outputs["out"]
+    assert [one.to_bytes(16, "little").hex() for one in found] == ["f38cbb1ad69223dcc3457ae5b6b0f885"] * 2
+
+
 # FIPS 197: Appendix A.1, words of the expanded key, and Appendix B, the cipher's example.
 KEYS = """2b7e151628aed2a6abf7158809cf4f3c a0fafe1788542cb123a339392a6c7605 f2c295f27a96b9435935807a7359f67f
 3d80477d4716fe3e1e237e446d7a883b ef44a541a8525b7fb671253bdb0bad00 d4d1c6f87c839d87caf2b8bc11f915bc

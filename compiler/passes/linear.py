@@ -25,7 +25,6 @@ MOVES = frozenset({"concat", "extract", "zext", "sext", "not"})
 SHIFTS = frozenset({"shl", "lshr"})  # by constants
 CHOICES = frozenset({"mux", "and", "or"})
 WIRES = frozenset({"concat", "extract", "zext", "sext", "const"})
-STATES = frozenset({"register", "read"})
 
 # A bit as the exclusive or of bits: bit 0 of the set is the constant 1, bit n + 1 the n-th bit of what goes in.
 Sum = int
@@ -45,7 +44,7 @@ def _run(transition: Transition) -> Transition:
     if sum(node.width for node in chains.nodes) > MOST_BITS:
         return transition
     chains.find()
-    ends = _ends(transition, nodes, set(_deep(chains.nodes, chains.sources)))
+    ends = _ends(transition, nodes, set(_deep(chains.nodes, chains.sources)), chains.sources)
     terms = sum(bit.bit_count() for node in ends for bit in chains.sums[node])
     return _rebuilt(transition, nodes, chains, ends) if ends and terms <= MOST_ALL_TERMS else transition
 
@@ -149,16 +148,23 @@ def _joined(a: tuple[Sum, ...], b: tuple[Sum, ...], strong: int) -> tuple[Sum, .
     return tuple(found)
 
 
-def _ends(transition: Transition, nodes: Sequence[Node], chains: set[Node]) -> set[Node]:
-    """Those of the chains that anything else uses."""
-    used = {arg for node in nodes if node not in chains for arg in node.args}
-    return chains & {*used, *roots(transition)}
+def _ends(transition: Transition, nodes: Sequence[Node], deep: set[Node], sources: Container[Node]) -> set[Node]:
+    """Those of the chains that anything else uses; of an exclusive or with what is no chain, only the chain."""
+    used = {arg for node in nodes if node not in deep for arg in node.args}
+    todo, found = list(deep & {*used, *roots(transition)}), set[Node]()
+    while todo:
+        node = todo.pop()
+        if node.op == "xor" and any(arg in sources for arg in node.args):
+            todo += [arg for arg in node.args if arg in deep]
+        else:
+            found.add(node)
+    return found
 
 
 def _rebuilt(transition: Transition, nodes: Sequence[Node], chains: _Chains, ends: set[Node]) -> Transition:
     b = Builder()
     made: dict[Node, Node] = {}
-    late = _late(nodes)
+    late = _late(transition, nodes)
     for node in nodes:
         b.span, b.label = node.span, node.label
         made[node] = _trees(b, chains, node, made, late) if node in ends else same(b, node, [made[arg] for arg in node.args])
@@ -175,11 +181,12 @@ def _depth(ends: Sequence[Node]) -> int:
     return max(reach.values())
 
 
-def _late(nodes: Sequence[Node]) -> set[Node]:
-    """What depends on a state."""
+def _late(transition: Transition, nodes: Sequence[Node]) -> set[Node]:
+    """What depends on a state that the iteration changes."""
+    changed = {("register", name) for name in transition.next} | {("read", write.memory) for write in transition.writes}
     found: set[Node] = set()
     for node in nodes:
-        if node.op in STATES or any(arg in found for arg in node.args):
+        if (node.op, node.name) in changed or any(arg in found for arg in node.args):
             found.add(node)
     return found
 

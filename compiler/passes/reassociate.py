@@ -2,7 +2,8 @@
 """Sums of many terms (and `and`, `or`, `xor`): a tree in place of a chain, and the state that they update comes last.
 
 `sum = ((sum + a) + b) + c` is three additions in the recurrence of `sum`; `sum + ((a + b) + c)` is one. A term that is added under
-a condition, `c ? s + x : s`, is the term `c ? x : 0`, unless the condition needs the state.
+a condition, `c ? s + x : s`, is the term `c ? x : 0`, unless the condition needs the state. Of exclusive ors it is even then: the
+128 terms of a product over GF(2) make a tree.
 """
 
 from __future__ import annotations
@@ -61,11 +62,13 @@ def _gated(transition: Transition) -> Transition:
     held = set(transition.next.values())  # there `c` becomes the enable of the register
 
     def remake(b: Builder, node: Node, args: Sequence[Node]) -> Node:
-        if node.op == "mux" and not states.is_late(node.args[0], node):
+        if node.op == "mux":
+            is_late = states.is_late(node.args[0], node)
             for at in (1, 2):
                 changed, kept = args[at], args[3 - at]
                 in_cycle = states.is_late(node.args[3 - at], node) and node not in held
-                if changed.op in OPERATORS and kept in changed.args and (kept.op == changed.op or in_cycle):
+                goes_on = changed.op == "xor" and _is_gate(kept) if is_late else kept.op == changed.op
+                if changed.op in OPERATORS and kept in changed.args and (goes_on or (in_cycle and not is_late)):
                     term = changed.args[1] if changed.args[0] is kept else changed.args[0]
                     neutral = b.const(mask(node.width) if changed.op == "and" else 0, node.width)
                     gate = b.mux(args[0], term, neutral) if at == 1 else b.mux(args[0], neutral, term)
@@ -73,6 +76,11 @@ def _gated(transition: Transition) -> Transition:
         return same(b, node, args)
 
     return rewrite_transition(transition, remake)
+
+
+def _is_gate(node: Node) -> bool:
+    """A term of a chain of exclusive ors, or such a chain."""
+    return node.op == "xor" or (node.op == "mux" and any(arm.op == "const" and arm.value == 0 for arm in node.args[1:]))
 
 
 def _balanced(transition: Transition) -> Transition:

@@ -15,7 +15,7 @@ from compiler.ir import execute
 from compiler.ir.ir import ElementIr, Node
 from compiler.ir.lower import lower_states
 from compiler.ir.rewrite import order, roots, shape
-from compiler.passes import linear
+from compiler.passes import linear, optimize
 from compiler.tests.differential import agrees, elements
 
 CRC = """
@@ -59,6 +59,25 @@ LINEAR = {
 }
 """,
 }
+PRODUCT = """
+.element Product (uint<32> in -> uint<32> out) {
+    .state { uint<32> key = 0x8d3f1c27; uint<32> hash = 5; }
+    .handler {
+        uint<32> factor = read(in) ^ hash;
+        uint<32> v = key;
+        uint<32> z = 0;
+        .repeat (i, 0, 32) {
+            if (factor[i:i]) z ^= v;
+            bool low = v[31:31];
+            v = v << 1;
+            if (low) v ^= 0x8d;
+        }
+        hash = z;
+        write(out, z);
+    }
+    .signal uint<32> set_key(uint<32> to) { uint<32> old = key; key = to; return old; }
+}
+"""
 BENT = """
 .element Bent (uint<32> in -> uint<32> out) {
     .handler {
@@ -96,6 +115,16 @@ def test_a_crc_takes_a_word_every_cycle() -> None:
     words = [int.from_bytes(data[at : at + 8], "little") for at in range(0, 800, 8)]
     found = execute.run_element(made.pipeline.element, {"in": words}).outputs["out"]
     assert found == [zlib.crc32(data[: at + 8]) for at in range(0, 800, 8)]
+
+
+def test_a_product_over_gf2_takes_a_word_every_cycle() -> None:
+    """Its terms need the state to know whether they count, and the chain of the other factor does not."""
+    (element,) = elements(PRODUCT).values()
+    before, layout = lower_states(element)
+    after = optimize.run(before)
+    assert depth(after) <= 16 < depth(before) // 3
+    assert sum(agrees(element, after, layout, seed).iterations for seed in range(1, 9)) > 30
+    assert compile_element(element, 1000 / 220).plan.interval == 1
 
 
 def test_many_terms_of_a_state_stay_a_tree() -> None:
