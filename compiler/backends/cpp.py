@@ -204,18 +204,27 @@ def _signal(context: Context, signal: typed.Signal, name: str) -> str:
     return f"{head} // {signal.span.source.name}:{signal.span.line}\n{text}    }}\n"
 
 
-def _signals(context: Context) -> str:
+def _dispatch(context: Context, names: Mapping[str, str]) -> str:
+    """`signal`, which runs one by its name: `names` says what to call. Nobody asked a timer, which has no answer."""
     element, types = context.element, context.types
-    named = [(signal, context.names(f"signal_{signal.name}" if signal.name else "signal_handler")) for signal in element.signals]
-    text = "".join(_signal(context, signal, name) for signal, name in named)
-    text += "    std::string signal([[maybe_unused]] const SignalCall &call) override {\n"
-    for signal, name in named:
+    text = "    std::string signal([[maybe_unused]] const SignalCall &call) override {\n"
+    for signal in element.signals:
         arguments = ", ".join(f"argument<{types.name(p.type)}>(call, {i})" for i, p in enumerate(signal.parameters))
-        call = f"{name}({arguments})"
+        call = f"{names[signal.name]}({arguments})"
+        answer = "" if signal.every else "0"
         text += f"        if (call.name == {quoted(signal.name)})\n"
-        answer = "" if signal.every else "0"  # nobody asked a timer
-        text += f"            return hex({call});\n" if signal.result else f'            return {call}, "{answer}";\n'
+        text += (
+            f"            return hex({types.name(signal.result)}({call}));\n"
+            if signal.result
+            else f'            return {call}, "{answer}";\n'
+        )
     return text + '        return "0";\n    }\n'
+
+
+def _signals(context: Context) -> str:
+    signals = context.element.signals
+    names = {signal.name: context.names(f"signal_{signal.name}" if signal.name else "signal_handler") for signal in signals}
+    return "".join(_signal(context, signal, names[signal.name]) for signal in signals) + _dispatch(context, names)
 
 
 def _can_begin(context: Context) -> str:
@@ -333,22 +342,11 @@ def _parameters(element: typed.Element) -> str:
 
 def _native_members(context: Context, native: NativeText) -> str:
     """What runs the body written by hand: its class, with the parameters of the element."""
-    element, types = context.element, context.types
-    text, calls = "", ""
-    for signal in element.signals:
-        arguments = ", ".join(f"argument<{types.name(p.type)}>(call, {i})" for i, p in enumerate(signal.parameters))
-        call = f"native.{signal.name or 'signal'}({arguments})"
-        calls += f"        if (call.name == {quoted(signal.name)})\n"
-        calls += (
-            f"            return hex({types.name(signal.result)}({call}));\n"
-            if signal.result
-            else f'            return {call}, "0";\n'
-        )
-    text += f"{_parameters(element)}    {native.name}<Parameters> native;\n\n  protected:\n"
+    element = context.element
+    text = f"{_parameters(element)}    {native.name}<Parameters> native;\n\n  protected:\n"
     text += "    void init() override {}\n" + _can_begin(context)
     text += f"    void handler() override {{ native.handler({', '.join(context.ports[port] for port in context.ports)}); }}\n"
-    text += "    std::string signal([[maybe_unused]] const SignalCall &call) override {\n" + calls
-    return text + '        return "0";\n    }\n'
+    return text + _dispatch(context, {signal.name: f"native.{signal.name or 'signal'}" for signal in element.signals})
 
 
 def _element(context: Context, name: str, native: NativeText | None, headers_only: bool, packet_body: NativeText | None) -> str:

@@ -14,7 +14,7 @@ from compiler.frontend import typed
 from compiler.fuzz import compare, graphs, tokens
 from compiler.fuzz.driver import Case, Kind, Report, checked
 from compiler.fuzz.graph_targets import GraphOutcome, GraphRan, GraphRun, Job
-from compiler.interpreter.choices import SignalCall, host_calls
+from compiler.interpreter.choices import host_calls
 from compiler.interpreter.guard import fields_of
 from compiler.interpreter.packets import from_flits
 
@@ -39,8 +39,7 @@ def job_of(one: Case, program: typed.Program) -> Job:
     calls = []
     for instance in program.instances:
         for signal in instance.element.signals if instance.takes_signals else ():
-            arguments = tuple(tokens.value(choose, p.type.bits) for p in signal.parameters)
-            calls += [(instance.name, SignalCall(signal.name, arguments))] * choose.randint(0, 2)
+            calls += [(instance.name, tokens.call_of(choose, signal))] * choose.randint(0, 2)
     return Job(one.name, program, packets, calls)
 
 

@@ -108,5 +108,11 @@ def signals(program: typed.Program, seed: int) -> dict[str, Sequence[SignalCall]
         calls = [s for s in element.signals for _ in range(choose.randint(2, 8) if s.name in changes else choose.randint(0, 2))]
         if changes:
             choose.shuffle(calls)
-        found[element.name] = [SignalCall(s.name, tuple(value(choose, p.type.bits) for p in s.parameters)) for s in calls]
+        found[element.name] = [call_of(choose, signal) for signal in calls]
     return found
+
+
+def call_of(choose: random.Random, signal: typed.Signal) -> SignalCall:
+    """With any arguments; of a timer, a period has passed."""
+    least = 1 if signal.every else 0
+    return SignalCall(signal.name, tuple(max(least, value(choose, p.type.bits)) for p in signal.parameters))

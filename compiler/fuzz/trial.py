@@ -59,8 +59,7 @@ def trial(element: typed.Element, seed: int, captured: Sequence[Packet] = ()) ->
     choose = random.Random(f"{seed} signals")
     kinds = [signal for signal in element.signals for _ in range(CALLS)]
     choose.shuffle(kinds)
-    calls = [SignalCall(kind.name, tuple(tokens.value(choose, p.type.bits) for p in kind.parameters)) for kind in kinds]
-    return Trial(seed, streams, calls)
+    return Trial(seed, streams, [tokens.call_of(choose, kind) for kind in kinds])
 
 
 def _stream(port: typed.Port, choose: random.Random, captured: Sequence[Packet]) -> list[int]:

@@ -24,6 +24,7 @@ SCALED = """
     }
     .signal void add(uint<4> by) { calls += by; }
     .signal uint<16> get() { return calls; }
+    .timer count (every = 10) { calls += periods(); }
 }
 """
 BY_HAND = """
@@ -39,6 +40,7 @@ template <class Parameters> struct scaled {
     }
     void add(Uint<4> by) { calls = calls + Uint<16>(by); }
     auto get() { return calls; }
+    void count(Uint<16> periods) { calls = calls + periods; }
 };
 """
 
