@@ -16,7 +16,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from compiler.backends.sv_element import SIGNAL_WORD, argument_bits, module_name
+from compiler.backends.sv_element import SIGNAL_WORD, module_name
+from compiler.backends.sv_start import argument_bits
 from compiler.certificate import parts
 from compiler.compile import Compiled, HardwareError
 from compiler.ir.ir import ElementIr

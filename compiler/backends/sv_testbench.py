@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from compiler.backends.sv_element import ONE, SIGNAL_WORD, module_name
+from compiler.backends.sv_element import SIGNAL_WORD, module_name
 from compiler.backends.sv_graph import Graph
+from compiler.backends.sv_start import ONE
 from compiler.ir.ir import ElementIr
 
 ZERO = "1'b0"

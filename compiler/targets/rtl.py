@@ -14,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compiler.backends.sv_element import argument_bits, generate, module_name
+from compiler.backends.sv_element import generate, module_name
 from compiler.backends.sv_graph import Graph, number_of, wires_of
 from compiler.backends.sv_graph import generate as generate_graph
+from compiler.backends.sv_start import argument_bits
 from compiler.backends.sv_testbench import Design, of_element, of_graph, testbench
 from compiler.frontend.typed import Program
 from compiler.ir.ir import ElementIr
