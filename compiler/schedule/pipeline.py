@@ -53,7 +53,7 @@ class Pipeline:
     def pauses(self) -> dict[int, int]:
         """Cycles besides the interval from a signal to the next iteration, by its number; of those that are alone. Then all that it
         writes is there, a cycle or two later than what others write: nothing of it is forwarded."""
-        later = max(self.lags.values(), default=0) + max(self.cycles_alone(memory) for memory in ("", *self.element.memories))
+        later = max(self.lags.values(), default=0) + max(map(self.cycles_alone, self.element.memories), default=0)
         return {number: more + later for number, more in enumerate(self.turns_more) if more}
 
     def cycles_alone(self, memory: str) -> int:

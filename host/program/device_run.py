@@ -268,7 +268,8 @@ class _Run:
             found = self.ticks.popleft()
             self.device.write(layouts.SHELL_REGISTERS_TICK, found.time % (1 << 32))
             plan = self.made.compiled[found.instance.element.name].plan
-            cycles = CYCLES_PER_PERIOD * found.call.arguments[0] + TIMER_SHARE * plan.interval + plan.depth + STEP_CYCLES
+            pause = max(plan.pipeline.pauses.values(), default=0)
+            cycles = CYCLES_PER_PERIOD * found.call.arguments[0] + TIMER_SHARE * plan.interval + plan.depth + pause + STEP_CYCLES
             for _ in range(0, cycles, STEP_CYCLES):
                 self._step()
 

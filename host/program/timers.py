@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from compiler.frontend.elements import PERIODS
 from compiler.frontend.typed import Instance, Program
 from compiler.interpreter.choices import SignalCall
 from compiler.interpreter.packets import Packet
 
-MOST_PERIODS = 0xFFFF  # that `periods()` gives
+MOST_PERIODS = (1 << PERIODS.bits) - 1  # that `periods()` gives
 
 
 @dataclass(frozen=True)
