@@ -4,7 +4,7 @@
 A set has `ways` places and a hand, at place 0 first. An entry is *dead* after its removal. It is *expired* if its age, (now - time)
 modulo 2^32, is `timeout` or more (0: never). For a key:
 
-1. Its own live entry is in the set and not expired: FOUND. The entry's time becomes now.
+1. Its own live entry is in the set and not expired: FOUND. The entry's time becomes now; with `forget` it is dead.
 2. It is there but expired: with `insert` it is renewed in its place (NEW, `expired`), without `insert` ABSENT.
 3. It is not there: with `insert` it takes the lowest place that is free, dead or expired (NEW; `expired` if that entry was live);
    if there is none, that of the hand (NEW, `evicted`); without `evict`, ABSENT. Without `insert`: ABSENT.
@@ -72,13 +72,14 @@ class FlowPlace:
         """Whether a live entry is expired."""
         return not entry.dead and self.timeout != 0 and (now - entry.time) & TIME_MASK >= self.timeout
 
-    def find_or_insert(self, key: int, now: int, insert: bool) -> Placement:
-        """Places one key."""
+    def find_or_insert(self, key: int, now: int, insert: bool, forget: bool = False) -> Placement:
+        """Places one key. `forget` is for keys that are not to be inserted."""
         chosen_set = self.set_of(key)
         places = self.places[chosen_set]
         own = next((way for way, entry in enumerate(places) if not entry.dead and entry.key == key), None)
         if own is not None and not self.is_expired(places[own], now):
             places[own].time = now & TIME_MASK
+            places[own].dead = forget and not insert
             return Placement(chosen_set, own, places[own].generation, found=True)
         if not insert:
             return Placement(chosen_set)

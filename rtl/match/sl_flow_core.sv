@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// `sl_flow_place` without hash and clear: the pipeline that decides. Meaning and ports: there.
+// `sl_flow_place` and `sl_flow_sets` without hash and clear: the pipeline that decides. Meaning and ports: there.
 module sl_flow_core #(
   parameter int unsigned KeyBits        = 104,  // at least 3
   parameter int unsigned Sets           = 256,  // a power of two, at least 2
   parameter int unsigned Ways           = 4,    // 1 to 8
   parameter int unsigned GenerationBits = 8,    // at least 2
+  parameter bit          TimeJumps      = 1'b0, // time may move by any amount from key to key; 0: by less than the timeout in six cycles
   localparam int unsigned SetBits  = $clog2(Sets),
   localparam int unsigned WayBits  = Ways == 1 ? 1 : $clog2(Ways)
 ) (
@@ -20,6 +21,7 @@ module sl_flow_core #(
   input  logic [KeyBits-1:0]        key_i,
   input  logic [SetBits-1:0]        set4_i,        // its set, 4 cycles later
   input  logic                      insert_i,      // insert the key if it is not there
+  input  logic                      forget_i,      // without insert_i: forget the flow if it is there; found_o says whether it was
   output logic                      result_valid_o,  // 12 cycles after key_valid_i
   output logic                      found_o,       // the flow is there. These four are 0 without result_valid_o: counters may count them
   output logic                      new_o,         // the flow was inserted; found_o and new_o 0: it is absent
@@ -38,6 +40,7 @@ module sl_flow_core #(
   // What accompanies a key; the index is its stage.
   logic [12:1]        valid_q, place_q;  // a key; and the table was ready
   logic [8:1]         insert_q;         // place_q, and the key is to be inserted
+  logic [11:1]        forget_q;         // its flow is to be forgotten
   logic [KeyBits-1:0] key_q [1:10];
   logic [31:0]        now_q [1:10];
   logic [SetBits-1:0] set_q [5:12];
@@ -46,6 +49,7 @@ module sl_flow_core #(
     valid_q  <= {valid_q[11:1], key_valid_i};
     place_q  <= {place_q[11:1], key_valid_i && ready_i};
     insert_q <= {insert_q[7:1], key_valid_i && ready_i && insert_i};
+    forget_q <= {forget_q[10:1], forget_i && !insert_i};
     key_q[1] <= key_i;
     now_q[1] <= now_i;
     set_q[5] <= set4_i;
@@ -65,6 +69,8 @@ module sl_flow_core #(
   logic [6:1]            same_q [5:9];
   logic [9:5]            same;   // of each stage with stage 10: the set,
   logic [8:5]            equal;  // and the key
+  logic [6:1]            stale_q [5:9];  // what the key ahead used is expired for this one
+  logic [9:5]            stale;  // of each stage with stage 10
 
   function automatic logic [Parts-1:0] equal_parts(logic [KeyBits-1:0] a, logic [KeyBits-1:0] b);
     logic [18*Parts-1:0] difference;
@@ -89,6 +95,24 @@ module sl_flow_core #(
     end
   end
 
+  if (TimeJumps) begin : gen_stale
+    logic [31:0] apart_q [1:6];
+    logic [6:1]  stale4_q;
+    always_ff @(posedge clk_i) begin
+      for (int d = 1; d <= 6; d++) apart_q[d] <= now_q[2] - now_q[2+d];
+      for (int d = 1; d <= 6; d++) stale4_q[d] <= apart_q[d] >= timeout_i && timeout_i != '0;
+      stale_q[5] <= stale4_q;
+      for (int s = 6; s <= 9; s++) stale_q[s] <= stale_q[s-1];
+    end
+  end else begin : gen_never_stale
+    for (genvar s = 5; s <= 9; s++) begin : gen_stage
+      assign stale_q[s] = '0;
+    end
+  end
+  for (genvar s = 5; s <= 9; s++) begin : gen_stale_with_stage_10
+    assign stale[s] = stale_q[s][10-s];
+  end
+
   logic                      remove_q;
   logic [SetBits-1:0]        remove_set_q;
   logic [WayBits-1:0]        remove_way_q;
@@ -110,6 +134,8 @@ module sl_flow_core #(
       .clk_i, .rst_i, .clear_i, .clear_set_i, .timeout_i,
       .set4_i, .set5_i(set_q[5]), .now6_i(now_q[6]), .key7_i(key_q[7]), .place8_i(place_q[8]), .insert8_i(insert_q[8]),
       .same_i(same), .equal_i(equal), .same11_i(same_q[5][6]), .same_next_i(same_q[8][1]), .equal_next_i(equal_q[8][1]),
+      .stale_i(stale), .stale11_i(stale_q[5][6]), .stale_next_i(stale_q[8][1]),
+      .forget_next_i(forget_q[9]), .forget10_i(forget_q[10]), .forget11_i(forget_q[11]),
       .match_o(match[way]), .renew_o(renew[way]), .usable_o(usable[way]),
       .touched10_i(touched_q[way]), .taken10_i(taken_q[way]), .touched11_i(touched11_q[way]),
       .set10_i(set_q[10]), .key10_i(key_q[10]), .now10_i(now_q[10]),

@@ -52,7 +52,7 @@ module sl_flow_place #(
   );
   sl_flow_core #(.KeyBits(KeyBits), .Sets(Sets), .Ways(Ways), .GenerationBits(GenerationBits)) u_core (
     .clk_i, .rst_i, .timeout_i, .now_i, .evict_i, .clear_i(clear), .clear_set_i(clear_set), .ready_i(ready_o),
-    .key_valid_i, .key_i, .set4_i(set4), .insert_i, .result_valid_o, .found_o, .new_o, .evicted_o, .expired_o, .set_o, .way_o,
+    .key_valid_i, .key_i, .set4_i(set4), .insert_i, .forget_i(1'b0), .result_valid_o, .found_o, .new_o, .evicted_o, .expired_o, .set_o, .way_o,
     .generation_o, .remove_valid_i, .remove_set_i, .remove_way_i, .remove_generation_i
   );
 endmodule

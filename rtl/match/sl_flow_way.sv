@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One way of `sl_flow_place`: its memories, and what a key knows of it when it decides. Ports and registers are named after the stage
+// One way of `sl_flow_core`: its memories, and what a key knows of it when it decides. Ports and registers are named after the stage
 // of the key that they belong to, stage 0 being the cycle in which a key enters.
 //
 // A key reads the times in stage 4, keys and generations in stage 5; keys decide in stage 9 and write in stage 10. So what up to six
@@ -30,6 +30,14 @@ module sl_flow_way #(
   input  logic                      same11_i,        // of stage 5 with stage 11: its set
   input  logic                      same_next_i,     // of stage 8 with stage 9
   input  logic                      equal_next_i,
+  // what the key of stage 10 (11, 9) used is expired for that of a stage, as the other inputs
+  input  logic [9:5]                stale_i,
+  input  logic                      stale11_i,
+  input  logic                      stale_next_i,
+  // and it forgot what it found
+  input  logic                      forget_next_i,
+  input  logic                      forget10_i,
+  input  logic                      forget11_i,
   // the decision, in stage 9
   output logic                      match_o,         // this way holds the key, and the key may have it
   output logic                      renew_o,         // with match_o: as a new flow
@@ -51,14 +59,15 @@ module sl_flow_way #(
   // A generation counts how often the way was taken, and ends with the inverse of the last bit of the generation that was removed
   // last: so a new entry never looks removed. An entry is dead if its generation is the one that was removed last.
   logic [31:0]               time6, age7_q;
+  logic                      forgotten6, forgotten7_q;  // since it was taken, a key forgot it
   logic [KeyBits-1:0]        key7;
   logic [GenerationBits-1:0] generation7, removed7, ram_removed7;
   logic [CountBits-1:0]      count9_q, count10_q;  // the generation that begins if the key takes this way: its count,
   logic                      fresh9_q, fresh10_q;  // and its last bit
 
-  sl_ram_block #(.Width(32), .Depth(Sets), .Latency(2)) u_times (
-    .clk_i, .write_valid_i(touched10_i), .write_address_i(set10_i), .write_data_i(now10_i),
-    .read_valid_i(1'b1), .read_address_i(set4_i), .read_data_o(time6)
+  sl_ram_block #(.Width(33), .Depth(Sets), .Latency(2)) u_times (
+    .clk_i, .write_valid_i(touched10_i), .write_address_i(set10_i), .write_data_i({forget10_i, now10_i}),
+    .read_valid_i(1'b1), .read_address_i(set4_i), .read_data_o({forgotten6, time6})
   );
   sl_ram_block #(.Width(KeyBits + GenerationBits), .Depth(Sets), .Latency(2)) u_keys (
     .clk_i, .write_valid_i(taken10_i || clear_i), .write_address_i(clear_i ? clear_set_i : set10_i),
@@ -87,6 +96,7 @@ module sl_flow_way #(
   // What the keys ahead did since the read.
   logic [9:5] touch, take;               // the key in stage 10 did, to the set of this stage
   logic [8:6] touched_q, taken_q;        // a key before did
+  logic [8:6] stale_q, forgotten_q;      // with touched_q: by the last of them it is expired, or forgotten
   logic [8:6] own_q;                     // with taken_q: for this stage's key
   logic [7:6] last_q;                    // with taken_q: last bit of its generation
   logic [7:6][1:0] takes_q;
@@ -97,6 +107,9 @@ module sl_flow_way #(
   always_ff @(posedge clk_i) begin
     touched_q <= {touched_q[7:6] | touch[7:6], touch[5] || (same11_i && touched11_i)};
     taken_q   <= {taken_q[7:6] | take[7:6], take[5]};
+    stale_q   <= {touch[7] ? stale_i[7] : stale_q[7], touch[6] ? stale_i[6] : stale_q[6], touch[5] ? stale_i[5] : stale11_i};
+    forgotten_q <= {touch[7] ? forget10_i : forgotten_q[7], touch[6] ? forget10_i : forgotten_q[6],
+                    touch[5] ? forget10_i : forget11_i};
     own_q     <= {take[7] ? equal_i[7] : own_q[7], take[6] ? equal_i[6] : own_q[6], equal_i[5]};
     last_q    <= {take[6] ? fresh10_q : last_q[6], fresh10_q};
     takes_q   <= {takes_q[6] + 2'(take[6]), 2'(take[5])};
@@ -112,17 +125,20 @@ module sl_flow_way #(
   logic [Parts-1:0]     equal8_q;
   logic                 live8_q, expired8_q, take8_q, last8_q, fresh8_q;
   logic [CountBits-1:0] count8_q;
-  logic                 own8, free8, old8;
+  logic                 forgotten8_q, forgotten8, own8, free8, old8;
 
-  assign own8  = take[8] ? equal_i[8] : taken_q[8] ? own_q[8] : equal8_q == '1 && live8_q;
-  assign free8 = !live8_q && !taken_q[8] && !take[8];
-  assign old8  = live8_q && expired8_q && !touched_q[8] && !touch[8];
+  assign forgotten8 = touch[8] ? forget10_i : touched_q[8] ? forgotten_q[8] : forgotten8_q;
+  assign own8  = !forgotten8 && (take[8] ? equal_i[8] : taken_q[8] ? own_q[8] : equal8_q == '1 && live8_q);
+  assign free8 = forgotten8 || (!live8_q && !taken_q[8] && !take[8]);
+  assign old8  = !free8 && (touch[8] ? stale_i[8] : touched_q[8] ? stale_q[8] : expired8_q);
 
   always_ff @(posedge clk_i) begin
     age7_q     <= now6_i - time6;
     expired8_q <= age7_q >= timeout_i && timeout_i != '0;
     equal8_q   <= equal_parts(key7_i, key7);
     live8_q    <= generation7 != removed7;
+    forgotten7_q <= forgotten6;
+    forgotten8_q <= forgotten7_q;
     count8_q   <= generation7[GenerationBits-1:1] + CountBits'(takes_q[7]) + 1'b1;
     take8_q    <= take[7];
     last8_q    <= take[7] ? fresh10_q : taken_q[7] ? last_q[7] : generation7[0];
@@ -132,8 +148,15 @@ module sl_flow_way #(
   // Stage 9, for each of what the key in stage 10 may have done here: nothing, found its key, taken it.
   typedef struct packed {logic match, renew, usable;} choice_t;
 
+  // Of a way that holds the key (`own`) or nothing (`free`), and whose entry is expired (`old`).
+  function automatic choice_t choice_of(logic own, logic free, logic old);
+    choice_of.match  = own && (insert8_i || (place8_i && !old));
+    choice_of.renew  = own && insert8_i && old;
+    choice_of.usable = insert8_i && (free || old);
+  endfunction
+
   choice_t              nothing9_q, found9_q, taken9_q, choice;
-  logic                 old9_q, old10_q, last9_q, last10_q;
+  logic                 free9_q, old9_q, old10_q, last9_q, last10_q;
 
   assign choice   = taken10_i ? taken9_q : touched10_i ? found9_q : nothing9_q;
   assign match_o  = choice.match;
@@ -141,22 +164,18 @@ module sl_flow_way #(
   assign usable_o = choice.usable;
 
   always_ff @(posedge clk_i) begin
-    nothing9_q.match  <= own8 && (insert8_i || (place8_i && !old8));
-    nothing9_q.renew  <= own8 && insert8_i && old8;
-    nothing9_q.usable <= insert8_i && (free8 || old8);
-    found9_q.match    <= own8 && (insert8_i || (place8_i && (!old8 || same_next_i)));
-    found9_q.renew    <= own8 && insert8_i && old8 && !same_next_i;
-    found9_q.usable   <= insert8_i && (free8 || (old8 && !same_next_i));
-    taken9_q.match    <= same_next_i ? equal_next_i : own8 && (insert8_i || (place8_i && !old8));
-    taken9_q.renew    <= own8 && insert8_i && old8 && !same_next_i;
-    taken9_q.usable   <= insert8_i && (free8 || old8) && !same_next_i;
+    nothing9_q <= choice_of(own8, free8, old8);
+    found9_q   <= choice_of(own8 && !(same_next_i && forget_next_i), free8 || (same_next_i && forget_next_i),
+                            same_next_i ? stale_next_i : old8);
+    taken9_q   <= choice_of(same_next_i ? equal_next_i : own8, free8 && !same_next_i, same_next_i ? stale_next_i : old8);
     if (rst_i) begin
       nothing9_q <= '0;
       found9_q   <= '0;
       taken9_q   <= '0;
     end
+    free9_q   <= free8;  // a key ahead that finds what is free for this one did not see its removal
     old9_q    <= old8;
-    old10_q   <= old9_q && !touch[9];
+    old10_q   <= touch[9] ? stale_i[9] && !forget10_i && (take[9] || !free9_q) : old9_q;
     count9_q  <= count8_q + CountBits'(take8_q) + CountBits'(take[8]);
     count10_q <= count9_q + CountBits'(take[9]);
     last9_q   <= take[8] ? fresh10_q : last8_q;

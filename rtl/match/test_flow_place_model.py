@@ -25,8 +25,13 @@ class Script:
         self.last = Placement(0)
 
     def at(self, now: int, key: str, insert: bool = KEEP) -> str:
-        self.last = self.table.find_or_insert(ord(key), now, insert)
-        told = self.last
+        return self._answer(self.table.find_or_insert(ord(key), now, insert))
+
+    def forget(self, now: int, key: str) -> str:
+        return self._answer(self.table.find_or_insert(ord(key), now, insert=False, forget=True))
+
+    def _answer(self, told: Placement) -> str:
+        self.last = told
         if not told.found and not told.new:
             return "absent"
         return f"{'found' if told.found else 'expired' if told.expired else 'evicted' if told.evicted else 'new'} {told.way}"
@@ -87,6 +92,51 @@ def test_a_removal_that_comes_after_an_eviction_removes_nothing() -> None:
     script.tell("a")
     of_a = script.last
     assert script.tell("b") == ["evicted 0"]
+    script.table.remove(0, of_a.way, of_a.generation)
+    assert script.tell("b") == ["found 0"]
+
+
+def test_a_forgotten_flow_is_found_once_more_and_its_place_is_taken_next() -> None:
+    script = Script()
+    script.tell("abc")
+    assert [script.forget(0, "b"), script.at(0, "b", LOOK), script.forget(0, "b")] == ["found 1", "absent", "absent"]
+    assert script.tell("deb") == ["new 1", "new 3", "evicted 0"]
+
+
+def test_a_flow_is_forgotten_and_inserted_again_and_again() -> None:
+    script = Script(ways=1)
+    assert [script.at(0, "a"), script.forget(0, "a")] * 2 == ["new 0", "found 0"] * 2
+    assert script.tell("b") == ["new 0"]
+    assert [script.forget(0, "a"), script.at(0, "b", LOOK)] == ["absent", "found 0"]
+
+
+def test_forgetting_an_absent_or_expired_flow_changes_nothing() -> None:
+    script = Script(ways=2, timeout=10)
+    assert [script.forget(0, "a"), script.at(0, "a"), script.at(0, "b")] == ["absent", "new 0", "new 1"]
+    assert [script.forget(9, "c"), script.forget(9, "b"), script.forget(10, "a")] == ["absent", "found 1", "absent"]
+    assert [script.at(10, "c"), script.at(10, "d")] == ["expired 0", "new 1"]  # a only expired; b was dead, though as old
+
+
+def test_what_is_to_be_inserted_is_not_forgotten() -> None:
+    script = Script()
+    script.tell("a")
+    assert script.table.find_or_insert(ord("a"), 0, insert=True, forget=True).found
+    assert script.at(0, "a", LOOK) == "found 0"
+
+
+def test_forgetting_leaves_the_hand_where_it_is() -> None:
+    script = Script(ways=2)
+    script.tell("ab")
+    assert [script.forget(0, "b"), script.at(0, "c")] == ["found 1", "new 1"]  # the hand stands at 0
+    assert script.tell("de") == ["evicted 0", "evicted 1"]
+
+
+def test_a_removal_of_a_forgotten_flow_does_not_reach_the_next_in_its_place() -> None:
+    script = Script(ways=1)
+    script.tell("a")
+    of_a = script.last
+    script.forget(0, "a")
+    script.tell("b")
     script.table.remove(0, of_a.way, of_a.generation)
     assert script.tell("b") == ["found 0"]
 

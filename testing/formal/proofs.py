@@ -30,7 +30,7 @@ refuted.
 | harness | proved by | covers | broken parts refuted | what is assumed and promised |
 | --- | --- | --- | --- | --- |"""
 # Modules that harnesses are made of, and a stand-in for tables in certificates of elements.
-HELPERS = {"fv_watch", "fv_packet_watch", "fv_any_table"}
+HELPERS = {"fv_watch", "fv_packet_watch", "fv_any_table", "fv_any_flows"}
 
 
 @dataclass(frozen=True)
@@ -497,15 +497,29 @@ PROOFS = (
         synthesis=True,
         flat=True,
     ),
-    # Three results. The covers and the broken parts reach further, to a key that sees a removal.
+    # Thirteen results: some see what a key did that is no longer inside, and a removal.
     Proof(
-        "fv_flow_place", "bmc", 18, 30,
+        "fv_flow_place", "bmc", 28, 30,
         (
             Broken("sl_flow_core", "same_q[5][1] <= place_q[4]", "same_q[5][1] <= 1'b0", "a_inserts_what_is_not"),
+            Broken("sl_flow_core", "now_q[2] - now_q[2+d]", "now_q[2] - now_q[3]", "a_finds_what_is_there"),
             Broken("sl_flow_hand", "known6_q  <= same_i[5] || same11_i;", "known6_q  <= same_i[5];", "a_is_in_its_way"),
-            Broken("sl_flow_way", "!touched_q[8] && !touch[8];", "!touched_q[8];", "a_finds_what_is_there"),
+            Broken("sl_flow_way", "touch[8] ? stale_i[8]", "touch[8] ? 1'b0", "a_finds_what_is_there"),
+            Broken("sl_flow_way", "touch[5] ? stale_i[5] : stale11_i}", "touch[5] && stale_i[5]}", "a_finds_what_is_there"),
+            Broken("sl_flow_way", "_i, same_next_i ? stale_next_i", "_i, same_next_i ? 1'b0", "a_finds_what_is_there"),
+            Broken("sl_flow_way", "own8 && !(same_next_i && forget_next_i)", "own8", "a_finds_what_is_there"),
+            Broken("sl_flow_way", "free8 || (same_next_i && forget_next_i)", "free8", "a_is_in_its_way"),
+            Broken("sl_flow_way", "touch[5] ? forget10_i : forget11_i}", "touch[5] && forget10_i}", "a_finds_what_is_there"),
+            Broken("sl_flow_way", "(take[9] || !free9_q)", "1'b1", "a_counts_expirations"),
             Broken("sl_flow_way", "remove_i && remove_set_i == set5_i;", "1'b0;", "a_finds_what_is_there"),
         ),
+        synthesis=True,
+        flat=True,
+    ),
+    Proof(
+        "fv_flow_place", "bmc", 28, 30,
+        (Broken("sl_flow_way", "touched_q[8] ? stale_q[8] : expired8_q", "expired8_q", "a_finds_what_is_there"),),
+        parameters={"TimeJumps": 0},
         synthesis=True,
         flat=True,
     ),
