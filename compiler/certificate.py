@@ -27,7 +27,7 @@ from toolchain.simulate import GENERATED, closure
 TAKEN = 2  # tokens at an input that covers want to see
 Bounds = dict[str, int | None]  # of an input, or pace.ANY of them: cycles for a token, None where there is no bound
 BOUND = 24  # cycles behind the reset, where induction does not succeed
-ANY_TABLE = ROOT / "testing" / "formal" / "fv_any_table.sv"
+FORMAL = ROOT / "testing" / "formal"
 SWEEP = "reset_done_q <= reset_q == AddressBits'(Entries - 1);"  # of sl_forward_ram
 
 
@@ -174,6 +174,8 @@ def stalls(compiled: Compiled) -> tuple[str, ...]:
             f"an update of {table.name} waits for the pipeline to drain (about {drained_cycles(table, plan.depth)} cycles)"
         )
         found.append(f"a reset initialises {table.name}")
+    for flows in element.flows.values():
+        found.append(f"a reset empties {flows.name} ({flows.sets} cycles)")
     return tuple(found)
 
 
@@ -294,11 +296,11 @@ def _reads(compiled: Compiled) -> list[Node]:
 
 
 def _tables(compiled: Compiled) -> Mapping[str, str]:
-    """Tables that answer anything, where the element has some: nothing of the promise depends on their rules."""
-    table = "sl_lookup_table"
-    return (
-        {f"{table}.sv": ANY_TABLE.read_text().replace(f"module {ANY_TABLE.stem}", f"module {table}")} if compiled.ir.tables else {}
-    )
+    """Tables that answer anything, where the element has some: nothing of the promise depends on their rules, or on which flows
+    there are."""
+    found = [("fv_any_table", "sl_lookup_table")] if compiled.ir.tables else []
+    found += [("fv_any_flows", "sl_flow_sets")] if compiled.ir.flows else []
+    return {f"{part}.sv": (FORMAL / f"{any_}.sv").read_text().replace(f"module {any_}", f"module {part}") for any_, part in found}
 
 
 def _without_sweeps(files: Mapping[str, str]) -> Mapping[str, str]:

@@ -11,13 +11,14 @@ from typing import Any
 from compiler import pace
 from compiler.compile import MICROSECOND, Compiled
 from compiler.frontend import typed
-from compiler.ir.ir import Node, Table
+from compiler.ir.ir import Flows, Table
 from compiler.native_cpp import has_packet_body
 from compiler.passes import headers_only
 from compiler.passes.classify import Pattern, StateUpdate
+from compiler.schedule.carried import carried
 from compiler.schedule.pipeline import turns_of
-from compiler.schedule.schedule import Recurrence, Schedule, latency
-from compiler.schedule.tables import drained_cycles, stages
+from compiler.schedule.schedule import Recurrence, Schedule
+from compiler.schedule.tables import PLACE_LATENCY, drained_cycles, stages
 
 INDEX = re.compile(r"\[(\d+)\]")
 REGISTER = "register"
@@ -30,13 +31,17 @@ SUGGESTIONS = {
     Pattern.OTHER: "compute in an earlier element what does not need the old value, or keep a simpler state and derive the rest",
 }
 ENTRIES = "write a separate update for each entry, with a constant index: .repeat (i, 0, N) { if (index == i) … }"
+ASKED = (
+    "ask about one key in an iteration, so that find, insert and remove of it are one question: what decides whether to insert "
+    "an absent key, or to remove one that is there, must not need the flow's value"
+)
 SUGGESTION = "move computations that do not depend on the state out of the update, or use a slower clock"
 
 
 def element(compiled: Compiled) -> dict[str, Any]:
     """The figures of an element; sizes in bits, times in stages (clock cycles) and ns. `token_cycles`: cycles for a token at each
     input, as seen in runs; None where data keeps it waiting."""
-    plan = compiled.plan
+    plan, bits = compiled.plan, carried(compiled.plan)
     return {
         "element": compiled.element.name,
         "module": compiled.module,
@@ -47,14 +52,16 @@ def element(compiled: Compiled) -> dict[str, Any]:
         "latency_cycles": plan.latency,
         "clock_mhz": round(1000 / plan.clock, 1),
         "estimated_mhz": round(1000 / plan.estimate, 1),
-        "pipeline_bits": pipeline_bits(plan),
+        "pipeline_bits": bits.register_bits,
+        "delay_line_bits": bits.line_bits,
         "techniques": techniques(compiled),
         "states": [_state(compiled, update) for update in compiled.updates.values()],
         "tables": [_table(plan, table) for table in compiled.ir.tables.values()],
+        "flow_tables": [_flows(plan, flows) for flows in compiled.ir.flows.values()],
         "guarded_outputs": [port.name for port in compiled.ir.outputs if port.guard is not None],
         "flits_on_cpu": _flits_on_cpu(compiled),
         "packet_body": next((file for language, file in compiled.element.native if language == "packet"), None),
-        "limits": [_limit(recurrence, compiled.updates.get(recurrence.state), plan.tried) for recurrence in plan.recurrences],
+        "limits": [_limit(recurrence, compiled) for recurrence in plan.recurrences],
         "turns": _turns(compiled),
         "pauses": _pauses(compiled),
     }
@@ -67,20 +74,6 @@ def _flits_on_cpu(compiled: Compiled) -> str | None:
     if has_packet_body(compiled.element):
         return ""
     return headers_only.why_not(compiled.element, compiled.ir) or ""
-
-
-def pipeline_bits(plan: Schedule) -> int:
-    """Bits of the registers between stages."""
-    last: dict[Node, int] = {}
-    for node in plan.pipeline.nodes:
-        for argument in node.args:
-            # Kept until the iteration behind takes it; a table keeps its keys itself.
-            later = -latency(plan.pipeline, node) if node.op in ("ahead", "lookup") else 0
-            last[argument] = max(last.get(argument, 0), plan.stage[node] + later)
-    for port, put in plan.pipeline.puts.items():
-        for node in (put.enable, put.data):
-            last[node] = max(last.get(node, 0), plan.port[port])
-    return sum(node.width * max(0, end - plan.stage[node]) for node, end in last.items() if node.op != "const")
 
 
 def _state(compiled: Compiled, update: StateUpdate) -> dict[str, Any]:
@@ -114,6 +107,20 @@ def _table(plan: Schedule, table: Table) -> dict[str, Any]:
         "lookup_stages": stages(table),
         "search_cycles": table.entries,
         "stop_cycles": drained_cycles(table, plan.depth),
+    }
+
+
+def _flows(plan: Schedule, flows: Flows) -> dict[str, Any]:
+    """`questions`: of an iteration of the handler, each in a cycle of its own."""
+    return {
+        "name": flows.name,
+        "sets": flows.sets,
+        "ways": flows.ways,
+        "key_bits": flows.key,
+        "timeout": flows.timeout,
+        "evicts": flows.evicts,
+        "questions": sum(place.name == flows.name for place in plan.pipeline.places[0]),
+        "stages": PLACE_LATENCY,
     }
 
 
@@ -156,8 +163,8 @@ def loops(block: typed.Block) -> list[typed.Loop]:
     return found
 
 
-def _limit(recurrence: Recurrence, update: StateUpdate | None, tried: Sequence[str]) -> dict[str, Any]:
-    steps = []
+def _limit(recurrence: Recurrence, compiled: Compiled) -> dict[str, Any]:
+    update, steps = compiled.updates.get(recurrence.state), []
     for node in recurrence.path:
         if node.span is not None and node.op not in ("zext", "sext", "extract", "concat"):
             steps.append({"operator": node.op, "file": node.span.source.name, "line": node.span.line, "name": node.label})
@@ -165,7 +172,10 @@ def _limit(recurrence: Recurrence, update: StateUpdate | None, tried: Sequence[s
     suggestion = SUGGESTIONS.get(update.pattern, SUGGESTION) if update else SUGGESTION
     if update and update.pattern is Pattern.OTHER and not update.is_memory and INDEX.search(state):
         suggestion = ENTRIES
-    return {"state": state, "extra_stages": recurrence.excess, "cycle": steps, "tried": list(tried), "suggestion": suggestion}
+    if recurrence.state in compiled.ir.flows:
+        suggestion = ASKED
+    tried = list(compiled.plan.tried)
+    return {"state": state, "extra_stages": recurrence.excess, "cycle": steps, "tried": tried, "suggestion": suggestion}
 
 
 def _turns(compiled: Compiled) -> list[dict[str, Any]]:
@@ -229,14 +239,13 @@ def on_cpu_text(why: str) -> str:
 def text(found: dict[str, Any]) -> str:
     """The figures of an element, for people; what became registers alike is one line."""
     stages = f"{found['depth']} stage{'s' if found['depth'] != 1 else ''}"
-    lines = [
-        f"{found['element']}: {found['pace']}, {stages}, {found['pipeline_bits']} bits of pipeline registers, {clock_text(found)}"
-    ]
+    lines = [f"{found['element']}: {found['pace']}, {stages}, {bits_text(found)}, {clock_text(found)}"]
     for line in state_rows(found["states"]):
         lines.append(f"  {line.name}: {line.size} bits in {line.place}; {line.update}")
     for table in found["tables"]:
         size, update = table_lines(table)
         lines += [f"  {size}", f"    {update}"]
+    lines += [f"  {flows_text(flows)}" for flows in found["flow_tables"]]
     lines += [f"  {technique}" for technique in found["techniques"]]
     lines += [f"  {pause_text(pause)}" for pause in found["pauses"]]
     for port in found["guarded_outputs"]:
@@ -257,6 +266,12 @@ def text(found: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def bits_text(found: dict[str, Any]) -> str:
+    """What carries values from stage to stage, for people."""
+    lines = f" and {found['delay_line_bits']} in delay lines" if found["delay_line_bits"] else ""
+    return f"{found['pipeline_bits']} bits of pipeline registers{lines}"
+
+
 def clock_text(found: dict[str, Any]) -> str:
     """The clock of an element, for people. An estimate above the clock that was asked for says nothing: it counts no wires."""
     asked, estimated = found["clock_mhz"], found["estimated_mhz"]
@@ -271,6 +286,16 @@ def table_lines(table: dict[str, Any]) -> tuple[str, str]:
         f"{table['name']}: {size}, in a {table['place']}{copies}; a lookup takes {table['lookup_stages']} stages",
         f"an update drains the pipeline: no iteration starts for about {table['stop_cycles']} cycles",
     )
+
+
+def flows_text(flows: dict[str, Any]) -> str:
+    """What a flow table is, for people."""
+    count = flows["questions"]
+    asked = f"{count} question{'s' if count != 1 else ''} per iteration, answered in {flows['stages']} stages"
+    ends = [f"timeout {flows['timeout']}"] if flows["timeout"] else []
+    ends.append("a full set evicts" if flows["evicts"] else "a full set refuses")
+    size = f"{flows['sets'] * flows['ways']} flows in {flows['ways']} ways, keys of {flows['key_bits']} bits"
+    return f"{flows['name']}: {size}, in block RAM; {', '.join(ends)}; {asked}"
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from compiler.certificate import verdict
-from compiler.report import alike, clock_text, pause_text, state_rows, table_lines, turns_text
+from compiler.report import alike, bits_text, clock_text, flows_text, pause_text, state_rows, table_lines, turns_text
 from compiler.report_graph import loop_text
 
 NODE_WIDTH, NODE_HEIGHT = 170, 58  # all sizes in pixels
@@ -123,13 +123,15 @@ def _element(found: dict[str, Any]) -> str:
     is_slow = bool(found["limits"] or found["turns"])
     head = f"<b>{escape(found['element'])}</b>: {escape(found['pace'])}, latency {found['depth']} cycles"
     parts = [f"<details{' open' if is_slow else ''}><summary>{head}</summary>"]
-    parts.append(f"<p>{found['pipeline_bits']} bits of pipeline registers, {escape(clock_text(found))}</p>")
+    parts.append(f"<p>{escape(bits_text(found))}, {escape(clock_text(found))}</p>")
     if "certificate" in found:
         parts.append(f"<p>certified: {escape(verdict(found['certificate'], found['ii']))}</p>")
     states = [((row.name, row.size, row.place, row.update), False) for row in state_rows(found["states"])]
     if states:
         parts.append(_table(("state", "bits", "lives in", "update"), states))
     parts += [f"<p>{escape(' '.join(table_lines(table)))}</p>" for table in found["tables"]]
+    parts += [f"<p>{escape(flows_text(flows))}</p>" for flows in found["flow_tables"]]
+    parts += [f"<p>{escape(flows_text(flows))}</p>" for flows in found["flow_tables"]]
     parts += [f"<p>{escape(technique)}</p>" for technique in found["techniques"]]
     parts += [f"<p>{escape(pause_text(pause))}</p>" for pause in found["pauses"]]
     for name, limit, _ in alike(found["limits"], "state"):

@@ -10,16 +10,17 @@ With SLUICE_TRACE defined the module also prints its choices, messages and, at t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from compiler.backends.sv_expressions import expression, is_one, literal, register_names
+from compiler.backends.sv_flows import FlowTables
 from compiler.backends.sv_memories import Memories
 from compiler.backends.sv_start import Start, argument_bits
 from compiler.backends.sv_tables import Tables
 from compiler.backends.sv_trace import trace
 from compiler.backends.sv_unused import unused
 from compiler.ir.ir import ElementIr, Node, PortInfo, Put
-from compiler.schedule.schedule import Schedule, latency
+from compiler.schedule.carried import Line, carried, effects, taken
+from compiler.schedule.schedule import Schedule
 
 OWN = ("ready_q", "settled_q", "wait_q", "waits_q", "update_stop_q", "iteration_q", "cycle_q", "last_q")  # registers of a module
 SIGNAL_WORD = 33  # bits of the signal chain: last, and 32 of data
@@ -54,9 +55,10 @@ class Module:
         self.names = _names(schedule)
         states = (*self.element.registers, *self.element.memories)
         self.registers = register_names(states, (*OWN, *(f"{table}_status_q" for table in self.element.tables)))
-        self.last_use = self._last_uses()
+        self.carried = carried(schedule)
         self.lines: list[str] = []
         self.tables = Tables(self)
+        self.flows = FlowTables(self)
         self.memories = Memories(self)
 
     # References
@@ -68,48 +70,11 @@ class Module:
         name = self.names[node]
         return name if stage == self.stage[node] else f"{name}_s{stage}"
 
-    def _last_uses(self) -> dict[Node, int]:
-        last: dict[Node, int] = {node: self.stage[node] for node in self.pipeline.nodes}
-
-        def use(node: Node, stage: int) -> None:
-            last[node] = max(last[node], stage)
-
-        for node in self.pipeline.nodes:
-            for argument in node.args:
-                use(argument, self._taken(node))
-        for node, stage in self._effects():
-            use(node, stage)
-        return last
-
-    def _taken(self, node: Node) -> int:
-        """The stage in which a node takes its arguments."""
-        return self.stage[node] - latency(self.pipeline, node)
-
-    def _effects(self) -> Iterable[tuple[Node, int]]:
-        schedule, pipeline = self.schedule, self.pipeline
-        for port, put in pipeline.puts.items():
-            yield put.enable, schedule.port[port]
-            yield put.data, schedule.port[port]
-        for name, put in pipeline.next.items():
-            yield put.enable, schedule.register[name]
-            yield put.data, schedule.register[name]
-        for write, slot in zip(pipeline.writes, pipeline.slots, strict=True):
-            for node in (write.enable, write.index, write.data):
-                yield node, schedule.memory[write.memory] + slot
-        for message in pipeline.messages:
-            for node in (message.enable, *message.arguments):
-                yield node, schedule.other[("message",)]
-        for assertion in pipeline.assertions:
-            for node in (assertion.enable, assertion.condition):
-                yield node, schedule.other[("message",)]
-        if pipeline.result is not None:
-            yield pipeline.result, schedule.other[("result",)]
-
     @property
     def depth(self) -> int:
         """Stages that a valid bit must reach."""
-        effects = (stage for _, stage in self._effects())
-        return max([0, *effects, *self.last_use.values(), *map(self._taken, self.pipeline.nodes)])
+        ends = [*effects(self.schedule), *((node, taken(self.schedule, node)) for node in self.pipeline.nodes)]
+        return max([0, *(stage for _, stage in ends), *(max(needed, default=0) for needed in self.carried.needed.values())])
 
     @property
     def has_signals(self) -> bool:
@@ -136,7 +101,7 @@ class Module:
         self.lines += Start(self).text()
         self._registers()
         self.lines += self.memories.text()
-        self.lines += self.tables.text()
+        self.lines += [*self.tables.text(), *self.flows.text()]
         self._outputs()
         self.lines += [*unused(self), *trace(self)]
         self.lines.append("endmodule\n")
@@ -190,7 +155,7 @@ class Module:
             f"  logic {name}_room;  // there is a place for a token of an iteration that begins" for name in self.pipeline.puts
         ]
         lines += [f"  logic {instance}_ready;" for instance, _ in self.memories.read_ports()]
-        lines += self.tables.declarations()
+        lines += [*self.tables.declarations(), *self.flows.declarations()]
         lines += [
             "  logic start, start_handler;",
             f"  logic [{max(self.depth, 1)}:0] valid;  // bit n: an iteration in stage n",
@@ -208,7 +173,7 @@ class Module:
             if node.op == "register":
                 lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
                 lines.append(f"  assign {self.names[node]} = {self.registers[node.name]};")
-            elif node.op in ("read", "lookup", "ahead"):
+            elif node.op in ("read", "lookup", "place", "ahead"):
                 lines.append(f"  logic [{node.width - 1}:0] {self.names[node]};")
 
     def live_registers(self) -> list[str]:
@@ -230,10 +195,13 @@ class Module:
         self.lines.append(f"\n  // Stage {stage}")
         if self.has_signals and stage == 0:
             self.lines.append(f"  assign is_handler_iteration = {self.tables.is_handler()};")
+        for line in self.carried.lines:
+            if line.last == stage:
+                self._line(line)
         for node in here:
-            if node.op not in ("read", "lookup", "register", "ahead"):
+            if node.op not in ("read", "lookup", "place", "register", "ahead"):
                 self._value(node, stage)
-        onward = [node for node in self.pipeline.nodes if node.op != "const" and self.stage[node] <= stage < self.last_use[node]]
+        onward = self.carried.steps.get(stage, [])
         if stage < self.kind_until():
             self.lines.append(f"  logic {self.kind_at(stage + 1)};")
         for node in onward:
@@ -246,6 +214,17 @@ class Module:
             self.lines.append(f"  always_ff @(posedge clk_i){enable} begin")
             self.lines += [f"    {line}" for line in moved]
             self.lines.append("  end")
+
+    def _line(self, line: Line) -> None:
+        """A delay line."""
+        names = [self.ref(node, line.last) for node in line.nodes]
+        self.lines += [f"  logic [{node.width - 1}:0] {name};" for node, name in zip(line.nodes, names, strict=True)]
+        given = ", ".join(self.ref(node, line.first) for node in line.nodes)
+        self.lines += [
+            f"  sl_delay_line #(.Width({line.bits}), .Cycles({line.last - line.first})) u_line_{names[0]} (",
+            f"    .clk_i, .rst_i, .data_i({{{given}}}), .data_o({{{', '.join(names)}}})",
+            "  );",
+        ]
 
     def _value(self, node: Node, stage: int) -> None:
         name, width = self.names[node], node.width
@@ -275,7 +254,7 @@ class Module:
         """What iterations take from those in front of them."""
         for node in self.pipeline.nodes:
             if node.op == "ahead":
-                stage = self._taken(node)
+                stage = taken(self.schedule, node)
                 value = self.ref(node.args[0], stage)
                 live = f"valid[{stage}] && " if node.name == "live" else ""
                 self.lines.append(f"  assign {self.names[node]} = {live}{value};")

@@ -34,6 +34,7 @@ class Start:
         lines.append("\n  // Who may begin")
         rooms = [f"{name}_room" for name in pipeline.puts]
         ready = [*(f"{instance}_ready" for instance, _ in self.module.memories.read_ports()), *self.module.tables.ready()]
+        ready += self.module.flows.ready()
         conditions: list[str] = []
         if ready:
             lines += [

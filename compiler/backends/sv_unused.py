@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from compiler.ir.ir import Node
@@ -25,8 +26,8 @@ def unused(module: Module) -> list[str]:
     sliced = {argument for node in module.pipeline.nodes if node.op == "extract" for argument in node.args}
     for node in module.pipeline.nodes:
         is_whole = used.get(node, 0) == (1 << node.width) - 1
-        if node.op != "const" and (not is_whole or (node in sliced and module.last_use[node] > module.stage[node])):
-            partly += [module.ref(node, stage) for stage in range(module.stage[node], module.last_use[node] + 1)]
+        if node.op != "const" and (not is_whole or (node in sliced and module.carried.needed[node])):
+            partly += [module.ref(node, stage) for stage in module.carried.there[node]]
             if node.op == "head" and not is_whole:
                 partly.append(f"{node.name}_data_i")
     partly += [
@@ -85,6 +86,6 @@ def _used_bits(module: Module) -> dict[Node, int]:
         for argument in node.args:
             bits = (1 << node.width) - 1 << node.low if node.op == "extract" else (1 << argument.width) - 1
             used[argument] = used.get(argument, 0) | bits
-    for node in effect_nodes(module.pipeline):
+    for node in effect_nodes(replace(module.pipeline, places=())):
         used[node] = (1 << node.width) - 1
     return used

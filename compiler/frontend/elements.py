@@ -58,7 +58,7 @@ class ElementBuilder(Flows):
                 self._table(table)
         for flow in node.flows:
             with suppress(Bad):
-                self.states.append(self.flow(flow))
+                self.states += self.flow(flow)
         init = self.in_body(Body("init"), node.init, self.scope) if node.init else typed.Block(())
         if node.handler is None and all(native.language.text == "packet" for native in node.natives):
             raise self.error("E0506", f"element '{node.name.text}' has no handler", node.name.span, "add .handler { … }")

@@ -401,13 +401,17 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class FlowTable:
-    """State by flow. Its methods are functions on `state`, an array of sets of ways (`frontend/flows.py`); a target that has flow
-    tables of its own needs the rest. `methods`: those that the element calls, by name."""
+    """State by flow. Its methods are functions on `state`, the values by set and way, and on `placement`, which flows there are
+    (`frontend/flows.py`); a target that has flow tables of its own needs the rest. `methods`: those that the element calls, by
+    name."""
 
     name: str
     key: Type
     value: Type
     state: Variable
+    placement: tuple[Variable, ...]
+    sets: int
+    ways: int
     timeout: int
     evicts: bool
     methods: Mapping[str, Function]
@@ -450,6 +454,11 @@ class Element:
     span: Span
     parameters: tuple[tuple[str, int], ...] = ()  # constants, and of a type NAME its bits and whether it is `packet` (NAMEIsPacket)
     flows: tuple[FlowTable, ...] = ()  # their states are among `states`
+
+    @property
+    def placement(self) -> frozenset[Variable]:
+        """The states that say which flows there are; hardware has a part in their place."""
+        return frozenset(state for flow in self.flows for state in flow.placement)
 
     @property
     def host_signals(self) -> tuple[Signal, ...]:

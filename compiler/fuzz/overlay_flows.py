@@ -112,7 +112,7 @@ class FlowOverlays(Overlays):
         if self.has_time:
             self.line("uint now = (uint) x.meta.timestamp;")
         asks = [self.choose.choice(self._conditions(asks_hit)) for _ in range(self.choose.choice([1, 2, 3, 3, 4]))]
-        self.insert = f"{self.table}.insert(key, s{time});"
+        self.insert, self.time = f"{self.table}.insert(key, s{time});", time
         self._body(self.choose.choice([1, 2, 2, 3]), frozenset(), asks)
 
     def _conditions(self, asks_hit: bool) -> list[Callable[[], str]]:
@@ -165,7 +165,7 @@ class FlowOverlays(Overlays):
         """With a time-out all that find their flow insert it."""
         chosen = self.choose.randrange(100)
         if chosen < 8:
-            self.line(f"{self.table}.remove(key);")
+            self.line(f"{self.table}.remove(key{self.time});")
         elif chosen < 85 or self.timeout:
             self.line(self.insert)
 

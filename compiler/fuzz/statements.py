@@ -135,7 +135,7 @@ class Statements(Expressions):
         given = self.key(key)
         form = self.choose.randrange(5)
         if form == 0:
-            return self.line(f"{table}.remove({given});")
+            return self.line(f"{table}.remove({given}{time or ', 0'});")
         name = self.fresh("v")
         self.line(f"{value.text} {name};")
         self.know(name, value)

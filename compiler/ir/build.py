@@ -14,7 +14,7 @@ from compiler.ir import local
 from compiler.ir.ir import Node
 from compiler.ir.operators import mask
 
-NAMED = frozenset({"read", "lookup", "insert", "remove"})  # of a memory or a table
+NAMED = frozenset({"read", "lookup", "insert", "remove", "place"})  # of a memory or a table
 
 
 class Builder:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from compiler.interpreter.flows import FlowSet
 from compiler.interpreter.tables import Rules
 from compiler.ir.ir import ElementIr, Node, Transition, updates
 from compiler.ir.operators import SOURCES, expression, mask, sdiv, signed, srem
@@ -26,6 +27,7 @@ class State:
     registers: dict[str, int]
     memories: dict[str, list[int]]
     tables: dict[str, Rules] = field(default_factory=dict)
+    flows: dict[tuple[str, int], FlowSet] = field(default_factory=dict)  # the sets of flow tables that were asked, by their number
 
 
 def reset(element: ElementIr) -> State:
@@ -61,21 +63,23 @@ class Outcome:
     selects: tuple[int | None, ...] = ()
     result: int | None = None
     updates: tuple[tuple[str, bool, tuple[int, ...]], ...] = ()  # of tables: which, whether an insert, with what
+    flows: Mapping[tuple[str, int], FlowSet] = field(default_factory=dict)  # the sets that were asked, as they became
 
 
 class CompiledTransition:
     """A transition that can be run often."""
 
     def __init__(self, element: ElementIr, transition: Transition) -> None:
-        self.transition = transition
+        self._element, self.transition = element, transition
         self._updates = updates(order(roots(transition)))
         self._roots = list(dict.fromkeys([*roots(transition), *(arg for node in self._updates for arg in node.args)]))
         self._run = _compiled(element, transition, self._roots)
 
     def run(self, state: State, inputs: Inputs, may_wait: bool = True) -> Outcome:
         """One iteration; the state stays as it is (`commit` changes it). Without `may_wait` it is known that it can begin."""
+        asked = _Asked(self._element, state.flows)
         found = self._run(
-            state.registers, state.memories, inputs.heads, inputs.available, inputs.arguments, inputs.choices, state.tables
+            state.registers, state.memories, inputs.heads, inputs.available, inputs.arguments, inputs.choices, state.tables, asked
         )
         value = dict(zip(self._roots, found, strict=True))
         t = self.transition
@@ -93,6 +97,7 @@ class CompiledTransition:
             tuple(value[s.index] if value[s.enable] else None for s in t.selects),
             value[t.result] if t.result is not None else None,
             tuple((node.name, node.op == "insert", tuple(value[arg] for arg in node.args)) for node in self._updates),
+            asked.sets,
         )
 
 
@@ -104,6 +109,27 @@ def commit(state: State, outcome: Outcome) -> None:
             state.memories[memory][index] = data
     for table, is_insert, arguments in outcome.updates:
         state.tables[table].update(is_insert, arguments)
+    state.flows.update(outcome.flows)
+
+
+class _Asked:
+    """What an iteration asks flow tables: the sets, as they become."""
+
+    def __init__(self, element: ElementIr, flows: Mapping[tuple[str, int], FlowSet]) -> None:
+        self.element, self.flows = element, flows
+        self.sets: dict[tuple[str, int], FlowSet] = {}
+
+    def place(self, name: str, enable: int, insert: int, forget: int, key: int, time: int, number: int) -> int:
+        """The node `place`."""
+        table = self.element.flows[name]
+        first = number << table.way_bits
+        if not enable:
+            return first
+        if (name, number) not in self.sets:
+            before = self.flows.get((name, number))
+            self.sets[name, number] = before.copy() if before else FlowSet(table.ways, table.timeout, table.evicts)
+        found, is_new, way = self.sets[name, number].ask(key, time, bool(insert), bool(forget))
+        return found << table.width - 1 | is_new << table.width - 2 | first | way
 
 
 def _shown(text: str, arguments: Sequence[Node], is_signed: Sequence[bool], value: Mapping[Node, int]) -> str:
@@ -116,7 +142,7 @@ def _shown(text: str, arguments: Sequence[Node], is_signed: Sequence[bool], valu
 def _compiled(element: ElementIr, transition: Transition, results: Sequence[Node]) -> Callable[..., tuple[int, ...]]:
     nodes = order(roots(transition))
     name = {node: f"v{i}" for i, node in enumerate(nodes)}
-    lines = ["def run(R, M, H, A, G, C, T):"]
+    lines = ["def run(R, M, H, A, G, C, T, F):"]
     lines += [f" {name[node]} = {_value(element, node, name)}" for node in nodes]
     lines.append(f" return ({''.join(name[node] + ', ' for node in results)})")
     scope: dict[str, Any] = {"signed": signed, "sdiv": sdiv, "srem": srem, "lookup": _lookup}
@@ -141,6 +167,8 @@ def _value(element: ElementIr, node: Node, name: Mapping[Node, str]) -> str:
     if node.op in ("insert", "remove"):
         given = "".join(f"{name[arg]}, " for arg in node.args)
         return f"T[{node.name!r}].status({node.op == 'insert'}, ({given}))"
+    if node.op == "place":
+        return f"F.place({node.name!r}, {', '.join(name[arg] for arg in node.args)})"
     if node.op in SOURCES:
         table = {"register": "R", "head": "H", "available": "A", "argument": "G", "choice": "C"}[node.op]
         return f"{table}[{node.name!r}]" if table in "RG" else f"{table}.get({node.name!r}, 0)"

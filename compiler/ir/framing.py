@@ -17,7 +17,7 @@ from compiler.ir.operators import SOURCES
 from compiler.ir.rewrite import order, same
 
 KEPT = frozenset({"const", "register"})
-NAMED = frozenset({"read", "lookup"})
+NAMED = frozenset({"read", "lookup", "place"})
 
 
 def sends_whole_packets(handler: Transition, signals: Sequence[Transition], put: Put, source: str, sop: int, eop: int) -> bool:

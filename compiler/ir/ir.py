@@ -4,7 +4,8 @@
 A `Transition` is a pure function of registers, memories, the tokens at its input ports, its arguments and the choices. There
 is no control flow: every effect has an enable of 1 bit. Loops are unrolled, functions inlined, branches are `mux`. A memory is
 read as it was when the iteration began; what the iteration itself wrote before is mixed in by the lowering. A table is looked up
-as it was then, too; its rules change behind an iteration that is an `insert` or a `remove`.
+as it was then, too; its rules change behind an iteration that is an `insert` or a `remove`. What an iteration asks a flow table for
+it does in order: each `place` sees those before it.
 
 Nodes are compared by identity; a pass builds new ones from the arguments up (`compiler/ir/rewrite.py`).
 """
@@ -28,6 +29,8 @@ OPERATORS = {
     "lookup": "(key): attribute `name` of the table; high bit: whether a rule matches, below it its value, else 0",
     "insert": "(key, ...): of a signal only, at most one; attribute `name` of the table; the errno, see `frontend/tables.py`",
     "remove": "(key, ...): as insert",
+    "place": "(enable, insert, forget, key, time, set): `name` of the flow table, `value` the turn; where enabled, as in"
+    " `models/flow_place.py`; {found, is new, place}: where neither is 1, the place is the first of the set",
     "add": "(a, b), wraps",
     "sub": "(a, b), wraps",
     "mul": "(a, b), wraps",
@@ -141,6 +144,7 @@ class Transition:
     result: Node | None = None  # of a signal
     selects: tuple[Select, ...] = ()
     every: int = 0  # of a timer: microseconds
+    places: tuple[Node, ...] = ()  # every `place`, in order
 
 
 @dataclass(frozen=True)
@@ -171,6 +175,32 @@ class Table:
     key: int
     value: int
     entries: int
+
+
+@dataclass(frozen=True)
+class Flows:
+    """A flow table: which flows there are; the element's memories have their values. A place is {set, way}, both with as many bits
+    as they need, and a set has at least one. Empty at reset."""
+
+    name: str
+    key: int
+    sets: int
+    ways: int
+    timeout: int
+    evicts: bool
+
+    @property
+    def set_bits(self) -> int:
+        return max(1, (self.sets - 1).bit_length())
+
+    @property
+    def way_bits(self) -> int:
+        return (self.ways - 1).bit_length()
+
+    @property
+    def width(self) -> int:
+        """Bits of what `place` gives."""
+        return 2 + self.set_bits + self.way_bits
 
 
 @dataclass(frozen=True)
@@ -205,6 +235,7 @@ class ElementIr:
     signals: tuple[Transition, ...]
     span: Span
     tables: dict[str, Table] = field(default_factory=dict)
+    flows: dict[str, Flows] = field(default_factory=dict)
 
     @property
     def host_signals(self) -> tuple[Transition, ...]:

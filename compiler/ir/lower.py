@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from compiler.frontend import typed
+from compiler.frontend.flows import FORGET, INSERT
 from compiler.ir.build import Builder
 from compiler.ir.framing import sends_whole_packets
-from compiler.ir.ir import Assertion, ElementIr, Framing, Message, Node, PortInfo, Register, Table, Transition
+from compiler.ir.ir import Assertion, ElementIr, Flows, Framing, Message, Node, PortInfo, Register, Table, Transition
 from compiler.ir.memories import LowerError, Memories
 from compiler.ir.paths import Key, Path, Paths, State, without_locals
 from compiler.ir.ports import Ports, place
@@ -53,6 +54,8 @@ class _Body(Values):
         self.left: list[tuple[_Frame, bool, Path]] = []  # every leave: the frame, whether `continue`, the path
         self.messages: list[Message] = []
         self.assertions: list[Assertion] = []
+        self.places: list[Node] = []
+        self.flows = {flow.methods["place"]: flow for flow in self.element.flows if "place" in flow.methods}
         self.labels: dict[Node, str] = {}
 
     def enable(self) -> Node:
@@ -81,8 +84,24 @@ class _Body(Values):
         arguments = [self.value(argument) for argument in node.arguments]
         if self.keeps(node.function):
             return self.b.exact("call", arguments, node.type.bits, name=node.function.name)
+        if node.function in self.flows:
+            return self._place(self.flows[node.function], node, arguments)
         parameters = tuple(zip(node.function.parameters, arguments, strict=True))
         return self.function(node.function.body, parameters, self.b.const(0, node.type.bits))
+
+    def _place(self, table: typed.FlowTable, node: typed.Call, arguments: list[Node]) -> Node:
+        """A key of a flow table; the function's result, of what the part in hardware tells."""
+        b, flows = self.b, flows_of(table)
+        key, number, time, what = arguments
+        given = (self.enable(), b.eq(what, b.const(INSERT, what.width)), b.eq(what, b.const(FORGET, what.width)), key, time)
+        told = b.exact("place", (*given, b.resize(number, flows.set_bits)), flows.width, value=len(self.places), name=flows.name)
+        self.places.append(told)
+        place_bits = flows.width - 2
+        found, is_new = b.extract(told, place_bits + 1, 1), b.extract(told, place_bits, 1)
+        parts = {"found": found, "is_new": is_new, "slot": b.zext(b.extract(told, 0, place_bits), 32)}
+        assert isinstance(node.type, typed.Struct)
+        fields = sorted(node.type.fields, key=lambda field: field.low, reverse=True)
+        return b.concat(*(b.resize(parts[field.name], field.type.bits) for field in fields))
 
     def block(self, block: typed.Block) -> None:
         """Every statement, as long as the path goes on."""
@@ -232,7 +251,8 @@ class _Lowering:
 
     def __init__(self, element: typed.Element, dynamic: frozenset[Where] | None, keeps: Keeps = lambda function: False) -> None:
         self.element, self.keeps = element, keeps
-        self.layout = Layout(element.states, dynamic)
+        self.states = tuple(state for state in element.states if state not in element.placement)
+        self.layout = Layout(self.states, dynamic)
         self.dynamic: set[Where] = set()
         self.registers: dict[str, Register] = {}
         self.names: dict[Key, str] = {}
@@ -270,15 +290,23 @@ class _Lowering:
         inputs = tuple(PortInfo(port.name, port.type.bits, port.is_packet) for port in self.element.inputs)
         outputs = tuple(PortInfo(p.name, p.type.bits, p.is_packet, self.guards[p]) for p in self.element.outputs)
         tables = {t.name: Table(t.name, t.kind.value, t.key.bits, t.value.bits, t.entries) for t in self.element.tables}
-        return ElementIr(self.element.name, inputs, outputs, registers, memories, handler, signals, self.element.span, tables)
+        flows = {flow.name: flows_of(flow) for flow in self.element.flows}
+        return ElementIr(
+            self.element.name, inputs, outputs, registers, memories, handler, signals, self.element.span, tables, flows
+        )
 
     def _init(self, contents: dict[str, dict[int, int]]) -> tuple[dict[str, int], int]:
         """Reset values of the registers, and the seed that `random` goes on from; `contents` gets those of the memories."""
         body = self._body(contents, MOST_INIT_STATEMENTS)
         b = body.b
-        body.state.values.update({state: b.const(0, state.type.bits) for state in self.element.states})
+        body.state.values.update({state: b.const(0, state.type.bits) for state in self.states})
         body.state.values[RANDOM] = b.const(self.element.seed, 32)
         body.function(self.element.init, (), b.const(0, 1))
+        if body.places:
+            text = "a flow table is empty when a program begins; .init cannot ask it"
+            raise LowerError(
+                text, body.places[0].span or self.element.init.statements[0].span, "insert flows in the handler or a signal"
+            )
         resets: dict[str, int] = {}
         for state, leaves in self.layout.registers.items():
             for leaf in leaves:
@@ -291,7 +319,7 @@ class _Lowering:
     def _start(self, body: _Body) -> None:
         """Every state as its registers hold it."""
         b = body.b
-        for state in self.element.states:
+        for state in self.states:
             whole = b.const(0, state.type.bits)
             parts, at = [], 0
             for leaf in sorted(self.layout.registers[state], key=lambda leaf: leaf.low):
@@ -333,7 +361,7 @@ class _Lowering:
         self, name: str, arguments: tuple[tuple[str, int], ...], body: _Body, following: dict[str, Node], result: Node | None
     ) -> Transition:
         values, ports, b = body.state.values, body.ports, body.b
-        for state in self.element.states:
+        for state in self.states:
             for leaf in self.layout.registers[state]:
                 node = b.extract(values[state], leaf.low, leaf.width)
                 if not (node.op == "register" and node.name == leaf.name):
@@ -343,7 +371,13 @@ class _Lowering:
         return Transition(
             name, arguments, ports.needs(values), ports.any_of(values) if name == "handler" else None, ports.takes(values), puts,
             following, body.memories.writes(), tuple(body.messages), tuple(body.assertions), result, ports.selects(),
+            places=tuple(body.places),
         )  # fmt: skip
+
+
+def flows_of(table: typed.FlowTable) -> Flows:
+    """A flow table as the IR has it."""
+    return Flows(table.name, table.key.bits, table.sets, table.ways, table.timeout, table.evicts)
 
 
 def _with_labels(transition: Transition, labels: dict[Node, str]) -> Transition:

@@ -40,9 +40,9 @@ def _term(element: ElementIr, node: Node, args: list[Any]) -> Any:
         return z3.BitVecVal(node.value, node.width)
     if node.op in SOURCES:
         return z3.BitVec(f"{node.op} {node.name}", node.width)
-    if node.op in ("lookup", "insert", "remove"):  # of rules that may be any
+    if node.op in ("lookup", "insert", "remove", "place"):  # of rules and flows that may be any
         sorts = [*(z3.BitVecSort(arg.size()) for arg in args), z3.BitVecSort(node.width)]
-        return z3.Function(f"{node.op} {node.name}", *sorts)(*args)
+        return z3.Function(f"{node.op} {node.name} {node.value}", *sorts)(*args)
     return _entry(element, node.name, args[0]) if node.op == "read" else _operator(node, args)
 
 

@@ -16,7 +16,12 @@ Remake = Callable[[Builder, Node, Sequence[Node]], Node]
 
 def roots(transition: Transition) -> list[Node]:
     """Every node that a transition names, in a fixed order."""
-    found = [*transition.needs.values(), *([transition.any_of] if transition.any_of else []), *transition.takes.values()]
+    found = [
+        *transition.places,
+        *transition.needs.values(),
+        *([transition.any_of] if transition.any_of else []),
+        *transition.takes.values(),
+    ]
     for select in transition.selects:
         found += [select.enable, select.index]
     for put in transition.puts.values():
@@ -66,6 +71,7 @@ def replaced(transition: Transition, new: Callable[[Node], Node]) -> Transition:
         messages=tuple(replace(m, enable=new(m.enable), arguments=tuple(map(new, m.arguments))) for m in transition.messages),
         assertions=tuple(Assertion(new(a.enable), new(a.condition), a.text) for a in transition.assertions),
         result=new(transition.result) if transition.result else None,
+        places=tuple(map(new, transition.places)),
     )
 
 

@@ -23,6 +23,7 @@ from compiler.ir.ir import (
     OPERATORS,
     Assertion,
     ElementIr,
+    Flows,
     Framing,
     Memory,
     MemoryWrite,
@@ -53,6 +54,9 @@ def show(element: ElementIr) -> str:
         lines.append(f"memory {memory.name} {memory.width} entries {memory.entries} reset {reset} label {json.dumps(memory.label)}")
     for table in element.tables.values():
         lines.append(f"table {table.name} {table.kind} {table.key} to {table.value} entries {table.entries}")
+    for flows in element.flows.values():
+        evicts = " evicts" if flows.evicts else ""
+        lines.append(f"flows {flows.name} {flows.key} sets {flows.sets} ways {flows.ways} timeout {flows.timeout}{evicts}")
     for transition in (element.handler, *element.signals):
         lines += show_transition(transition)
     return "\n".join(lines) + "\n"
@@ -80,6 +84,8 @@ def _node_line(node: Node, number: dict[Node, str]) -> str:
         words.append(hex(node.value))
     if node.op == "extract":
         words += ["low", str(node.low)]
+    if node.op == "place":
+        words += ["turn", str(node.value)]
     if node.name:
         words.append(node.name)
     return f"  {number[node]} : {node.width} = {' '.join(words)}"
@@ -126,7 +132,7 @@ class _Transition:
         self.nodes: dict[str, Node] = {}
         self.fields: dict[str, Any] = {
             "name": name, "arguments": arguments, "every": every, "needs": {}, "any_of": None, "takes": {}, "puts": {}, "next": {},
-            "writes": [], "messages": [], "assertions": [], "selects": [], "result": None,
+            "writes": [], "messages": [], "assertions": [], "selects": [], "result": None, "places": [],
         }  # fmt: skip
 
     def node(self, words: list[str]) -> None:
@@ -141,9 +147,13 @@ class _Transition:
             value = int(plain[0], 0)
         elif op == "extract":
             low = int(plain[1])
+        elif op == "place":
+            value, text = int(plain[1]), plain[2]
         elif plain:
             text = plain[0]
         self.nodes[name] = Node(op, args, width, value, low, text)
+        if op == "place":
+            self.fields["places"].append(self.nodes[name])
 
     def effect(self, words: list[str]) -> None:
         """A line that is no node."""
@@ -172,7 +182,7 @@ class _Transition:
             raise KeyError(kind)
 
     def finish(self) -> Transition:
-        listed = {name: tuple(self.fields[name]) for name in ("writes", "messages", "assertions", "selects")}
+        listed = {name: tuple(self.fields[name]) for name in ("writes", "messages", "assertions", "selects", "places")}
         return Transition(**(self.fields | listed))
 
 
@@ -204,6 +214,7 @@ class _Reader:
         self.registers: dict[str, Register] = {}
         self.memories: dict[str, Memory] = {}
         self.tables: dict[str, Table] = {}
+        self.flows: dict[str, Flows] = {}
         self.transitions: list[_Transition] = []
 
     def line(self, words: list[str]) -> None:
@@ -220,6 +231,8 @@ class _Reader:
                 self.memories[name] = Memory(name, int(width), int(entries), contents, json.loads(label))
             case ["table", name, kind, key, "to", value, "entries", entries]:
                 self.tables[name] = Table(name, kind, int(key), int(value), int(entries))
+            case ["flows", name, key, "sets", sets, "ways", ways, "timeout", timeout, *evicts]:
+                self.flows[name] = Flows(name, int(key), int(sets), int(ways), int(timeout), bool(evicts))
             case ["transition", name, *arguments]:
                 end = arguments.index(")")
                 pairs = [word for word in arguments[:end] if word not in ("(", ",", ":")]
@@ -235,4 +248,4 @@ class _Reader:
         handler, *signals = [transition.finish() for transition in self.transitions]
         ports = tuple(self.inputs), tuple(self.outputs)
         states = self.registers, self.memories
-        return ElementIr(self.name, *ports, *states, handler, tuple(signals), self.span, self.tables)
+        return ElementIr(self.name, *ports, *states, handler, tuple(signals), self.span, self.tables, self.flows)

@@ -9,7 +9,7 @@ from compiler.ir.rewrite import order, roots
 
 ARGUMENTS = (
     dict.fromkeys(SOURCES, 0) | dict.fromkeys(SAME_WIDTH | COMPARISONS | SHIFTS, 2)
-    | dict.fromkeys(("read", "lookup", "not", "extract", "zext", "sext"), 1) | {"mux": 3}
+    | dict.fromkeys(("read", "lookup", "not", "extract", "zext", "sext"), 1) | {"mux": 3, "place": 6}
 )  # fmt: skip
 NEEDS_SOURCES = frozenset({"const", "register", "head", "available", "choice"})
 
@@ -51,6 +51,8 @@ class _Checker:
     def check(self) -> None:
         _acyclic(roots(self.transition))
         _demand(len(updates(order(roots(self.transition)))) <= 1, "more than one table update")
+        placed = [node for node in order(roots(self.transition)) if node.op == "place"]
+        _demand(set(placed) == set(self.transition.places), "a place without a turn")
         for node in order(roots(self.transition)):
             self._node(node)
         self._control()
@@ -78,6 +80,11 @@ class _Checker:
                 _demand(widths == [1, node.width, node.width], "widths", node)
             case "not":
                 _demand(widths == [node.width], "widths", node)
+            case "place":
+                flows = self.element.flows.get(node.name)
+                _demand(flows is not None, "unknown flow table", node)
+                assert flows is not None
+                _demand(widths == [1, 1, 1, flows.key, 32, flows.set_bits] and node.width == flows.width, "widths", node)
             case op if op in SAME_WIDTH:
                 _demand(widths == [node.width, node.width], "widths", node)
             case op if op in COMPARISONS:

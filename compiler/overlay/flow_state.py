@@ -49,7 +49,7 @@ def of_one_flow(element: typed.Element) -> tuple[typed.Element, FlowState | None
     states = {name: typed.Variable(f"{table.name}__{name}", kind, table.span, True) for name, kind in kinds.items()}
     methods = {function: _Method(states, function).made(name) for name, function in table.methods.items() if name in METHODS}
     handler = _exchanged(element.handler, methods)
-    others = tuple(state for state in element.states if state is not table.state)
+    others = tuple(state for state in element.states if state is not table.state and state not in element.placement)
     changed = replace(element, handler=handler, states=(*states.values(), *others), flows=())
     layout = Layout(changed.states, None)
     for name, state in states.items():
@@ -72,15 +72,15 @@ class _Method:
     def made(self, name: str) -> typed.Function:
         assert self.function.result is not None
         body = {"find": self._find, "insert": self._insert, "remove": self._remove}[name]()
-        return replace(self.function, body=typed.Block((*self._asked(), *body)))
+        return replace(self.function, body=typed.Block((*self._asked(name != "remove"), *body)))
 
-    def _asked(self) -> list[typed.Statement]:
+    def _asked(self, ages: bool) -> list[typed.Statement]:
         """Key and time of the packet; whether it asks with two keys."""
         key, used = self._load(self.states[KEY]), self._load(self.states[USED])
         other = typed.Binary("!=", key, self.parameters["key"], typed.BOOL, self.span)
         differs = typed.Logical("||", self._load(self.states[DIFFERS]), typed.Logical("&&", used, other, self.span), self.span)
         found = [self._assign(DIFFERS, differs), self._assign(KEY, self.parameters["key"]), self._assign(USED, self._bool(True))]
-        return [*found, *([self._assign(TIME, self.parameters["time"])] if "time" in self.parameters else [])]
+        return [*found, *([self._assign(TIME, self.parameters["time"])] if ages else [])]
 
     def _find(self) -> list[typed.Statement]:
         kind = self.function.result

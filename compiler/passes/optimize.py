@@ -17,6 +17,7 @@ from compiler.passes import (
     linear,
     multiplexers,
     narrow,
+    placing,
     reassociate,
     share,
     strength,
@@ -25,6 +26,7 @@ from compiler.passes import (
 
 PASSES: dict[str, Callable[[ElementIr], ElementIr]] = {
     "linear": linear.run,
+    "placing": placing.run,
     "fold": fold.run,
     "constants": constants.run,
     "conditions": conditions.run,

@@ -20,7 +20,7 @@ OUTPUT_NS, OUTPUT_LOG_NS, GUARD_NS = 0.4, 0.2, 1.3
 FOLDER = Path(__file__).parent / "delays"
 WIRES = frozenset(
     {"const", "extract", "concat", "zext", "sext", "register", "head", "available", "argument", "choice", "kind", "ahead"}
-    | {"lookup", "insert", "remove"}  # the tables have registers around
+    | {"lookup", "insert", "remove", "place"}  # the tables have registers around
 )
 
 

@@ -19,6 +19,7 @@ from compiler.ir.rewrite import order, rewrite_transition, roots, same
 from compiler.passes.writes import exclusive
 
 READS = ("read", "lookup")
+KIND_SHIFT = 16  # in the turn of a `place`
 AT_ONCE = 16  # writes of signals that are alone among which one cycle chooses; of more, a cycle chooses among groups of them
 
 
@@ -42,6 +43,7 @@ class Pipeline:
     lags: dict[str, int] = field(default_factory=dict)  # of a state: stages from its read to its write (`forward.py`)
     forms: dict[str, str] = field(default_factory=dict)  # of such a state: as what its update is computed
     alone: tuple[bool, ...] = ()  # of each write: whether it is of a signal with a pause
+    places: tuple[tuple[Node, ...], ...] = ()  # of each kind: what it asks flow tables, in order
     turns_more: tuple[int, ...] = ()  # of each signal: how many turns more than the handler it has at one of its memories
 
     def turns(self, memory: str) -> int:
@@ -67,6 +69,7 @@ def merge(element: ElementIr) -> Pipeline:
     kinds = [element.handler, *map(_own_arguments, element.signals)]
     is_kind = [Node("kind", (), 1, value=n, label="is_" + kind.name.replace(" ", "_")) for n, kind in enumerate(kinds)]
     kinds = _share_reads(kinds, is_kind)
+    kinds = [_own_places(transition, kind, is_kind[kind] if len(kinds) > 1 else None) for kind, transition in enumerate(kinds)]
     several = len(kinds) > 1
     builder = Builder()
     one = builder.const(1, 1)
@@ -121,6 +124,7 @@ def merge(element: ElementIr) -> Pipeline:
         result=_result(kinds, is_kind),
         nodes=(),
         alone=tuple(kind > 0 and turns_more[kind - 1] > 0 for kind, transition in enumerate(kinds) for _ in transition.writes),
+        places=tuple(transition.places for transition in kinds),
         turns_more=turns_more,
     )
     return _once(pipeline)
@@ -186,6 +190,7 @@ def replaced(pipeline: Pipeline, new: Callable[[Node], Node]) -> Pipeline:
         assertions=tuple(Assertion(new(a.enable), new(a.condition), a.text) for a in pipeline.assertions),
         selects=tuple(replace(s, enable=new(s.enable), index=new(s.index)) for s in pipeline.selects),
         result=None if pipeline.result is None else new(pipeline.result),
+        places=tuple(tuple(map(new, places)) for places in pipeline.places),
     )
 
 
@@ -233,6 +238,18 @@ def _own_arguments(transition: Transition) -> Transition:
     return rewrite_transition(transition, remake)
 
 
+def _own_places(transition: Transition, kind: int, is_kind: Node | None) -> Transition:
+    """What it asks flow tables is asked by its own kind only, and is not what another kind asks."""
+
+    def remake(builder: Builder, node: Node, args: Sequence[Node]) -> Node:
+        if node.op != "place":
+            return same(builder, node, args)
+        enable = args[0] if is_kind is None else builder.and_(is_kind, args[0])
+        return builder.exact("place", (enable, *args[1:]), node.width, value=kind << KIND_SHIFT | node.value, name=node.name)
+
+    return rewrite_transition(transition, remake) if transition.places else transition
+
+
 def _result(kinds: list[Transition], is_kind: list[Node]) -> Node | None:
     results = [(kind, transition.result) for kind, transition in enumerate(kinds) if transition.result is not None]
     if not results:
@@ -252,7 +269,7 @@ def _is_one(node: Node) -> bool:
 
 def effect_nodes(pipeline: Pipeline) -> list[Node]:
     """Every node that an effect uses directly."""
-    found = [*pipeline.needs.values(), *pipeline.takes.values()]
+    found = [*(node for places in pipeline.places for node in places), *pipeline.needs.values(), *pipeline.takes.values()]
     found += [node for put in pipeline.next.values() for node in (put.enable, put.data)]
     found += [node for select in pipeline.selects for node in (select.enable, select.index)]
     found += [node for put in pipeline.puts.values() for node in (put.enable, put.data)]

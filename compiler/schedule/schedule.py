@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise, permutations
 from types import MappingProxyType
 
 import highspy
@@ -21,13 +22,14 @@ import numpy as np
 
 from compiler.ir.ir import Node
 from compiler.ir.rewrite import order
+from compiler.passes.placing import SET
 from compiler.schedule.delays import Delays
 from compiler.schedule.pipeline import Pipeline
-from compiler.schedule.tables import stages
+from compiler.schedule.tables import PLACE_LATENCY, SET_LATER, stages
 
 READ_LATENCY = 2  # of sl_forward_ram
 MOST_IN_LUT_RAM = 64  # places of sl_pipe_output; more are in block RAM
-APART = frozenset({"read", "lookup", "ahead"})  # a clock edge is between them and their arguments
+APART = frozenset({"read", "lookup", "place", "ahead"})  # a clock edge is between them and their arguments
 AT_START = frozenset({"head", "available", "argument", "choice", "kind", "insert", "remove"})  # what is there in stage 0
 START = ("start",)  # stage 0
 MAX_INTERVAL = 256
@@ -199,21 +201,23 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
 def _refuse_late_start(pipeline: Pipeline) -> None:
     """Raises ScheduleError where whether an iteration begins depends on what is known only stages behind the start."""
     for node in order(_firing(pipeline)):
-        if node.op == "lookup" or (node.op == "read" and node.args[0].op != "const"):
-            what = f"a lookup in '{node.name}'" if node.op == "lookup" else f"an entry of '{node.name}' at a variable index"
+        if node.op in ("lookup", "place") or (node.op == "read" and node.args[0].op != "const"):
+            what = f"a lookup in '{node.name}'" if node.op != "read" else f"an entry of '{node.name}' at a variable index"
             raise ScheduleError(
                 f"{pipeline.element.name}: the start of an iteration depends on {what}, which is known only in a later stage",
                 hint="always read the inputs, and keep tokens that are not needed yet in a state",
             )
 
 
-def latency(pipeline: Pipeline, node: Node) -> int:
-    """How many stages a node takes its arguments before its own; negative: behind."""
+def latency(pipeline: Pipeline, node: Node, argument: int = 0) -> int:
+    """How many stages a node takes an argument, by its number, before its own; negative: behind."""
     match node.op:
         case "read":
             return READ_LATENCY
         case "lookup":
             return stages(pipeline.element.tables[node.name])
+        case "place":
+            return PLACE_LATENCY - (SET_LATER if argument == SET else 0)
         case "ahead":
             return -node.value
     return 0
@@ -266,10 +270,10 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Hashable, int]], in
         if node.op != "const":
             problem.variable(node, 0.0 if node.op in AT_START else np.inf)
     for node in pipeline.nodes:
-        if node.op == "lookup":
+        if node.op in ("lookup", "place"):
             problem.add(START, node, latency(pipeline, node))  # even of a key that is constant: the table changes
-        for argument in node.args:
-            _use(problem, argument, node, latency(pipeline, node))
+        for number, argument in enumerate(node.args):
+            _use(problem, argument, node, latency(pipeline, node, number))
             if node.op == "ahead" and argument.op != "const":
                 problem.add(argument, node, 1 - node.value)
     for first, second, distance in apart:
@@ -289,6 +293,7 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Hashable, int]], in
     if pipeline.result is not None:
         _use(problem, pipeline.result, ("result",), 0)
     _states(problem, pipeline, interval)
+    _flows(problem, pipeline, interval)
     if len(problem.rows) > MOST_CONSTRAINTS:
         raise TooLarge(pipeline, len(problem.rows))
     problem.variable("depth")
@@ -315,6 +320,18 @@ def _states(problem: _Problem, pipeline: Pipeline, interval: int) -> None:
                 lag = pipeline.lags.get(node.name, 0)  # then of an interval of 1
                 problem.add(node, (kind, node.name), lag)
                 problem.add((kind, node.name), node, 1 - interval + more - lag, node.name)
+
+
+def _flows(problem: _Problem, pipeline: Pipeline, interval: int) -> None:
+    """A flow table takes a key in a cycle: those of an iteration in turn, and all of them before any of the next iteration."""
+    for name in pipeline.element.flows:
+        places = [[place for place in asked if place.name == name] for asked in pipeline.places]
+        for asked in places:
+            for first, second in pairwise(asked):
+                problem.add(first, second, 1)
+        every = [place for asked in places for place in asked]
+        for first, second in permutations(every, 2):
+            problem.add(first, second, 1 - interval, name)
 
 
 def _use(problem: _Problem, value: Node, user: Hashable, latency: int) -> None:
@@ -350,9 +367,10 @@ def _path(pipeline: Pipeline, state: str) -> tuple[Node, ...]:
     targets = [pipeline.next[state].enable, pipeline.next[state].data] if state in pipeline.next else []
     targets += [node for write in pipeline.writes if write.memory == state for node in (write.enable, write.index, write.data)]
     best: dict[Node, tuple[Node, ...]] = {}
+    targets += [place for asked in pipeline.places for place in asked if place.name == state]
     for node in order(targets):
         chains = [best[argument] for argument in node.args if argument in best]
-        if node.op in ("register", "read") and node.name == state:
+        if node.op in ("register", "read", "place") and node.name == state:
             best[node] = max([(node,), *((*chain, node) for chain in chains)], key=len)
         elif chains:
             best[node] = (*max(chains, key=len), node)

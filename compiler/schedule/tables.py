@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many stages a lookup takes, and an update at most: what the parts in `rtl/match/sl_lookup_*.sv` have."""
+"""How many stages a lookup takes, an update at most, and a key of a flow table: what the parts in `rtl/match` have."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from compiler.ir.ir import Table
 KINDS = ("exact", "lpm", "ternary")  # as numbered in sl_lookup_pkg
 MOST_KEY_BITS = 320  # of the match tables
 ANSWER = 1  # stages: the register of an answer
+PLACE_LATENCY = 12  # of sl_flow_sets: from the key to what is told of it
+SET_LATER = 4  # and to its set
 
 
 def lookup_latency(kind: str, key_bits: int, entries: int) -> int:

@@ -32,6 +32,7 @@ BUILD = make_folder("rtl")
 PACKAGE = ROOT / "build" / "gen" / "sluice_pkg.sv"
 PARTS = ("rtl/chan", "rtl/mem", "rtl/ctrl", "rtl/packet", "testing/streams")
 TABLES = ("rtl/match",)  # of elements that have some
+DRAIN = 16  # cycles of sl_flow_clear besides the sets
 TABLE_PACKAGES = ("sl_match_pkg.sv", "sl_lookup_pkg.sv")
 CLOCK = 5.0  # ns: 200 MHz
 HEADER_REPLY = 1 << 15
@@ -151,7 +152,7 @@ def binary_of(texts: dict[str, str], designs: Mapping[str, Design], options: Seq
 
 def _parts(texts: Mapping[str, str]) -> tuple[str, ...]:
     """Folders of what the modules are made of."""
-    return PARTS + TABLES if any("sl_lookup_" in text for text in texts.values()) else PARTS
+    return PARTS + TABLES if any(part in text for text in texts.values() for part in ("sl_lookup_", "sl_flow_sets")) else PARTS
 
 
 def _folder(part: str) -> Path:
@@ -244,6 +245,7 @@ def run_program(
 def sweep(elements: Mapping[str, ElementIr]) -> int:
     """Cycles behind a reset in which memories are swept and elements take nothing; of tables, at most."""
     memories = [memory.entries for element in elements.values() for memory in element.memories.values()]
+    memories += [flows.sets + DRAIN for element in elements.values() for flows in element.flows.values()]
     return max([*memories, *(2 * table.entries for element in elements.values() for table in element.tables.values())], default=0)
 
 

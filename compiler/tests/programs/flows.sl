@@ -11,7 +11,7 @@ struct pair_t { uint<32> a; uint<32> b; }
         uint count;
         bool hit = conn.find(k, count, time);
         conn.insert(k, count + 1, time);
-        if (k.a == 77) conn.remove(k);
+        if (k.a == 77) conn.remove(k, time);
         write(out, hit ? count : 0);
     }
 }
