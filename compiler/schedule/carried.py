@@ -2,19 +2,22 @@
 """How values come from the stage that computes them to those that need them: through registers, one a stage, or, over many stages,
 through delay lines in LUT RAM (`sl_delay_line`). The pipeline never stalls, so both are free to move in every cycle.
 
-A value is carried from one stage in which it is needed to the next. Values that are carried over the same stages share a line.
+A value is carried from one stage in which it is needed to the next. Values that are carried over the same stages share a line. A
+wide value of which stages on the way need a few bits (the headers of a flit) is carried past them, and these bits beside it
+(`sliced`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from compiler.ir.ir import Node
 from compiler.schedule.schedule import Schedule, latency
 
 LEAST_STAGES = 4  # of a line
+LINE_COST = 2  # of a bit in a line, in registers: the one behind it, and a share of the LUT RAM
 LEAST_BITS = 16  # of a line: less is cheaper in registers
 
 
@@ -79,15 +82,51 @@ def effects(plan: Schedule) -> Iterator[tuple[Node, int]]:
         yield pipeline.result, plan.other[("result",)]
 
 
-def carried(plan: Schedule) -> Carried:
-    """How the values of a pipeline are carried."""
+def sliced(plan: Schedule) -> Schedule:
+    """The same with the bits of wide values taken in the value's own stage, where carrying them by themselves costs less."""
+    needed, stage = _needed(plan), dict(plan.stage)
+    parts: dict[Node, list[Node]] = {}
+    for node in plan.pipeline.nodes:
+        if node.op == "extract" and plan.stage[node] > plan.stage[node.args[0]]:
+            parts.setdefault(node.args[0], []).append(node)
+    users: dict[Node, set[int]] = {whole: set() for whole in parts}
+    for node in plan.pipeline.nodes:
+        for number, argument in enumerate(node.args):
+            if argument in users and node not in parts[argument]:
+                users[argument].add(taken(plan, node, number))
+    for node, at in effects(plan):
+        if node in users:
+            users[node].add(at)
+    for whole, taken_of in parts.items():
+        own = plan.stage[whole]
+        now = _cost(whole.width, [own, *needed[whole]])
+        now += sum(_cost(part.width, [plan.stage[part], *needed[part]]) for part in taken_of)
+        then = _cost(whole.width, [own, *sorted(at for at in users[whole] if at > own)])
+        then += sum(_cost(part.width, [own, plan.stage[part], *needed[part]]) for part in taken_of)
+        if then < now:
+            stage.update(dict.fromkeys(taken_of, own))
+    return replace(plan, stage=stage)
+
+
+def _cost(width: int, stages: Sequence[int]) -> int:
+    """About how many registers it takes to carry so many bits from stage to stage."""
+    return sum(width * (LINE_COST if last - first >= LEAST_STAGES else last - first) for first, last in pairwise(stages))
+
+
+def _needed(plan: Schedule) -> dict[Node, list[int]]:
+    """Of each value, the stages behind its own in which something takes it."""
     stages: dict[Node, set[int]] = {node: set() for node in plan.pipeline.nodes}
     for node in plan.pipeline.nodes:
         for number, argument in enumerate(node.args):
             stages[argument].add(taken(plan, node, number))
     for node, stage in effects(plan):
         stages[node].add(stage)
-    needed = {node: sorted(at for at in ats if at > plan.stage[node]) for node, ats in stages.items()}
+    return {node: sorted(at for at in ats if at > plan.stage[node]) for node, ats in stages.items()}
+
+
+def carried(plan: Schedule) -> Carried:
+    """How the values of a pipeline are carried."""
+    needed = _needed(plan)
     found = Carried(needed, {node: [plan.stage[node]] for node in needed})
     far: dict[tuple[int, int], list[Node]] = {}
     for node, ats in needed.items():

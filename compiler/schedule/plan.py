@@ -11,6 +11,7 @@ from compiler.ir.verify import verify
 from compiler.passes import recurrences
 from compiler.passes.piecewise import NotPiecewise
 from compiler.schedule import split
+from compiler.schedule.carried import sliced
 from compiler.schedule.delays import Delays
 from compiler.schedule.forward import Proof, forward
 from compiler.schedule.pipeline import Pipeline, merge
@@ -24,6 +25,10 @@ UNPROVED = "could not prove the composed updates; where a sum can wrap, limit wh
 
 def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     """Stages for a clock of `clock` ns. Raises ScheduleError."""
+    return sliced(_plan(element, table, clock))
+
+
+def _plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     budget = clock - table.overhead
     found = schedule(merge(verify(split.run(element, table, budget))), table, clock)
     if found.interval == 1:
