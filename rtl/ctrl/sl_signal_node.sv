@@ -13,7 +13,7 @@ module sl_signal_node #(
   input  logic [15:0]             instance_i,
   input  logic [32:0]             in_data_i,
   input  logic                    in_valid_i,
-  output logic                    in_ready_o,     // combinational from the state and the free space of a register
+  output logic                    in_ready_o,     // registered: a word is taken in every second cycle at most
   output logic [32:0]             out_data_o,
   output logic                    out_valid_o,
   input  logic                    out_ready_i,
@@ -36,21 +36,33 @@ module sl_signal_node #(
   logic [ArgumentWords-1:0][31:0]  arguments_q;
   logic [ResultWords-1:0][31:0]    result_q;
   logic [6:0]                      status_q;
-  logic                            mine, pass, refuse, answer, skid_ready, skid_valid;
+  logic                            word_valid_q, word_ready, mine_q;  // a word of the chain; as a header, it is for this instance
+  logic [32:0]                     word_q;
+  logic                            pass, refuse, answer, skid_ready, skid_valid;
   logic [32:0]                     skid_data;
 
-  assign refuse      = in_valid_i && in_data_i[32] && ((state_q == StIdle && mine) ||
+  // Whether a header is for this instance is known when it is looked at.
+  assign in_ready_o = !word_valid_q;
+  always_ff @(posedge clk_i) begin
+    word_valid_q <= word_valid_q ? !word_ready : in_valid_i;
+    if (!word_valid_q) begin
+      word_q <= in_data_i;
+      mine_q <= in_data_i[31:16] == instance_i && !in_data_i[15];
+    end
+    if (rst_i) word_valid_q <= 1'b0;
+  end
+
+  assign refuse      = word_valid_q && word_q[32] && ((state_q == StIdle && mine_q) ||
     (state_q == StTake && (count_q != CountBits'(ArgumentWords - 1) || 32'(kind_o) >= Signals || status_q != '0)));
   assign answer      = result_valid_i && (state_q == StWait || (state_q == StPending && take_i));
-  assign mine        = in_data_i[31:16] == instance_i && !in_data_i[15];
-  assign pass        = state_q == StPass || (state_q == StIdle && !mine);
-  assign in_ready_o  = pass ? skid_ready : state_q == StIdle || state_q == StTake;
+  assign pass        = state_q == StPass || (state_q == StIdle && !mine_q);
+  assign word_ready  = pass ? skid_ready : state_q == StIdle || state_q == StTake;
   assign pending_o   = state_q == StPending;
   assign arguments_o = ArgumentBits'(arguments_q);
-  assign skid_valid  = pass ? in_valid_i : state_q == StReply;
+  assign skid_valid  = pass ? word_valid_q : state_q == StReply;
 
   always_comb begin
-    skid_data = in_data_i;
+    skid_data = word_q;
     if (state_q == StReply) begin
       skid_data = count_q == CountBits'(ResultWords + 1)
         ? {status_q != '0, instance_i, 1'b1, status_q, kind_o} : {count_q == CountBits'(1), result_q[0]};
@@ -59,23 +71,23 @@ module sl_signal_node #(
 
   always_ff @(posedge clk_i) begin
     unique case (state_q)
-      StIdle: if (in_valid_i && mine) begin
-        kind_o   <= in_data_i[7:0];
+      StIdle: if (word_valid_q && mine_q) begin
+        kind_o   <= word_q[7:0];
         count_q  <= '0;
         status_q <= '0;
         state_q  <= StTake;
-      end else if (in_valid_i && skid_ready && !in_data_i[32]) begin
+      end else if (word_valid_q && skid_ready && !word_q[32]) begin
         state_q <= StPass;
       end
-      StPass: if (in_valid_i && skid_ready && in_data_i[32]) state_q <= StIdle;
-      StTake: if (in_valid_i) begin
+      StPass: if (word_valid_q && skid_ready && word_q[32]) state_q <= StIdle;
+      StTake: if (word_valid_q) begin
         if (count_q != CountBits'(ArgumentWords)) begin
-          arguments_q[count_q] <= in_data_i[31:0];
+          arguments_q[count_q] <= word_q[31:0];
           count_q              <= count_q + 1'b1;
         end else begin
           status_q <= Invalid;
         end
-        if (in_data_i[32]) state_q <= StPending;
+        if (word_q[32]) state_q <= StPending;
       end
       StPending: if (take_i) state_q <= StWait;
       StReply: if (skid_ready) begin
