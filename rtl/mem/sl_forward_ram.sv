@@ -27,8 +27,7 @@ module sl_forward_ram #(
 );
   logic                   write, write_q, inside_q, reset_done_q;
   logic [AddressBits-1:0] write_address, write_address_q, read_address, read_address_q, reset_q;
-  logic [Width-1:0]       write_data_q, ram_q, early_data_q, late_data_q;
-  logic                   early_hit_q, late_hit_q, inside_q2;
+  logic [Width-1:0]       write_data_q, write_data_q2, ram_q;
 
   function automatic logic is_inside(logic [IndexBits-1:0] index);
     return CompareBits'(index) < CompareBits'(Entries);
@@ -42,36 +41,35 @@ module sl_forward_ram #(
 
   sl_ram_block #(.Width(Width), .Depth(Entries), .Latency(1)) u_ram (
     .clk_i,
-    .write_valid_i(!reset_done_q || write_q),
-    .write_address_i(reset_done_q ? write_address_q : reset_q),
-    .write_data_i(reset_done_q ? write_data_q : reset_data_i),
+    .write_valid_i(write_q), .write_address_i(write_address_q), .write_data_i(write_data_q),
     .read_valid_i(read_valid_i && is_inside(read_index_i)),
     .read_address_i(read_address),
     .read_data_o(ram_q)
   );
 
   // The three writes that a read cannot find in the RAM, the newest last: the one that is written into the RAM in the read's cycle,
-  // the one issued in that cycle, the one issued in the next.
-  logic [Width-1:0] word_q;
+  // the one issued in that cycle, the one issued in the next. The data of a write goes to one register only, and is chosen from there:
+  // it is known late, as the last of what an iteration computes.
+  logic             first_q, second_q, first_or_second_q, third_q;
+  logic [Width-1:0] word_q, early_q;
 
-  assign read_data_o = !inside_q2 ? '0 : late_hit_q ? late_data_q : word_q;
+  assign read_data_o = third_q ? write_data_q : first_or_second_q ? early_q : word_q;
 
   always_ff @(posedge clk_i) begin
-    write_q <= write;
-    if (write) begin
-      write_address_q <= write_address;
-      write_data_q    <= write_data_i;
-    end
-    if (read_valid_i) begin
-      inside_q       <= is_inside(read_index_i);
-      read_address_q <= read_address;
-      early_hit_q    <= (write && write_address == read_address) || (write_q && write_address_q == read_address);
-      early_data_q   <= write && write_address == read_address ? write_data_i : write_data_q;
-    end
-    word_q      <= ram_q;
-    inside_q2   <= inside_q;
-    late_hit_q  <= early_hit_q || (write && write_address == read_address_q);
-    late_data_q <= write && write_address == read_address_q ? write_data_i : early_data_q;
+    write_q         <= write || !reset_done_q;
+    write_address_q <= reset_done_q ? write_address : reset_q;
+    write_data_q    <= reset_done_q ? write_data_i : reset_data_i;
+    write_data_q2   <= write_data_q;
+    // stage n
+    inside_q       <= is_inside(read_index_i);
+    read_address_q <= read_address;
+    first_q        <= write_q && write_address_q == read_address && is_inside(read_index_i);
+    second_q       <= write && write_address == read_address && is_inside(read_index_i);
+    // stage n + 1
+    first_or_second_q <= first_q || second_q;
+    third_q           <= write && write_address == read_address_q && inside_q;
+    early_q           <= second_q ? write_data_q : write_data_q2;
+    word_q            <= inside_q ? ram_q : '0;
     if (!reset_done_q) begin
       reset_q      <= reset_q + 1'b1;
       reset_done_q <= reset_q == AddressBits'(Entries - 1);

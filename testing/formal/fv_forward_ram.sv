@@ -51,20 +51,22 @@ module fv_forward_ram #(
       c_reads_what_was_just_written : cover (read_q2 && word_q != Width'(~watched_q) && read_data == word_q);
       // For the induction: the location of the latest word.
       i_watched : assert (watched_q < 2'(Entries));
-      if (!ready) i_no_reads_yet : assert (!read_q && !read_q2 && !outside_q && !outside_q2 && !u_ram.write_q);
+      if (!ready) i_no_reads_yet : assert (!read_q && !read_q2 && !outside_q && !outside_q2);
       if (!ready) i_sweeps : assert (u_ram.reset_q < 2'(Entries) && word_q == Width'(~watched_q));
-      if (!ready && u_ram.reset_q > watched_q) i_is_swept : assert (u_ram.u_ram.memory[watched_q] == word_q);
-      if (ready) begin
+      if (u_ram.write_q) i_writes_inside : assert (u_ram.write_address_q < 2'(Entries));
+      if (ready || u_ram.reset_q > watched_q) begin
         i_ram_or_register : assert (
           (u_ram.write_q && u_ram.write_address_q == watched_q ? u_ram.write_data_q : u_ram.u_ram.memory[watched_q]) == word_q
         );
-        if (u_ram.write_q) i_writes_inside : assert (u_ram.write_address_q < 2'(Entries));
+      end
+      if (ready) begin
         if (read_q) begin
           i_one_stage : assert (u_ram.read_address_q == watched_q && u_ram.inside_q);
-          i_one_stage_word : assert ((u_ram.early_hit_q ? u_ram.early_data_q : u_ram.ram_q) == word_q);
+          i_one_stage_word : assert (
+            (u_ram.second_q ? u_ram.write_data_q : u_ram.first_q ? u_ram.write_data_q2 : u_ram.ram_q) == word_q
+          );
         end
-        if (outside_q) i_outside : assert (!u_ram.inside_q);
-        if (read_q2) i_two_stages : assert (u_ram.inside_q2);
+        if (outside_q) i_outside : assert (!u_ram.inside_q && !u_ram.first_q && !u_ram.second_q);
       end
     end
   end
