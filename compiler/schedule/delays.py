@@ -16,6 +16,7 @@ from compiler.ir.ir import Memory, Node, PortInfo
 
 BLOCK_BITS = 18 * 1024  # of block RAM
 ADDRESS_NS, ADDRESS_LOG_NS = 1.0, 0.72
+WRITE_ENABLE_NS, WRITE_INDEX_NS, WRITE_DATA_NS = 1.2, 2.4, 0.4
 OUTPUT_NS, OUTPUT_LOG_NS, GUARD_NS = 0.4, 0.2, 1.3
 FOLDER = Path(__file__).parent / "delays"
 WIRES = frozenset(
@@ -38,6 +39,11 @@ class Delays:
         blocks = max(1, -(-memory.width * memory.entries // BLOCK_BITS))
         return ADDRESS_NS + ADDRESS_LOG_NS * math.log2(blocks)
 
+    def write(self) -> tuple[float, float, float]:
+        """Nanoseconds from whether a memory is written, from the index and from the data to the registers in front of it: the index
+        is compared with that of the reads, which what is written is forwarded to. Placed and routed on the ECP5-5G."""
+        return WRITE_ENABLE_NS, WRITE_INDEX_NS, WRITE_DATA_NS
+
     def output(self, port: PortInfo) -> float:
         """Nanoseconds from whether a token is written to the memory that holds it: a net to each of its bits, behind a packet guard
         where there is one. Placed and routed on the ECP5-5G: 3.8 ns to 622 bits behind a guard."""
@@ -54,7 +60,14 @@ class Delays:
             width = min(node.args[0].width, 1 << min(node.args[1].width, 12))
         if node.op == "mul":  # of what was extended with zeros, the zeros cost nothing
             width = max(map(_significant, node.args))
-        entry = self.table[node.op]
+        return self._through(node.op, width)
+
+    def choice(self, width: int) -> float:
+        """Nanoseconds through a multiplexer of so many bits."""
+        return self._through("mux", width)
+
+    def _through(self, op: str, width: int) -> float:
+        entry = self.table[op]
         return entry["base"] + entry.get("log", 0.0) * math.log2(max(width, 1)) + entry.get("linear", 0.0) * width
 
 

@@ -30,7 +30,11 @@ def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
 
 def _plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     budget = clock - table.overhead
-    found = schedule(merge(verify(split.run(element, table, budget))), table, clock)
+    whole, pipeline = _without_products(element, table, budget), merge(verify(split.run(element, table, budget)))
+    found, slow = _at_once(pipeline, table, clock)
+    if found is None and slow:
+        found, _ = _forwarded(whole, table, clock, slow, strict=True)
+    found = found or schedule(pipeline, table, clock)
     if found.interval == 1:
         return found
     slow = frozenset(recurrence.state for recurrence in found.recurrences)
@@ -39,9 +43,24 @@ def _plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
         found = shorter
     if found.interval == 1:
         return found
-    forwarded, why = _forwarded(merge(element), table, clock, slow)
+    forwarded, why = _forwarded(whole, table, clock, slow)
     tried = (f"selecting the next value last{large}", f"forwarding the update as a function: {why}")
     return forwarded or replace(found, tried=tried)
+
+
+def _without_products(element: ElementIr, table: Delays, budget: float) -> Pipeline:
+    """With products cut that take too long. Sums stay whole: they are what an update is composed of."""
+    return merge(verify(split.run(element, table, budget, split.PRODUCTS)))
+
+
+def _at_once(pipeline: Pipeline, table: Delays, clock: float) -> tuple[Schedule | None, frozenset[str]]:
+    """A token a cycle with all wires counted; or None, and the states that are too slow for it."""
+    try:
+        return schedule(pipeline, table, clock, 1, strict=True), frozenset()
+    except TooLarge:
+        raise
+    except ScheduleError as error:
+        return None, error.slow
 
 
 def _selecting_last(element: ElementIr, table: Delays, clock: float, slow: frozenset[str]) -> tuple[Schedule | None, str]:
@@ -60,7 +79,9 @@ def _operators(element: ElementIr) -> int:
     return sum(len(order(roots(transition))) for transition in (element.handler, *element.signals))
 
 
-def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[str]) -> tuple[Schedule | None, str]:
+def _forwarded(
+    pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[str], strict: bool = False
+) -> tuple[Schedule | None, str]:
     """With functions forwarded for the states that are too slow, each with the least lag that does; or None, and why."""
     lags, bounds = dict.fromkeys(sorted(slow), 0), dict[str, int]()
     while all(lag <= MOST_LAG for lag in lags.values()):
@@ -69,7 +90,7 @@ def _forwarded(pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[
             for name, lag in lags.items():
                 changed, proof = forward(changed, name, lag, bounds)
                 proofs.append(proof)
-            found = schedule(changed, table, clock, 1)
+            found = schedule(changed, table, clock, 1, strict)
             return (found, "") if all(proof() for proof in proofs) else (None, UNPROVED)
         except (NotPiecewise, TooLarge) as error:
             return None, str(error)

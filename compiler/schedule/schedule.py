@@ -169,8 +169,9 @@ class _Problem:
         return found, {name: found[at] for name, at in place.items()}
 
 
-def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0) -> Schedule:
-    """Stages for a clock of `clock` ns; the smallest interval that fits, or `interval`. Raises ScheduleError."""
+def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0, strict: bool = False) -> Schedule:
+    """Stages for a clock of `clock` ns; the smallest interval that fits, or `interval`. The interval counts more than the wires
+    from and to memories, but where `strict`. Raises ScheduleError."""
     _refuse_late_start(pipeline)
     apart = _too_far(pipeline, table, clock - table.overhead)
     recurrences: tuple[Recurrence, ...] = ()
@@ -178,8 +179,8 @@ def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0)
     tried = interval or max([1, *(pipeline.turns(name) for name in read)])
     problem = _constraints(pipeline, apart, tried)
     solution = problem.solve()
-    near = [pair for pair in apart if pair[2] == 1]
-    if solution is None and len(near) < len(apart):  # the interval counts more than the wires to the blocks of a memory
+    near = [pair for pair in apart if not pair.is_wire]
+    if solution is None and not strict and len(near) < len(apart):
         apart = near
         problem = _constraints(pipeline, apart, tried)
         solution = problem.solve()
@@ -230,28 +231,39 @@ def _firing(pipeline: Pipeline) -> list[Node]:
     return found + ([pipeline.any_of] if pipeline.any_of is not None else [])
 
 
-def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Node, Hashable, int]]:
+@dataclass(frozen=True)
+class _Apart:
+    """`second` is at least `distance` stages behind `first`; `is_wire`: because of wires from and to a memory."""
+
+    first: Node
+    second: Hashable
+    distance: int
+    is_wire: bool = False
+
+
+def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
     """Pairs of nodes whose path, both included, takes longer than `budget` ns, and the stages between them; only the shortest such
-    paths. The path to a memory that is read ends at its blocks, that of whether a token is written in the memory of the output."""
+    paths. The path to a memory that is read ends at its blocks, that to one that is written in its registers, that of whether a
+    token is written in the memory of the output."""
     firing = set(order(_firing(pipeline)))
     reach: dict[Node, dict[Node, float]] = {}
-    pairs: list[tuple[Node, Hashable, int]] = []
+    pairs: list[_Apart] = []
     for node in pipeline.nodes:
         if node.op == "const":
             continue
         if node.op == "read" and node not in firing:
             wires = table.address(pipeline.element.memories[node.name])
             far = [origin for origin, delay in reach.get(node.args[0], {}).items() if delay + wires > budget]
-            pairs += [(origin, node, READ_LATENCY + 1) for origin in far]
+            pairs += [_Apart(origin, node, READ_LATENCY + 1, True) for origin in far]
         longest: dict[Node, float] = {}
         for argument in () if node.op in APART else node.args:
             for origin, delay in reach.get(argument, {}).items():
                 longest[origin] = max(longest.get(origin, 0.0), delay)
-        own = table.of(node)
+        own = _delay(pipeline, table, node)
         kept: dict[Node, float] = {}
         for origin, delay in longest.items():
             if delay + own > budget and own > 0 and node not in firing:
-                pairs.append((origin, node, 1))
+                pairs.append(_Apart(origin, node, 1))
             else:
                 kept[origin] = delay + own
         kept[node] = own
@@ -259,11 +271,22 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[tuple[Nod
     outputs = {port.name: table.output(port) for port in pipeline.element.outputs}
     for name, put in pipeline.puts.items():
         found = reach.get(put.enable, {}).items()
-        pairs += [(origin, ("port", name), 1) for origin, delay in found if delay > 0 and delay + outputs[name] > budget]
+        pairs += [_Apart(origin, ("port", name), 1) for origin, delay in found if delay > 0 and delay + outputs[name] > budget]
+    for write, slot, alone in zip(pipeline.writes, pipeline.slots, pipeline.alone, strict=True):
+        for node, wires in zip((write.enable, write.index, write.data), table.write(), strict=True) if not alone else ():
+            far = [origin for origin, delay in reach.get(node, {}).items() if delay > 0 and delay + wires > budget]
+            pairs += [_Apart(origin, ("memory", write.memory), 1 - slot, True) for origin in far]
     return pairs
 
 
-def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Hashable, int]], interval: int) -> _Problem:
+def _delay(pipeline: Pipeline, table: Delays, node: Node) -> float:
+    """Nanoseconds through a node; a token that is not always waited for is 0 where there is none."""
+    need = pipeline.needs.get(node.name) if node.op == "head" else None
+    is_choice = node.op == "head" and not (need is not None and need.op == "const" and need.value == 1)
+    return table.choice(node.width) if is_choice else table.of(node)
+
+
+def _constraints(pipeline: Pipeline, apart: list[_Apart], interval: int) -> _Problem:
     problem = _Problem()
     problem.variable(START, 0.0)
     for node in pipeline.nodes:
@@ -276,8 +299,8 @@ def _constraints(pipeline: Pipeline, apart: list[tuple[Node, Hashable, int]], in
             _use(problem, argument, node, latency(pipeline, node, number))
             if node.op == "ahead" and argument.op != "const":
                 problem.add(argument, node, 1 - node.value)
-    for first, second, distance in apart:
-        problem.add(first, second, distance)
+    for pair in apart:
+        problem.add(pair.first, pair.second, pair.distance)
     for node in _firing(pipeline):
         if node.op != "const":
             problem.upper[problem.variable(node)] = 0.0
@@ -412,5 +435,5 @@ def _slowest(pipeline: Pipeline, stage: dict[Node, int], table: Delays) -> float
             before = ends[index] if stage[index] == stage[node] - READ_LATENCY else 0.0
             asked.append(before + table.address(pipeline.element.memories[node.name]))
         through = [ends[argument] for argument in node.args if node.op not in APART and stage[argument] == stage[node]]
-        ends[node] = max(through, default=0.0) + table.of(node)
+        ends[node] = max(through, default=0.0) + _delay(pipeline, table, node)
     return max([*asked, *ends.values()])

@@ -20,10 +20,17 @@ DIGIT = 16  # bits of a factor: measured, as DSP blocks have 18
 LEAST = 8  # bits of a half
 
 
-def run(element: ElementIr, table: Delays, budget: float) -> ElementIr:
-    """The element with no operator of more than `budget` ns that can be cut."""
+PRODUCTS = frozenset({"mul", "udiv", "sdiv", "urem", "srem"})
+
+
+def run(element: ElementIr, table: Delays, budget: float, only: frozenset[str] | None = None) -> ElementIr:
+    """The element with no operator of more than `budget` ns that can be cut, of some kinds or of all."""
     parts = Parts(table, budget)
-    return rewrite(element, parts.remake)
+
+    def remake(b: Builder, node: Node, args: Sequence[Node]) -> Node:
+        return parts.remake(b, node, args) if only is None or node.op in only else same(b, node, args)
+
+    return rewrite(element, remake)
 
 
 class Parts:
