@@ -224,7 +224,7 @@ PROOFS = (
             Broken("sl_forward_ram", "<= first_q || second_q;", "<= first_q;", "a_reads_the_latest_write"),
             Broken("sl_forward_ram", "<= write_q && write_address_q", "<= 1'b0 && write_address_q", "a_reads_the_latest_write"),
             Broken("sl_forward_ram", "third_q ? write_data_q :", "third_q ? write_data_q2 :", "a_reads_the_latest_write"),
-            Broken("sl_forward_ram", "second_q ? write_data_q : write", "second_q ? write_data_q2 : write", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "<= second_q ? write_data_q", "<= second_q ? write_data_q2", "a_reads_the_latest_write"),
             Broken("sl_forward_ram", "inside_q ? ram_q : '0", "ram_q", "a_reads_zero_outside"),
         ),
     ),
