@@ -162,11 +162,11 @@ class FlowOverlays(Overlays):
         self._end()
 
     def _end(self) -> None:
-        """With a time-out all that find their flow insert it."""
+        """A flow is removed, inserted, or left as it is."""
         chosen = self.choose.randrange(100)
         if chosen < 8:
             self.line(f"{self.table}.remove(key{self.time});")
-        elif chosen < 85 or self.timeout:
+        elif chosen < 85:
             self.line(self.insert)
 
     def _deed(self, changed: frozenset[str]) -> frozenset[str]:

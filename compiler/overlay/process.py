@@ -377,10 +377,6 @@ class _Process:
         if flow.differs.op != "const" or flow.differs.value:
             hint = "a packet has one key; a program for two flows of a packet is for --target cpu or sim"
             raise refuse("a packet asks for two flows", self.span, hint, self.span)
-        is_kept = flow.inserted.op == "const" and not flow.inserted.value and not (flow.hit.op == "const" and not flow.hit.value)
-        if flow.table.timeout and is_kept:
-            hint = "insert() it on every path: the stateful unit counts the age of a flow from its last packet"
-            raise refuse("a packet that finds its flow does not make it younger", self.span, hint, self.span)
         if flow.table.timeout and not self._is_timestamp(flow.time):
             hint = "x.meta.timestamp as the time of find() and insert()"
             raise refuse("the time of this flow table is not that of the packet", flow.time.span, hint, self.span)
