@@ -6,6 +6,7 @@ module sl_fifo #(
   parameter int unsigned Width = 32,  // bits per word, at least 1
   parameter int unsigned Depth = 16,  // words, at least 2 (block RAM: at least 4 for one word per cycle)
   parameter int unsigned Style = 0,   // 0: LUT RAM, 1: block RAM
+  parameter bit          Steady = 1'b0, // LUT RAM of at least 4 words: written in every cycle, so no net reaches all of it
   localparam int unsigned CountBits = $clog2(Depth + 1)
 ) (
   input  logic                 clk_i,
@@ -55,8 +56,9 @@ module sl_fifo #(
   if (Style == 0) begin : gen_lut
     logic [Width-1:0] read_data;
 
+    // The place behind the last word is free: of Depth words one is in the output register.
     sl_ram_lut #(.Width(Width), .Depth(Depth)) u_ram (
-      .clk_i, .write_valid_i(push), .write_address_i(write_address_q), .write_data_i(in_data_i),
+      .clk_i, .write_valid_i(push || Steady), .write_address_i(write_address_q), .write_data_i(in_data_i),
       .read_address_i(read_address_q), .read_data_o(read_data)
     );
     assign fetch = stored_any_q && out_free;

@@ -46,7 +46,7 @@ module sl_pipe_output #(
   logic                 fifo_ready;  // always 1 with a word, because of the credits
   logic [CountBits-1:0] unused_count;
 
-  sl_fifo #(.Width(Width), .Depth(Depth), .Style(Depth > 64 ? 1 : 0)) u_fifo (
+  sl_fifo #(.Width(Width), .Depth(Depth), .Style(Depth > 64 ? 1 : 0), .Steady(1'b1)) u_fifo (
     .clk_i, .rst_i, .in_data_i(data_i), .in_valid_i(done_i && write_i), .in_ready_o(fifo_ready),
     .out_data_o, .out_valid_o, .out_ready_i, .count_o(unused_count)
   );

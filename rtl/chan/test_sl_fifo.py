@@ -14,9 +14,10 @@ from toolchain.synthesis import Memory, expect_memory
 DEPTH = 13
 
 
-@pytest.mark.parametrize("style", [0, 1])
-def test_fifo(style: int) -> None:
-    simulate("sl_fifo", __file__, {"Width": 32, "Depth": DEPTH, "Style": style}, env={"STYLE": str(style)})
+@pytest.mark.parametrize(("style", "steady"), [(0, 0), (0, 1), (1, 0)])
+def test_fifo(style: int, steady: int) -> None:
+    parameters = {"Width": 32, "Depth": DEPTH, "Style": style, "Steady": steady}
+    simulate("sl_fifo", __file__, parameters, env={"STYLE": str(style)})
 
 
 def test_lut_fifo_is_in_lut_ram() -> None:

@@ -6,7 +6,8 @@
 module fv_fifo #(
   parameter int unsigned Width = 2,  // bits per word
   parameter int unsigned Depth = 5,  // words
-  parameter int unsigned Style = 0
+  parameter int unsigned Style = 0,
+  parameter bit          Steady = 1'b0
 ) (
   input logic             clk_i,
   input logic [Width-1:0] in_data_i,
@@ -27,7 +28,7 @@ module fv_fifo #(
   int unsigned              read, stored, fetched;
   logic [1:0]               age_q = '0;  // cycles since the watched word entered
 
-  sl_fifo #(.Width(Width), .Depth(Depth), .Style(Style)) u_fifo (
+  sl_fifo #(.Width(Width), .Depth(Depth), .Style(Style), .Steady(Steady)) u_fifo (
     .clk_i, .rst_i(rst_q), .in_data_i, .in_valid_i, .in_ready_o(in_ready),
     .out_data_o(out_data), .out_valid_o(out_valid), .out_ready_i, .count_o(count)
   );

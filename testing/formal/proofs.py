@@ -121,6 +121,11 @@ PROOFS = (
         {"Style": 1},
     ),
     Proof(
+        "fv_fifo", "prove", 3, 14,
+        (Broken("sl_fifo", "if (out_free) out_valid_o <= fetch;", "if (out_free) out_valid_o <= 1'b0;", "a_is_on_its_way_out_in_time"),),
+        {"Steady": 1},
+    ),
+    Proof(
         "fv_register_arbiter", "prove", 2, 8,
         (
             Broken("sl_register_arbiter", "busy_q || offered_q ? owner_q", "busy_q ? owner_q", "a_request_holds"),
