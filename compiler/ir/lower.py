@@ -91,6 +91,9 @@ class _Body(Values):
 
     def _place(self, table: typed.FlowTable, node: typed.Call, arguments: list[Node]) -> Node:
         """A key of a flow table; the function's result, of what the part in hardware tells."""
+        if self.memories.contents is not None:
+            text = f"'{table.name}' is empty when a program begins; .init cannot ask it"
+            raise LowerError(text, table.span, "insert flows in the handler, or in a signal")
         b, flows = self.b, flows_of(table)
         key, number, time, what = arguments
         given = (self.enable(), b.eq(what, b.const(INSERT, what.width)), b.eq(what, b.const(FORGET, what.width)), key, time)
@@ -302,11 +305,6 @@ class _Lowering:
         body.state.values.update({state: b.const(0, state.type.bits) for state in self.states})
         body.state.values[RANDOM] = b.const(self.element.seed, 32)
         body.function(self.element.init, (), b.const(0, 1))
-        if body.places:
-            text = "a flow table is empty when a program begins; .init cannot ask it"
-            raise LowerError(
-                text, body.places[0].span or self.element.init.statements[0].span, "insert flows in the handler or a signal"
-            )
         resets: dict[str, int] = {}
         for state, leaves in self.layout.registers.items():
             for leaf in leaves:

@@ -209,13 +209,13 @@ def _trees(b: Builder, chains: _Chains, node: Node, made: Mapping[Node, Node], l
 
 
 def _parity(b: Builder, terms: Sequence[Node]) -> Node:
-    """The exclusive or of bits: of many, halves of a word until few are left."""
+    """The exclusive or of bits: of many, pairs of neighbours until few are left, which can then be near each other on a chip."""
     if len(terms) <= MOST_TERMS:
         result = terms[0]
         for term in terms[1:]:
             result = b.binary("xor", result, term)
         return result
     half = len(terms) // 2
-    word = b.binary("xor", b.concat(*terms[:half]), b.concat(*terms[half : 2 * half]))
     odd = terms[2 * half :]
-    return _parity(b, [*(b.extract(word, bit, 1) for bit in range(half)), *odd])
+    word = b.binary("xor", b.concat(*terms[: 2 * half : 2]), b.concat(*terms[1 : 2 * half : 2]))
+    return _parity(b, [*(b.extract(word, bit, 1) for bit in reversed(range(half))), *odd])

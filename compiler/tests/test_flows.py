@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from compiler.compile import compile_element
+from compiler import report
+from compiler.compile import HardwareError, compile_element
 from compiler.frontend import typed
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
@@ -225,3 +226,25 @@ def test_the_text_of_the_ir_says_what_it_asks():
     again = parse(show(made))
     assert shape(again) == shape(made)
     assert again.flows == made.flows and len(again.handler.places) == 3
+
+
+def test_the_report_says_what_is_asked_and_how_to_ask_less():
+    found = report.element(compile_element(asking(SEVERAL["removes_by_value"][0], "ways = 2, timeout = 7")))
+    told = report.text(found)
+    assert "conn: 16 flows in 2 ways, keys of 6 bits, in block RAM; timeout 7, a full set evicts; 3 questions per iteration" in told
+    assert found["ii"] > 3 and "slowed by conn:" in told and "try: ask about one key in an iteration" in told
+    one = report.element(compile_element(asking(BODIES["counts"], "ways = 4, evict = false")))
+    assert one["limits"] == [] and "a full set refuses; 1 question per iteration, answered in 12 stages" in report.text(one)
+
+
+def test_init_cannot_ask_a_flow_table():
+    text = """
+    .element E (uint in -> uint out) {
+        flow<uint, uint> conn[16];
+        .init { conn.insert(1, 2); }
+        .handler { uint v; conn.find(read(in), v); write(out, v); }
+    }"""
+    program = load_text(text, "test.sl", Diagnostics())
+    assert program is not None
+    with pytest.raises(HardwareError, match="is empty when a program begins"):
+        compile_element(program.elements[0])
