@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from compiler.backends.sv_expressions import is_one, literal, widened
 from compiler.ir.ir import Memory, MemoryWrite, Node
+from compiler.schedule.delays import copies
 from compiler.schedule.pipeline import AT_ONCE
-from compiler.schedule.schedule import READ_LATENCY
+from compiler.schedule.schedule import latency
 
 if TYPE_CHECKING:
     from compiler.backends.sv_element import Module
@@ -29,7 +30,7 @@ class Memories:
 
     def asked(self, node: Node) -> int:
         """The stage in which a read is asked for: below 0 where the index is known, and who begins depends on it."""
-        return self.module.stage[node] - READ_LATENCY
+        return self.module.stage[node] - latency(self.module.pipeline, node)
 
     def text(self) -> list[str]:
         """A copy of the memory for each of its reads, all of which are written at once."""
@@ -42,9 +43,11 @@ class Memories:
         name, index, asked = self.module.names[node], node.args[0], self.asked(node)
         write = self.write_port(memory, index.width)
         address = max(1, (memory.entries - 1).bit_length())
+        parameters = f".Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})"
+        parameters += f", .Copies({copies(memory)})" if copies(memory) > 1 else ""
         return [
             f"\n  logic [{address - 1}:0] {instance}_reset_address;",
-            f"  sl_forward_ram #(.Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})) {instance} (",
+            f"  sl_forward_ram #({parameters}) {instance} (",
             f"    .clk_i, .rst_i, .ready_o({instance}_ready), .reset_address_o({instance}_reset_address),",
             f"    .reset_data_i({self._reset_word(memory, instance)}),",
             f"    .read_valid_i(1'b1), .read_index_i({widened(self.module.ref(index, asked), index.width, write[3])}),",
@@ -52,6 +55,10 @@ class Memories:
             f"    .write_valid_i({write[0]}), .write_index_i({write[1]}), .write_data_i({write[2]})",
             "  );",
         ]
+
+    def word(self, instance: str, memory: Memory, at: str) -> str:
+        """A word of a memory in simulation, from the parts that it has."""
+        return f"{{{', '.join(f'{instance}.gen_part[{n}].u_ram.memory[{at}]' for n in reversed(range(copies(memory))))}}}"
 
     def _reset_word(self, memory: Memory, instance: str) -> str:
         text = "'0"

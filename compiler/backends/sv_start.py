@@ -42,12 +42,14 @@ class Start:
                 f"  always_ff @(posedge clk_i) ready_q <= !rst_i && {' && '.join(ready)};",
             ]
             conditions.append("ready_q")
-        if any(self.module.memories.asked(node) < 0 for _, node in self.module.memories.read_ports()):
+        earliest = min([0, *(self.module.memories.asked(node) for _, node in self.module.memories.read_ports())])
+        if earliest < 0:
+            last = max(-earliest, 2) - 1
             lines += [
-                "  logic [1:0] settled_q;  // what is read before it is known who begins was read from ready memories",
-                "  always_ff @(posedge clk_i) settled_q <= rst_i ? '0 : {settled_q[0], ready_q};",
+                f"  logic [{last}:0] settled_q;  // what is read before it is known who begins was read from ready memories",
+                f"  always_ff @(posedge clk_i) settled_q <= rst_i ? '0 : {{settled_q[{last - 1}:0], ready_q}};",
             ]
-            conditions.append("settled_q[1]")
+            conditions.append(f"settled_q[{last}]")
         if text := self._wait():
             lines += text
             conditions.append("!waits_q" if pipeline.pauses else "wait_q == '0")

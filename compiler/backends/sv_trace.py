@@ -37,14 +37,15 @@ def trace(module: Module) -> list[str]:
         lines += module.memories.unread_memory(memory)
     lines += ["  final begin", '    $display("@iterations %m %0d %0d", iteration_q, last_q);']
     lines += [f'    $display("@register %m {name} %0h", {module.registers[name]});' for name in module.live_registers()]
-    words = {node.name: f"{instance}.u_ram.memory" for instance, node in module.memories.read_ports()}
-    words |= {memory.name: f"{module.registers[memory.name]}_unread" for memory in unread}
-    for name, array in words.items():
+    memories = module.element.memories
+    words = {node.name: module.memories.word(instance, memories[node.name], "i") for instance, node in module.memories.read_ports()}
+    words |= {memory.name: f"{module.registers[memory.name]}_unread[i]" for memory in unread}
+    for name, word in words.items():
         entries = module.element.memories[name].entries
         lines += [
             f'    $display("@dump %m {name}");',
-            f"    for (int i = 0; i < {entries}; i++) if ({array}[i] != '0)",
-            f'      $display("@memory %m {name} %0d %0h", i, {array}[i]);',
+            f"    for (int i = 0; i < {entries}; i++) if ({word} != '0)",
+            f'      $display("@memory %m {name} %0d %0h", i, {word});',
         ]
     lines += ["  end", "`endif"]
     return lines

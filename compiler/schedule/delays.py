@@ -15,6 +15,7 @@ from pathlib import Path
 from compiler.ir.ir import Memory, Node, PortInfo
 
 BLOCK_BITS = 18 * 1024  # of block RAM
+MOST_BLOCKS = 12  # that an address reaches, or a copy of it
 ADDRESS_NS, ADDRESS_LOG_NS = 1.0, 0.72
 WRITE_ENABLE_NS, WRITE_INDEX_NS, WRITE_DATA_NS = 1.2, 2.4, 0.4
 OUTPUT_NS, OUTPUT_LOG_NS, GUARD_NS = 0.4, 0.2, 1.3
@@ -34,10 +35,9 @@ class Delays:
     table: dict[str, dict[str, float]]
 
     def address(self, memory: Memory) -> float:
-        """Nanoseconds from the address of a memory to its blocks: wires, longer the more blocks there are. Placed and routed on the
-        ECP5-5G: 4.3 ns to 22 blocks (RateLimiter), 4.7 ns to 37 (LPMTree)."""
-        blocks = max(1, -(-memory.width * memory.entries // BLOCK_BITS))
-        return ADDRESS_NS + ADDRESS_LOG_NS * math.log2(blocks)
+        """Nanoseconds from the address of a memory, or a copy of it, to the blocks that it reaches: wires, longer the more blocks
+        there are. Placed and routed on the ECP5-5G: 4.3 ns to 22 blocks (RateLimiter), 4.7 ns to 37 (LPMTree)."""
+        return ADDRESS_NS + ADDRESS_LOG_NS * math.log2(max(1, _blocks(memory) / copies(memory)))
 
     def write(self) -> tuple[float, float, float]:
         """Nanoseconds from whether a memory is written, from the index and from the data to the registers in front of it: the index
@@ -69,6 +69,15 @@ class Delays:
     def _through(self, op: str, width: int) -> float:
         entry = self.table[op]
         return entry["base"] + entry.get("log", 0.0) * math.log2(max(width, 1)) + entry.get("linear", 0.0) * width
+
+
+def _blocks(memory: Memory) -> int:
+    return -(-memory.width * memory.entries // BLOCK_BITS)
+
+
+def copies(memory: Memory) -> int:
+    """Of the registers of its addresses: as many as keep the blocks of each few."""
+    return min(memory.width, -(-_blocks(memory) // MOST_BLOCKS))
 
 
 def _significant(factor: Node) -> int:

@@ -32,26 +32,26 @@ def plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
     except ScheduleError:
         found = None
     if found is None or found.interval > 1:
-        found = _plan(element, table, clock)
+        found = _plan(element, table, clock, clock / HEADROOM)
     return sliced(replace(found, clock=clock))
 
 
-def _plan(element: ElementIr, table: Delays, clock: float) -> Schedule:
+def _plan(element: ElementIr, table: Delays, clock: float, goal: float = 0.0) -> Schedule:
     budget = clock - table.overhead
     whole, pipeline = _without_products(element, table, budget), merge(verify(split.run(element, table, budget)))
-    found, slow = _at_once(pipeline, table, clock)
+    found, slow = _at_once(pipeline, table, clock, goal)
     if found is None and slow:
-        found, _ = _forwarded(whole, table, clock, slow, strict=True)
-    found = found or schedule(pipeline, table, clock)
+        found, _ = _forwarded(whole, table, clock, slow, True, goal)
+    found = found or schedule(pipeline, table, clock, goal=goal)
     if found.interval == 1:
         return found
     slow = frozenset(recurrence.state for recurrence in found.recurrences)
-    shorter, large = _selecting_last(element, table, clock, slow)
+    shorter, large = _selecting_last(element, table, clock, slow, goal)
     if shorter is not None and shorter.interval < found.interval:
         found = shorter
     if found.interval == 1:
         return found
-    forwarded, why = _forwarded(whole, table, clock, slow)
+    forwarded, why = _forwarded(whole, table, clock, slow, goal=goal)
     tried = (f"selecting the next value last{large}", f"forwarding the update as a function: {why}")
     return forwarded or replace(found, tried=tried)
 
@@ -61,23 +61,25 @@ def _without_products(element: ElementIr, table: Delays, budget: float) -> Pipel
     return merge(verify(split.run(element, table, budget, split.PRODUCTS)))
 
 
-def _at_once(pipeline: Pipeline, table: Delays, clock: float) -> tuple[Schedule | None, frozenset[str]]:
+def _at_once(pipeline: Pipeline, table: Delays, clock: float, goal: float) -> tuple[Schedule | None, frozenset[str]]:
     """A token a cycle with all wires counted; or None, and the states that are too slow for it."""
     try:
-        return schedule(pipeline, table, clock, 1, strict=True), frozenset()
+        return schedule(pipeline, table, clock, 1, True, goal), frozenset()
     except TooLarge:
         raise
     except ScheduleError as error:
         return None, error.slow
 
 
-def _selecting_last(element: ElementIr, table: Delays, clock: float, slow: frozenset[str]) -> tuple[Schedule | None, str]:
+def _selecting_last(
+    element: ElementIr, table: Delays, clock: float, slow: frozenset[str], goal: float
+) -> tuple[Schedule | None, str]:
     """With the choice among next values of these states last; or None, and why."""
     last = split.run(recurrences.run(element, slow), table, clock - table.overhead)
     if (operators := _operators(last)) > MOST_GROWTH * _operators(element) + FEW:
         return None, f": too large, {operators:,} operators"
     try:
-        return schedule(merge(verify(last)), table, clock), ""
+        return schedule(merge(verify(last)), table, clock, goal=goal), ""
     except TooLarge as error:
         return None, f": {error}"
 
@@ -88,7 +90,7 @@ def _operators(element: ElementIr) -> int:
 
 
 def _forwarded(
-    pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[str], strict: bool = False
+    pipeline: Pipeline, table: Delays, clock: float, slow: frozenset[str], strict: bool = False, goal: float = 0.0
 ) -> tuple[Schedule | None, str]:
     """With functions forwarded for the states that are too slow, each with the least lag that does; or None, and why."""
     lags, bounds = dict.fromkeys(sorted(slow), 0), dict[str, int]()
@@ -98,7 +100,7 @@ def _forwarded(
             for name, lag in lags.items():
                 changed, proof = forward(changed, name, lag, bounds)
                 proofs.append(proof)
-            found = schedule(changed, table, clock, 1, strict)
+            found = schedule(changed, table, clock, 1, strict, goal)
             return (found, "") if all(proof() for proof in proofs) else (None, UNPROVED)
         except (NotPiecewise, TooLarge) as error:
             return None, str(error)

@@ -23,17 +23,18 @@ import numpy as np
 from compiler.ir.ir import Node
 from compiler.ir.rewrite import order
 from compiler.passes.placing import SET
-from compiler.schedule.delays import Delays
+from compiler.schedule.delays import Delays, copies
 from compiler.schedule.pipeline import Pipeline
 from compiler.schedule.tables import PLACE_LATENCY, SET_LATER, stages
 
-READ_LATENCY = 2  # of sl_forward_ram
+READ_LATENCY = 2  # of sl_forward_ram, and one more with copies of the address
 MOST_IN_LUT_RAM = 64  # places of sl_pipe_output; more are in block RAM
 APART = frozenset({"read", "lookup", "place", "ahead"})  # a clock edge is between them and their arguments
 AT_START = frozenset({"head", "available", "argument", "choice", "kind", "insert", "remove"})  # what is there in stage 0
 START = ("start",)  # stage 0
 MAX_INTERVAL = 256
 MOST_CONSTRAINTS = 1 << 18  # of one system; 666,000 take the solver 26 to 68 s, several times over
+PENALTY = 1e4  # register bits that a stage which had better be there is worth
 LATENCY_WEIGHT = 0.5  # register bits that a stage of latency is worth
 
 
@@ -108,6 +109,7 @@ class _Problem:
         self.upper: list[float] = []
         self.cost: list[float] = []
         self.rows: list[tuple[int, int, int, str]] = []  # a, b, k, state whose recurrence it is
+        self.soft: list[tuple[int, int, int]] = []  # a, b, k: for every stage that is lacking, PENALTY
 
     def variable(self, key: Hashable, upper: float = np.inf) -> int:
         if key not in self.index:
@@ -119,6 +121,10 @@ class _Problem:
     def add(self, first: Hashable, second: Hashable, distance: int, state: str = "") -> None:
         """`second` is at least `distance` stages behind `first`."""
         self.rows.append((self.variable(first), self.variable(second), distance, state))
+
+    def want(self, first: Hashable, second: Hashable, distance: int) -> None:
+        """`second` had better be at least `distance` stages behind `first`."""
+        self.soft.append((self.variable(first), self.variable(second), distance))
 
     def pay(self, first: Hashable, second: Hashable, weight: float) -> None:
         self.cost[self.variable(second)] += weight
@@ -133,8 +139,14 @@ class _Problem:
         """Values by index; or, where states have slacks (by name), with the least sum of them. None where there is none."""
         names = sorted(set(slack.values()))
         place = {name: len(self.upper) + n for n, name in enumerate(names)}
-        columns = len(self.upper) + len(names)
+        wanted = [] if slack else self.soft
+        columns = len(self.upper) + len(names) + len(wanted)
         starts, columns_of, values, lower = [0], [], [], []
+        for number, (first, second, distance) in enumerate(wanted):
+            columns_of += [first, second, len(self.upper) + number]
+            values += [-1.0, 1.0, 1.0]
+            starts.append(len(columns_of))
+            lower.append(float(distance))
         for first, second, distance, state in self.rows:
             if first == second:
                 if distance > 0 and state not in slack:
@@ -149,9 +161,10 @@ class _Problem:
             lower.append(float(distance))
         program = highspy.HighsLp()
         program.num_col_, program.num_row_ = columns, len(lower)
-        program.col_cost_ = np.array([*([0.0] * len(self.cost) if slack else self.cost), *([1.0] * len(names))])
+        more = [1.0] * len(names) + [PENALTY] * len(wanted)
+        program.col_cost_ = np.array([*([0.0] * len(self.cost) if slack else self.cost), *more])
         program.col_lower_ = np.zeros(columns)
-        program.col_upper_ = np.array([*self.upper, *([np.inf] * len(names))])
+        program.col_upper_ = np.array([*self.upper, *([np.inf] * len(more))])
         program.row_lower_, program.row_upper_ = np.array(lower), np.full(len(lower), np.inf)
         program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         program.a_matrix_.start_ = np.array(starts, dtype=np.int32)
@@ -169,27 +182,27 @@ class _Problem:
         return found, {name: found[at] for name, at in place.items()}
 
 
-def schedule(pipeline: Pipeline, table: Delays, clock: float, interval: int = 0, strict: bool = False) -> Schedule:
+def schedule(
+    pipeline: Pipeline, table: Delays, clock: float, interval: int = 0, strict: bool = False, goal: float = 0.0
+) -> Schedule:
     """Stages for a clock of `clock` ns; the smallest interval that fits, or `interval`. The interval counts more than the wires
-    from and to memories, but where `strict`. Raises ScheduleError."""
+    from and to memories, but where `strict`; and more than the shorter clock `goal`, if there is one. Raises ScheduleError."""
     _refuse_late_start(pipeline)
     apart = _too_far(pipeline, table, clock - table.overhead)
+    wanted = [] if strict else [pair for pair in apart if pair.is_wire]
+    apart = [pair for pair in apart if strict or not pair.is_wire]
+    wanted += _too_far(pipeline, table, goal - table.overhead) if goal else []
     recurrences: tuple[Recurrence, ...] = ()
     read = {node.name for node in pipeline.nodes if node.op == "read"}  # others are no hardware, and have no port to wait for
     tried = interval or max([1, *(pipeline.turns(name) for name in read)])
-    problem = _constraints(pipeline, apart, tried)
+    problem = _constraints(pipeline, apart, wanted, tried)
     solution = problem.solve()
-    near = [pair for pair in apart if not pair.is_wire]
-    if solution is None and not strict and len(near) < len(apart):
-        apart = near
-        problem = _constraints(pipeline, apart, tried)
-        solution = problem.solve()
     if solution is None:
         recurrences = _explain(pipeline, problem)
         more = None if interval else problem.lacking()
         if more is not None and tried + more <= MAX_INTERVAL:
             tried += more
-            problem = _constraints(pipeline, apart, tried)
+            problem = _constraints(pipeline, apart, wanted, tried)
             solution = problem.solve()
     if solution is not None:
         return _result(pipeline, problem, solution[0], tried, recurrences, table, clock)
@@ -214,7 +227,7 @@ def latency(pipeline: Pipeline, node: Node, argument: int = 0) -> int:
     """How many stages a node takes an argument, by its number, before its own; negative: behind."""
     match node.op:
         case "read":
-            return READ_LATENCY
+            return READ_LATENCY + (copies(pipeline.element.memories[node.name]) > 1)
         case "lookup":
             return stages(pipeline.element.tables[node.name])
         case "place":
@@ -251,8 +264,8 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
     for node in pipeline.nodes:
         if node.op == "const":
             continue
-        if node.op == "read" and node not in firing:
-            wires = table.address(pipeline.element.memories[node.name])
+        if node.op == "read" and node not in firing and copies(memory := pipeline.element.memories[node.name]) == 1:
+            wires = table.address(memory)
             far = [origin for origin, delay in reach.get(node.args[0], {}).items() if delay + wires > budget]
             pairs += [_Apart(origin, node, READ_LATENCY + 1, True) for origin in far]
         longest: dict[Node, float] = {}
@@ -286,7 +299,7 @@ def _delay(pipeline: Pipeline, table: Delays, node: Node) -> float:
     return table.choice(node.width) if is_choice else table.of(node)
 
 
-def _constraints(pipeline: Pipeline, apart: list[_Apart], interval: int) -> _Problem:
+def _constraints(pipeline: Pipeline, apart: list[_Apart], wanted: list[_Apart], interval: int) -> _Problem:
     problem = _Problem()
     problem.variable(START, 0.0)
     for node in pipeline.nodes:
@@ -301,6 +314,8 @@ def _constraints(pipeline: Pipeline, apart: list[_Apart], interval: int) -> _Pro
                 problem.add(argument, node, 1 - node.value)
     for pair in apart:
         problem.add(pair.first, pair.second, pair.distance)
+    for pair in wanted:
+        problem.want(pair.first, pair.second, pair.distance)
     for node in _firing(pipeline):
         if node.op != "const":
             problem.upper[problem.variable(node)] = 0.0
@@ -431,9 +446,9 @@ def _slowest(pipeline: Pipeline, stage: dict[Node, int], table: Delays) -> float
     asked = [0.0]
     for node in pipeline.nodes:
         if node.op == "read" and node.args[0].op != "const":
-            index = node.args[0]
-            before = ends[index] if stage[index] == stage[node] - READ_LATENCY else 0.0
-            asked.append(before + table.address(pipeline.element.memories[node.name]))
+            index, memory = node.args[0], pipeline.element.memories[node.name]
+            is_there = copies(memory) == 1 and stage[index] == stage[node] - READ_LATENCY
+            asked.append((ends[index] if is_there else 0.0) + table.address(memory))
         through = [ends[argument] for argument in node.args if node.op not in APART and stage[argument] == stage[node]]
         ends[node] = max(through, default=0.0) + _delay(pipeline, table, node)
     return max([*asked, *ends.values()])

@@ -2,7 +2,8 @@
 // The memory of a state array in a pipeline: block RAM whose reads see every earlier write, including writes in flight, so that a
 // read-modify-write of the same word can follow in every cycle (ClickNP 4.2.1, "delayed write", over all stages in flight).
 //
-// An iteration requests its read two stages before the data is needed; it writes in the stage of the data, or n stages later. The
+// An iteration requests its read two stages before the data is needed (three with several Copies: a wide or deep memory is many block
+// RAMs, and one net would reach all of them); it writes in the stage of the data, or n stages later. The
 // data includes the writes of all earlier iterations except the n directly ahead, and not its own write. Addresses of Entries or
 // more read 0 and write nothing. After reset the memory fills itself with `reset_data_i`, one word per cycle, and is then ready; no
 // access may come before.
@@ -10,6 +11,7 @@ module sl_forward_ram #(
   parameter int unsigned Width   = 32,    // bits per word
   parameter int unsigned Entries = 1024,  // words, at least 2
   parameter int unsigned IndexBits = $clog2(Entries),  // address width; may differ from what Entries needs
+  parameter int unsigned Copies  = 1,     // of the registers of an address, each for a part of the word; at most Width
   localparam int unsigned AddressBits = $clog2(Entries),
   localparam int unsigned CompareBits = (IndexBits > AddressBits ? IndexBits : AddressBits) + 1
 ) (
@@ -20,14 +22,18 @@ module sl_forward_ram #(
   input  logic [Width-1:0]       reset_data_i,
   input  logic                   read_valid_i,     // stage n
   input  logic [IndexBits-1:0]   read_index_i,     // stage n
-  output logic [Width-1:0]       read_data_o,      // stage n + 2
-  input  logic                   write_valid_i,    // stage n + 2
+  output logic [Width-1:0]       read_data_o,      // stage n + 2, or n + 3
+  input  logic                   write_valid_i,    // the same stage
   input  logic [IndexBits-1:0]   write_index_i,
   input  logic [Width-1:0]       write_data_i
 );
-  logic                   write, write_q, inside_q, reset_done_q;
-  logic [AddressBits-1:0] write_address, write_address_q, read_address, read_address_q, reset_q;
-  logic [Width-1:0]       write_data_q, write_data_q2, ram_q;
+  localparam bit          Spread   = Copies > 1;
+  localparam int unsigned PartBits = (Width + Copies - 1) / Copies;
+
+  logic                   write, write_q, write_q2, read_valid_q, inside_q, reset_done_q;
+  logic [IndexBits-1:0]   read_index, read_index_q;
+  logic [AddressBits-1:0] write_address, write_address_q, write_address_q2, read_address, read_address_q, reset_q;
+  logic [Width-1:0]       write_data_q, write_data_q2, write_data_q3, ram_q;
 
   function automatic logic is_inside(logic [IndexBits-1:0] index);
     return CompareBits'(index) < CompareBits'(Entries);
@@ -35,41 +41,69 @@ module sl_forward_ram #(
 
   assign ready_o         = reset_done_q;
   assign reset_address_o = reset_q;
-  assign read_address    = AddressBits'(read_index_i);
+  assign read_index      = Spread ? read_index_q : read_index_i;
+  assign read_address    = AddressBits'(read_index);
   assign write_address   = AddressBits'(write_index_i);
   assign write           = write_valid_i && is_inside(write_index_i);
 
-  sl_ram_block #(.Width(Width), .Depth(Entries), .Latency(1)) u_ram (
-    .clk_i,
-    .write_valid_i(write_q), .write_address_i(write_address_q), .write_data_i(write_data_q),
-    .read_valid_i(read_valid_i && is_inside(read_index_i)),
-    .read_address_i(read_address),
-    .read_data_o(ram_q)
-  );
+  for (genvar part = 0; part < Copies; part++) begin : gen_part
+    localparam int unsigned Low  = part * PartBits;
+    localparam int unsigned Bits = part == Copies - 1 ? Width - Low : PartBits;
 
-  // The three writes that a read cannot find in the RAM, the newest last: the one that is written into the RAM in the read's cycle,
-  // the one issued in that cycle, the one issued in the next. The data of a write goes to one register only, and is chosen from there:
-  // it is known late, as the last of what an iteration computes.
-  logic             first_q, second_q, first_or_second_q, third_q;
+    logic                   part_write;
+    logic [AddressBits-1:0] part_write_address, part_read_address;
+    logic [Bits-1:0]        part_write_data;
+
+    if (Spread) begin : gen_copies
+      sl_copy #(.Width(1 + AddressBits)) u_write (
+        .clk_i, .enable_i(1'b1), .data_i({write_q, write_address_q}), .data_o({part_write, part_write_address})
+      );
+      sl_copy #(.Width(AddressBits)) u_read (
+        .clk_i, .enable_i(1'b1), .data_i(AddressBits'(read_index_i)), .data_o(part_read_address)
+      );
+      assign part_write_data = write_data_q2[Low+:Bits];
+    end else begin : gen_one
+      assign part_write         = write_q;
+      assign part_write_address = write_address_q;
+      assign part_write_data    = write_data_q;
+      assign part_read_address  = read_address;
+    end
+
+    sl_ram_block #(.Width(Bits), .Depth(Entries), .Latency(1)) u_ram (
+      .clk_i, .write_valid_i(part_write), .write_address_i(part_write_address), .write_data_i(part_write_data),
+      .read_valid_i(Spread ? read_valid_q : read_valid_i), .read_address_i(part_read_address), .read_data_o(ram_q[Low+:Bits])
+    );
+  end
+
+  // The writes that a read cannot find in the RAM, the newest last: with several copies the one that is written into the RAM in the
+  // read's cycle (0), the one issued in the cycle before it (1), in that cycle (2), and in the next (3). The data of a write goes to one
+  // register only, and is chosen from there: it is known late, as the last of what an iteration computes.
+  logic [2:0]       hit_q;
+  logic             early_hit_q, third_q;
   logic [Width-1:0] word_q, early_q;
 
-  assign read_data_o = third_q ? write_data_q : first_or_second_q ? early_q : word_q;
+  assign read_data_o = third_q ? write_data_q : early_hit_q ? early_q : word_q;
 
   always_ff @(posedge clk_i) begin
-    write_q         <= write || !reset_done_q;
-    write_address_q <= reset_done_q ? write_address : reset_q;
-    write_data_q    <= reset_done_q ? write_data_i : reset_data_i;
-    write_data_q2   <= write_data_q;
-    // stage n
-    inside_q       <= is_inside(read_index_i);
+    write_q          <= write || !reset_done_q;
+    write_q2         <= write_q;
+    write_address_q  <= reset_done_q ? write_address : reset_q;
+    write_address_q2 <= write_address_q;
+    write_data_q     <= reset_done_q ? write_data_i : reset_data_i;
+    write_data_q2    <= write_data_q;
+    write_data_q3    <= write_data_q2;
+    read_valid_q     <= read_valid_i;
+    read_index_q     <= read_index_i;
+    // the stage before the RAM's word
+    inside_q       <= is_inside(read_index);
     read_address_q <= read_address;
-    first_q        <= write_q && write_address_q == read_address && is_inside(read_index_i);
-    second_q       <= write && write_address == read_address && is_inside(read_index_i);
-    // stage n + 1
-    first_or_second_q <= first_q || second_q;
-    third_q           <= write && write_address == read_address_q && inside_q;
-    early_q           <= second_q ? write_data_q : write_data_q2;
-    word_q            <= inside_q ? ram_q : '0;
+    hit_q          <= {write && write_address == read_address, write_q && write_address_q == read_address,
+                       Spread && write_q2 && write_address_q2 == read_address} & {3{is_inside(read_index)}};
+    // the stage of the RAM's word
+    early_hit_q <= hit_q != '0;
+    third_q     <= write && write_address == read_address_q && inside_q;
+    early_q     <= hit_q[2] ? write_data_q : hit_q[1] || !Spread ? write_data_q2 : write_data_q3;
+    word_q      <= inside_q ? ram_q : '0;
     if (!reset_done_q) begin
       reset_q      <= reset_q + 1'b1;
       reset_done_q <= reset_q == AddressBits'(Entries - 1);

@@ -4,6 +4,7 @@
 import random
 
 import cocotb
+import pytest
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
 from testing.cocotb.channel import start
@@ -17,8 +18,14 @@ def test_words_are_in_block_ram() -> None:
     )  # fmt: skip
 
 
-def test_random_traffic() -> None:
-    simulate("sl_forward_ram", __file__, {"Width": 16, "Entries": 5, "IndexBits": 4})
+def test_each_copy_of_an_address_has_its_part_of_the_word() -> None:
+    parameters = {"Width": 36, "Entries": 1024, "Copies": 2}
+    expect_memory("sl_forward_ram", parameters, xcup=Memory(bram=1.0), ecp5=Memory(bram=2), most_ff=330)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_random_traffic(copies: int) -> None:
+    simulate("sl_forward_ram", __file__, {"Width": 16, "Entries": 5, "IndexBits": 4, "Copies": copies})
 
 
 @cocotb.test()
@@ -32,7 +39,7 @@ async def agrees_with_an_array_whatever_the_distance(dut):
         dut.reset_data_i.value = 3 * int(dut.reset_address_o.value)
         await RisingEdge(dut.clk_i)
     words = [3 * n for n in range(entries)]
-    stages: list[int | None] = [None, None]  # index of the reads one and two stages on
+    stages: list[int | None] = [None] * (2 if int(dut.Copies.value) == 1 else 3)  # index of the reads one stage on and more
     reads = 0
     for _ in range(5000):
         index = random.randrange(2**4) if random.random() < 0.7 else None
@@ -44,12 +51,12 @@ async def agrees_with_an_array_whatever_the_distance(dut):
         dut.write_index_i.value = write or 0
         dut.write_data_i.value = data
         await ReadOnly()
-        if stages[1] is not None:
-            expected = words[stages[1]] if stages[1] < entries else 0
-            assert int(dut.read_data_o.value) == expected, f"word {stages[1]}"
+        if (asked := stages[-1]) is not None:
+            expected = words[asked] if asked < entries else 0
+            assert int(dut.read_data_o.value) == expected, f"word {asked}"
             reads += 1
         await RisingEdge(dut.clk_i)
-        stages = [index, stages[0]]
+        stages = [index, *stages[:-1]]
         if write is not None and write < entries:
             words[write] = data
     assert reads > 2000

@@ -3,7 +3,8 @@
 // latest earlier write (or of the reset), for any mix of reads and writes; reads out of range return 0.
 module fv_forward_ram #(
   parameter int unsigned Width   = 2,
-  parameter int unsigned Entries = 3
+  parameter int unsigned Entries = 3,
+  parameter int unsigned Copies  = 1
 ) (
   input logic             clk_i,
   input logic             read_valid_i,
@@ -19,26 +20,45 @@ module fv_forward_ram #(
   logic [1:0]       reset_address;
   logic [Width-1:0] read_data;
 
-  sl_forward_ram #(.Width(Width), .Entries(Entries), .IndexBits(2)) u_ram (
+  sl_forward_ram #(.Width(Width), .Entries(Entries), .IndexBits(2), .Copies(Copies)) u_ram (
     .clk_i, .rst_i(rst_q), .ready_o(ready), .reset_address_o(reset_address), .reset_data_i(Width'(~reset_address)),
     .read_valid_i, .read_index_i, .read_data_o(read_data), .write_valid_i, .write_index_i, .write_data_i
   );
 
   logic [Width-1:0] word_q;                                   // expected value of the watched word
-  logic             read_q, read_q2, outside_q, outside_q2;   // a read of it, or out of range, one and two stages later
+  logic             asked_q, beyond_q;                        // a read of it, or out of range, was requested
+  logic             read_q, read_q2, outside_q, outside_q2;   // and is in the two stages of the RAM
+  logic             asked, beyond, copied;
+  logic [Width-1:0] memory_word;
+
+  assign asked  = read_valid_i && read_index_i == watched_q;
+  assign beyond = read_valid_i && read_index_i >= 2'(Entries);
+  if (Copies == 1) begin : gen_one
+    assign memory_word = u_ram.gen_part[0].u_ram.memory[watched_q];
+    assign copied      = 1'b1;
+  end else begin : gen_two
+    assign memory_word = {u_ram.gen_part[1].u_ram.memory[watched_q], u_ram.gen_part[0].u_ram.memory[watched_q]};
+    assign copied      = {u_ram.gen_part[0].part_write, u_ram.gen_part[0].part_write_address} == {u_ram.write_q2, u_ram.write_address_q2}
+      && {u_ram.gen_part[1].part_write, u_ram.gen_part[1].part_write_address} == {u_ram.write_q2, u_ram.write_address_q2}
+      && u_ram.gen_part[0].part_read_address == u_ram.read_index_q && u_ram.gen_part[1].part_read_address == u_ram.read_index_q;
+  end
 
   always_ff @(posedge clk_i) begin
     rst_q <= 1'b0;
     if (rst_q) begin
       watched_q <= watched_i;
       word_q    <= Width'(~watched_i);
+      asked_q   <= 1'b0;
+      beyond_q  <= 1'b0;
       read_q    <= 1'b0;
       read_q2   <= 1'b0;
       outside_q  <= 1'b0;
       outside_q2 <= 1'b0;
     end else begin
-      read_q     <= read_valid_i && read_index_i == watched_q;
-      outside_q  <= read_valid_i && read_index_i >= 2'(Entries);
+      asked_q    <= asked;
+      beyond_q   <= beyond;
+      read_q     <= Copies == 1 ? asked : asked_q;
+      outside_q  <= Copies == 1 ? beyond : beyond_q;
       read_q2    <= read_q;
       outside_q2 <= outside_q;
       if (write_valid_i && write_index_i == watched_q) word_q <= write_data_i;
@@ -51,22 +71,27 @@ module fv_forward_ram #(
       c_reads_what_was_just_written : cover (read_q2 && word_q != Width'(~watched_q) && read_data == word_q);
       // For the induction: the location of the latest word.
       i_watched : assert (watched_q < 2'(Entries));
-      if (!ready) i_no_reads_yet : assert (!read_q && !read_q2 && !outside_q && !outside_q2);
+      if (!ready) i_no_reads_yet : assert (!asked_q && !beyond_q && !read_q && !read_q2 && !outside_q && !outside_q2);
       if (!ready) i_sweeps : assert (u_ram.reset_q < 2'(Entries) && word_q == Width'(~watched_q));
       if (u_ram.write_q) i_writes_inside : assert (u_ram.write_address_q < 2'(Entries));
       if (ready || u_ram.reset_q > watched_q) begin
         i_ram_or_register : assert (
-          (u_ram.write_q && u_ram.write_address_q == watched_q ? u_ram.write_data_q : u_ram.u_ram.memory[watched_q]) == word_q
+          (u_ram.write_q && u_ram.write_address_q == watched_q ? u_ram.write_data_q
+            : Copies > 1 && u_ram.write_q2 && u_ram.write_address_q2 == watched_q ? u_ram.write_data_q2 : memory_word) == word_q
         );
       end
+      i_copies : assert (copied);
       if (ready) begin
+        if (Copies > 1 && asked_q) i_asks : assert (u_ram.read_valid_q && u_ram.read_index_q == watched_q);
+        if (Copies > 1 && beyond_q) i_asks_beyond : assert (u_ram.read_index_q >= 2'(Entries));
         if (read_q) begin
           i_one_stage : assert (u_ram.read_address_q == watched_q && u_ram.inside_q);
           i_one_stage_word : assert (
-            (u_ram.second_q ? u_ram.write_data_q : u_ram.first_q ? u_ram.write_data_q2 : u_ram.ram_q) == word_q
+            (u_ram.hit_q[2] ? u_ram.write_data_q : u_ram.hit_q[1] ? u_ram.write_data_q2 : u_ram.hit_q[0] ? u_ram.write_data_q3
+              : u_ram.ram_q) == word_q
           );
         end
-        if (outside_q) i_outside : assert (!u_ram.inside_q && !u_ram.first_q && !u_ram.second_q);
+        if (outside_q) i_outside : assert (!u_ram.inside_q && u_ram.hit_q == '0);
       end
     end
   end

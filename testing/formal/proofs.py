@@ -226,12 +226,21 @@ PROOFS = (
     Proof(
         "fv_forward_ram", "prove", 3, 12,
         (
-            Broken("sl_forward_ram", "<= first_q || second_q;", "<= first_q;", "a_reads_the_latest_write"),
-            Broken("sl_forward_ram", "<= write_q && write_address_q", "<= 1'b0 && write_address_q", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "hit_q != '0;", "hit_q[1];", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "write_q && write_address_q ==", "1'b0 && write_address_q ==", "a_reads_the_latest_write"),
             Broken("sl_forward_ram", "third_q ? write_data_q :", "third_q ? write_data_q2 :", "a_reads_the_latest_write"),
-            Broken("sl_forward_ram", "<= second_q ? write_data_q", "<= second_q ? write_data_q2", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "hit_q[2] ? write_data_q", "hit_q[2] ? write_data_q2", "a_reads_the_latest_write"),
             Broken("sl_forward_ram", "inside_q ? ram_q : '0", "ram_q", "a_reads_zero_outside"),
         ),
+    ),
+    Proof(
+        "fv_forward_ram", "prove", 3, 12,
+        (
+            Broken("sl_forward_ram", "Spread && write_q2", "1'b0", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", ": write_data_q3", ": write_data_q2", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "= write_data_q2[Low", "= write_data_q[Low", "a_reads_the_latest_write"),
+        ),
+        {"Copies": 2},
     ),
     Proof(
         "fv_toeplitz", "prove", 4, 6,
