@@ -23,13 +23,13 @@ def test_full_tables_take_a_packet_a_cycle_while_rules_come_and_go() -> None:
     found = measured()
     assert found["rules"] == found["rules_at_the_end"] == found["entries"] == {"exact": 64, "masked": 16, "ternary": 16}
     assert found["wrong_verdicts"] == found["refused_signals"] == 0 and found["changes"] == 24
-    assert found["packets"] > 4500 > found["dropped"] > 500
+    assert found["packets"] > 4500 and 0.1 < found["dropped"] / found["packets"] < 0.9
     assert found["packets_per_cycle"] > 1500 / (1500 + 50), "all but the latency"
     assert {element["ii"] for element in found["elements"]} == {1}
     cycles = found["rule_insert_cycles"]
     written = firewall.tables({**found, "clock_mhz": 200.0, "check_seconds": 1, "generate_seconds": 2})
     assert set(written) == every.places("firewall") and "| entries, all taken | 64 | 16 | 16 |" in written["firewall"]
-    assert 10 < cycles["masked"] < 40 and 10 < cycles["exact"] < 200 < cycles["ternary"] < 20_000
+    assert 10 < cycles["masked"] < 60 and 10 < cycles["exact"] < 200 < cycles["ternary"] < 20_000
 
 
 def test_rules_that_the_device_has_and_the_model_not_show(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,8 +76,9 @@ def _blocks(memory: Memory) -> int:
 
 
 def copies(memory: Memory) -> int:
-    """Of the registers of its addresses: as many as keep the blocks of each few."""
-    return min(memory.width, -(-_blocks(memory) // MOST_BLOCKS))
+    """Of the registers of its addresses: as many as keep the blocks of each few, each for as many bits of the word."""
+    wanted = min(memory.width, -(-_blocks(memory) // MOST_BLOCKS))
+    return -(-memory.width // -(-memory.width // wanted))
 
 
 def _significant(factor: Node) -> int:
