@@ -39,7 +39,7 @@ TIMEOUT = 1000  # microseconds, where there is one
 ENTRIES = 4096
 RECORDS = {"1 flow": 800, "4 flows": 800, "Zipf": 1600, "new flows": 4800}  # 128,000 of a program; the last fill its tables
 TIMER_RECORDS = dict.fromkeys(MIXES, 6400)  # of eight runs of the timer
-CPU_RECORDS = 1_000_000
+CPU_RECORDS = 1_250_000  # of a program: ten million of all
 CPU_ROUNDS = 4  # of all mixes, one after another
 LIMIT = 10  # cycles of a simulation for each record, at most
 PARAMETERS = re.compile(r"<ENTRIES = \d+, WAYS = \d+, TIMEOUT = \d+, EVICT = \d+>")
