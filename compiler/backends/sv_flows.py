@@ -26,7 +26,7 @@ class FlowTables:
         return [place for places in self.module.pipeline.places for place in places if place.name == name]
 
     def _instances(self) -> list[tuple[str, Flows]]:
-        return [(f"u_{name.lower()}_flows", self.module.element.flows[name]) for name, places in self.asked.items() if places]
+        return [(f"u_{name}_flows", self.module.element.flows[name]) for name, places in self.asked.items() if places]
 
     def declarations(self) -> list[str]:
         """What several stages refer to."""

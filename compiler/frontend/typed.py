@@ -11,9 +11,7 @@ stand in `flit.data` with byte 0 lowest, so a header that is seen in them is byt
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
 
 from compiler.frontend.source import Span
 from compiler.frontend.typed_places import (
@@ -30,9 +28,13 @@ from compiler.frontend.typed_places import (
     Type,
     Variable,
 )
+from compiler.frontend.typed_tables import FlowTable, Table, TableKind
 
 # With what is below, the names of the typed tree.
-__all__ = ["BOOL", "Array", "Entry", "Integer", "Place", "Placement", "Slice", "Step", "Struct", "StructField", "Type", "Variable"]
+__all__ = [
+    "BOOL", "Array", "Entry", "FlowTable", "Integer", "Place", "Placement", "Slice", "Step", "Struct", "StructField", "Table",
+    "TableKind", "Type", "Variable",
+]  # fmt: skip
 
 CYCLES, RANDOM, ERRNO = Integer(64), Integer(32), Integer(8)
 
@@ -378,43 +380,6 @@ class Port:
     index: int
     is_input: bool
     is_packet: bool  # flits of packets, which stay well-formed
-    span: Span
-
-
-class TableKind(Enum):
-    EXACT = "exact"
-    TERNARY = "ternary"
-    LPM = "lpm"
-
-
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Rules that an element looks up; filled by its signals `NAME_insert` and `NAME_remove`."""
-
-    name: str
-    kind: TableKind
-    key: Type
-    value: Type
-    entries: int
-    span: Span
-
-
-@dataclass(frozen=True, eq=False)
-class FlowTable:
-    """State by flow. Its methods are functions on `state`, the values by set and way, and on `placement`, which flows there are
-    (`frontend/flows.py`); a target that has flow tables of its own needs the rest. `methods`: those that the element calls, by
-    name."""
-
-    name: str
-    key: Type
-    value: Type
-    state: Variable
-    placement: tuple[Variable, ...]
-    sets: int
-    ways: int
-    timeout: int
-    evicts: bool
-    methods: Mapping[str, Function]
     span: Span
 
 

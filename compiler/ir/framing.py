@@ -14,7 +14,7 @@ from collections.abc import Container, Mapping, Sequence
 from compiler.ir.build import Builder
 from compiler.ir.ir import Node, Put, Transition
 from compiler.ir.operators import SOURCES
-from compiler.ir.rewrite import order, same
+from compiler.ir.rewrite import order, same, substituted
 
 KEPT = frozenset({"const", "register"})
 NAMED = frozenset({"read", "lookup", "place"})
@@ -31,7 +31,7 @@ def sends_whole_packets(handler: Transition, signals: Sequence[Transition], put:
     if _keeps(later, following, changed):
         first, behind = _at(b, handler, put, source, sop, 1)
         states = [node for node in order([later]) if node.op == "register"]
-        if _substituted(b, later, {node: behind.get(node.name, node) for node in states}) is first:
+        if substituted(b, later, {node: behind.get(node.name, node) for node in states}) is first:
             return True
     whole, _ = _at(b, handler, put, source, eop, None)
     inside, following = _at(b, handler, put, source, eop, 0)
@@ -59,10 +59,3 @@ def _at(b: Builder, handler: Transition, put: Put, source: str, bit: int, value:
         is_known = is_bit and value is not None and (node.low, node.width) == (bit, 1)
         made[node] = b.const(value or 0, 1) if is_known else same(b, node, [made[arg] for arg in node.args])
     return made[put.enable], {name: made[node] for name, node in handler.next.items()}
-
-
-def _substituted(b: Builder, node: Node, values: Mapping[Node, Node]) -> Node:
-    made: dict[Node, Node] = {}
-    for one in order([node]):
-        made[one] = values.get(one) or same(b, one, [made[arg] for arg in one.args])
-    return made[node]

@@ -118,6 +118,10 @@ def differences(element: ElementIr, before: Transition, after: Transition) -> li
         claims[f"put {port}"] = z3.And(a[put.enable] == b[other.enable], same)
     for name in sorted({write.memory for write in (*first.writes, *second.writes)}):
         claims[f"memory {name}"] = _contents(element, first, a, name) == _contents(element, second, b, name)
+    claims["questions"] = z3.BoolVal(len(first.places) == len(second.places))
+    for n, (asked, again) in enumerate(zip(first.places, second.places, strict=False)):
+        given = [a[x] == b[y] for x, y in zip(asked.args[1:], again.args[1:], strict=True)]
+        claims[f"question {n}"] = z3.And(a[asked.args[0]] == b[again.args[0]], z3.Implies(a[asked.args[0]] == 1, z3.And(*given)))
     if first.result is not None and second.result is not None:
         claims["result"] = a[first.result] == b[second.result]
     return [f"{name}: {model}" for name, claim in claims.items() if (model := _refuted(claim)) is not None]

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from compiler.ir.build import Builder
@@ -83,6 +83,14 @@ def rewrite_transition(transition: Transition, remake: Remake, builder: Builder 
         b.span, b.label = node.span, node.label
         made[node] = remake(b, node, [made[arg] for arg in node.args])
     return replaced(transition, made.__getitem__)
+
+
+def substituted(b: Builder, node: Node, known: Mapping[Node, Node]) -> Node:
+    """A node with others in the place of some below it."""
+    made: dict[Node, Node] = {}
+    for below in order([node]):
+        made[below] = known[below] if below in known else same(b, below, [made[arg] for arg in below.args])
+    return made[node]
 
 
 def rewrite(element: ElementIr, remake: Remake) -> ElementIr:

@@ -16,7 +16,7 @@ from itertools import groupby
 
 from compiler.ir.build import Builder
 from compiler.ir.ir import ElementIr, Flows, Node, Transition
-from compiler.ir.rewrite import each, order, replaced, rewrite_transition, roots, same
+from compiler.ir.rewrite import each, order, replaced, rewrite_transition, roots, same, substituted
 from compiler.passes.writes import exclusive
 
 ENABLE, INSERTS, FORGETS, KEY, TIME, SET = range(6)  # arguments of a `place`
@@ -85,7 +85,7 @@ def _question(b: Builder, flows: Flows, asked: Sequence[Node]) -> Node | None:
     def when(condition: Node, is_there: Callable[[Node], Node]) -> Node:
         """A condition where each find was told what `is_there` says."""
         told = {find: b.concat(is_there(find), zero, b.extract(find, 0, flows.width - 2)) for find in found.finds}
-        return _substituted(b, condition, told)
+        return substituted(b, condition, told)
 
     enables = [when(find.args[ENABLE], lambda _: zero) for find in found.finds]
     inserts = when(found.insert.args[ENABLE], lambda _: zero) if found.insert else zero
@@ -99,14 +99,6 @@ def _question(b: Builder, flows: Flows, asked: Sequence[Node]) -> Node | None:
     enable = b.or_(*enables, inserts, forgets)
     first = asked[0]
     return b.exact("place", (enable, inserts, forgets, *first.args[KEY:]), first.width, value=first.value, name=first.name)
-
-
-def _substituted(b: Builder, node: Node, known: dict[Node, Node]) -> Node:
-    """A node with others in the place of some."""
-    made = dict[Node, Node]()
-    for below in order([node]):
-        made[below] = known[below] if below in known else same(b, below, [made[arg] for arg in below.args])
-    return made[node]
 
 
 def _joined(b: Builder, transition: Transition, flows: Flows, asked: Sequence[Node], question: Node) -> Transition:

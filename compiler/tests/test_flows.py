@@ -2,6 +2,7 @@
 """Flow state against a model in Python: sets, ways, time-out, what is evicted."""
 
 import random
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,8 @@ from compiler.frontend.verify import verify
 from compiler.interpreter.choices import Decide
 from compiler.interpreter.element import run_element
 from compiler.ir import execute
-from compiler.ir.rewrite import shape
+from compiler.ir.prove import differences
+from compiler.ir.rewrite import rewrite_transition, same, shape
 from compiler.ir.text import parse, show
 from compiler.schedule.schedule import Schedule
 from compiler.targets import rtl
@@ -34,6 +36,14 @@ def set_of(key: int) -> int:
         value ^= value >> 6
     value = value + (value << 3) & MASK
     return value ^ value >> 11
+
+
+@pytest.mark.parametrize("shift", [0, 4, 12, 24, 32, 36], ids=lambda shift: f"bits_{shift}")
+def test_keys_that_count_fill_sets_as_evenly_as_random_ones(shift):
+    sets, each = 256, 16
+    counts = Counter(set_of(n << shift | 0x0A00_0001 & (1 << shift) - 1) % sets for n in range(sets * each))
+    spread = sum((counts[number] - each) ** 2 / each for number in range(sets)) / sets
+    assert spread < 1.5, "1 for random keys, 16 for a set that takes all of 16"
 
 
 class Model:
@@ -248,3 +258,14 @@ def test_init_cannot_ask_a_flow_table():
     assert program is not None
     with pytest.raises(HardwareError, match="is empty when a program begins"):
         compile_element(program.elements[0])
+
+
+def test_the_proof_of_a_pass_sees_a_question_that_changed():
+    made = compile_element(asking(BODIES["counts"], "ways = 2")).ir
+
+    def never_inserts(b, node, args):
+        return same(b, node, [*args[:1], b.const(0, 1), *args[2:]] if node.op == "place" else args)
+
+    assert differences(made, made.handler, rewrite_transition(made.handler, same)) == []
+    found = differences(made, made.handler, rewrite_transition(made.handler, never_inserts))
+    assert any(line.startswith("question 1:") for line in found)

@@ -71,7 +71,8 @@ module sl_forward_ram #(
 
     sl_ram_block #(.Width(Bits), .Depth(Entries), .Latency(1)) u_ram (
       .clk_i, .write_valid_i(part_write), .write_address_i(part_write_address), .write_data_i(part_write_data),
-      .read_valid_i(Spread ? read_valid_q : read_valid_i), .read_address_i(part_read_address), .read_data_o(ram_q[Low+:Bits])
+      .read_valid_i((Spread ? read_valid_q : read_valid_i) && is_inside(read_index)), .read_address_i(part_read_address),
+      .read_data_o(ram_q[Low+:Bits])
     );
   end
 
