@@ -124,7 +124,7 @@ module sl_hash_control #(
   logic [MapBits-1:0]   map_word;
   assign map_write = (state_q == StMove || (state_q == StWrite && kind_q == INSTRUCTION_POPULATE)) && wait_q == 0;
   assign map_id    = state_q == StMove ? word_q[KeyBits+:IdBits] : id;
-  sl_ram_block #(.Width(MapBits), .Depth(Rules)) u_map (
+  sl_ram_block #(.Width(MapBits), .Depth(Rules), .Latency(2)) u_map (
     .clk_i, .write_valid_i(map_write), .write_address_i(map_id), .write_data_i(MapBits'({group_q, target_q})),
     .read_valid_i(state_q == StMap), .read_address_i(id), .read_data_o(map_word)
   );
@@ -223,6 +223,7 @@ module sl_hash_control #(
           end
         end
         StMap: begin
+          wait_q  <= 4'd1;  // the map is being read
           state_q <= StSlot;
           if (kind_q == INSTRUCTION_INITIALIZE) begin
             op_commit_o <= 1'b1;

@@ -70,8 +70,7 @@ module sl_hash_function #(
   endfunction
 
   logic [KeyBits-1:0]             layer_q;
-  logic [Mid-1:0]                 mid_q;
-  logic [Mid-1:0]                 second;
+  logic [Mid-1:0]                 mid_q;  // behind the second layer, so that as much logic is in front of it as behind
   logic [Ways-1:0][HashBits-1:0]  hash_q;
   logic [1:0]                     valid_q;
   logic [Mid-1:0]                 first_sum;
@@ -81,16 +80,15 @@ module sl_hash_function #(
     localparam logic [KeyBits-1:0] Row = first_row(row);
     assign first_sum[row] = ^(layer_q & Row);
   end
-  assign second = second_layer(mid_q, seed_i);
   for (genvar row = 0; row < Ways * HashBits; row++) begin : gen_second
     localparam logic [Mid-1:0] Row = second_row(row);
-    assign second_sum[row] = ^(second & Row);
+    assign second_sum[row] = ^(mid_q & Row);
   end
 
   always_ff @(posedge clk_i) begin
     valid_q <= {valid_q[0], valid_i};
     if (valid_i) layer_q <= first_layer(key_i, seed_i);
-    if (valid_q[0]) mid_q <= first_sum;
+    if (valid_q[0]) mid_q <= second_layer(first_sum, seed_i);
     if (valid_q[1]) hash_q <= second_sum;
   end
 

@@ -147,7 +147,7 @@ module sl_lookup_table #(
     .write_valid_i(rule_write || state_q == StClear),
     .write_address_i(state_q == StClear ? asked_q[IndexBits-1:0] : id_q),
     .write_data_i(state_q == StClear ? '0 : {insert_q, name}),
-    .read_valid_i(scanning), .read_address_i(asked_q[IndexBits-1:0]), .read_data_o(rule)
+    .read_valid_i(1'b1), .read_address_i(asked_q[IndexBits-1:0]), .read_data_o(rule)  // `scanning` is too late for many block RAMs
   );
   assign scanning   = state_q == StScan && asked_q != (IndexBits + 1)'(Entries);
   assign rule_write = state_q == StApply && op_commit;
