@@ -100,7 +100,8 @@ module sl_signal_node #(
       default: ;  // StWait
     endcase
     if (refuse) status_q <= Invalid;
-    if (answer) result_q <= (32 * ResultWords)'(result_i);
+    // Whether the iteration has ended is known late, and the result is wide: every one is taken until then.
+    if (state_q == StWait || state_q == StPending) result_q <= (32 * ResultWords)'(result_i);
     if (refuse || answer) begin
       count_q <= CountBits'(ResultWords + 1);
       state_q <= StReply;
