@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from compiler.backends.sv_copies import Copies
 from compiler.backends.sv_expressions import expression, is_one, literal, register_names
 from compiler.backends.sv_flows import FlowTables
 from compiler.backends.sv_memories import Memories
@@ -56,6 +57,7 @@ class Module:
         states = (*self.element.registers, *self.element.memories)
         self.registers = register_names(states, (*OWN, *(f"{table}_status_q" for table in self.element.tables)))
         self.carried = carried(schedule)
+        self.copies = Copies(schedule, self.carried)
         self.lines: list[str] = []
         self.tables = Tables(self)
         self.flows = FlowTables(self)
@@ -201,6 +203,7 @@ class Module:
         for node in here:
             if node.op not in ("read", "lookup", "place", "register", "ahead"):
                 self._value(node, stage)
+                self.lines += self.copies.text(node, stage, self.ref)
         onward = self.carried.steps.get(stage, [])
         if stage < self.kind_until():
             self.lines.append(f"  logic {self.kind_at(stage + 1)};")
@@ -214,6 +217,8 @@ class Module:
             self.lines.append(f"  always_ff @(posedge clk_i){enable} begin")
             self.lines += [f"    {line}" for line in moved]
             self.lines.append("  end")
+        for node in onward:
+            self.lines += self.copies.text(node, stage + 1, self.ref)
 
     def _line(self, line: Line) -> None:
         """A delay line."""
@@ -246,7 +251,7 @@ class Module:
                     raise BackendError(f"the choice '{node.name}' is not supported in hardware")
                 text = "now_i"
             case _:
-                text = expression(node, [self.ref(argument, stage) for argument in node.args])
+                text = expression(node, [self.ref(argument, stage) + self.copies.suffix(argument, node) for argument in node.args])
         comment = f"  // {node.span.source.name}:{node.span.line}" if node.span is not None else ""
         self.lines.append(f"  logic [{width - 1}:0] {name};{comment}\n  assign {name} = {text};")
 

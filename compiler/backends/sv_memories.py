@@ -45,6 +45,8 @@ class Memories:
         address = max(1, (memory.entries - 1).bit_length())
         parameters = f".Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})"
         parameters += f", .Copies({copies(memory)})" if copies(memory) > 1 else ""
+        parameters += ", .Register(1)" if memory.name in self.module.pipeline.registered else ""
+        parameters += ", .Register(2)" if memory.name in self.module.pipeline.far else ""
         return [
             f"\n  logic [{address - 1}:0] {instance}_reset_address;",
             f"  sl_forward_ram #({parameters}) {instance} (",

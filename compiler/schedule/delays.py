@@ -18,6 +18,7 @@ BLOCK_BITS = 18 * 1024  # of block RAM
 MOST_BLOCKS = 12  # that an address reaches, or a copy of it
 ADDRESS_NS, ADDRESS_LOG_NS = 1.0, 0.72
 WRITE_ENABLE_NS, WRITE_INDEX_NS, WRITE_DATA_NS = 1.2, 2.4, 0.4
+FORWARD_NS = 0.4
 OUTPUT_NS, OUTPUT_LOG_NS, GUARD_NS = 0.4, 0.2, 1.3
 FOLDER = Path(__file__).parent / "delays"
 WIRES = frozenset(
@@ -37,17 +38,23 @@ class Delays:
     def address(self, memory: Memory) -> float:
         """Nanoseconds from the address of a memory, or a copy of it, to the blocks that it reaches: wires, longer the more blocks
         there are. Placed and routed on the ECP5-5G: 4.3 ns to 22 blocks (RateLimiter), 4.7 ns to 37 (LPMTree)."""
-        return ADDRESS_NS + ADDRESS_LOG_NS * math.log2(max(1, _blocks(memory) / copies(memory)))
+        return ADDRESS_NS + ADDRESS_LOG_NS * math.log2(max(1, blocks(memory) / copies(memory)))
 
-    def write(self) -> tuple[float, float, float]:
+    def write(self, registered: bool) -> tuple[float, float, float]:
         """Nanoseconds from whether a memory is written, from the index and from the data to the registers in front of it: the index
-        is compared with that of the reads, which what is written is forwarded to. Placed and routed on the ECP5-5G."""
-        return WRITE_ENABLE_NS, WRITE_INDEX_NS, WRITE_DATA_NS
+        is compared with that of the reads, which what is written is forwarded to. Placed and routed on the ECP5-5G. `registered`:
+        to a register for what is read, too, behind a choice."""
+        more = FORWARD_NS if registered else 0.0
+        return WRITE_ENABLE_NS + more, WRITE_INDEX_NS + more, WRITE_DATA_NS + more
 
     def output(self, port: PortInfo) -> float:
         """Nanoseconds from whether a token is written to the memory that holds it: a net to each of its bits, behind a packet guard
         where there is one. Placed and routed on the ECP5-5G: 3.8 ns to 622 bits behind a guard."""
-        return OUTPUT_NS + OUTPUT_LOG_NS * math.log2(port.width) + (GUARD_NS if port.guard is not None else 0.0)
+        return self.enable(port.width) + (GUARD_NS if port.guard is not None else 0.0)
+
+    def enable(self, width: int) -> float:
+        """Nanoseconds from whether something is written to each of its bits."""
+        return OUTPUT_NS + OUTPUT_LOG_NS * math.log2(width)
 
     def of(self, node: Node) -> float:
         """Nanoseconds through a node; wiring costs nothing."""
@@ -71,13 +78,14 @@ class Delays:
         return entry["base"] + entry.get("log", 0.0) * math.log2(max(width, 1)) + entry.get("linear", 0.0) * width
 
 
-def _blocks(memory: Memory) -> int:
+def blocks(memory: Memory) -> int:
+    """Of block RAM on the ECP5, at least, for each of its reads."""
     return -(-memory.width * memory.entries // BLOCK_BITS)
 
 
 def copies(memory: Memory) -> int:
     """Of the registers of its addresses: as many as keep the blocks of each few, each for as many bits of the word."""
-    wanted = min(memory.width, -(-_blocks(memory) // MOST_BLOCKS))
+    wanted = min(memory.width, -(-blocks(memory) // MOST_BLOCKS))
     return -(-memory.width // -(-memory.width // wanted))
 
 

@@ -42,6 +42,8 @@ class Pipeline:
     nodes: tuple[Node, ...]  # everything reachable, arguments before users
     lags: dict[str, int] = field(default_factory=dict)  # of a state: stages from its read to its write (`forward.py`)
     forms: dict[str, str] = field(default_factory=dict)  # of such a state: as what its update is computed
+    registered: frozenset[str] = frozenset()  # memories whose data comes out of a register: their updates are long
+    far: frozenset[str] = frozenset()  # memories with a register on the way of their data: their blocks are far away
     alone: tuple[bool, ...] = ()  # of each write: whether it is of a signal with a pause
     places: tuple[tuple[Node, ...], ...] = ()  # of each kind: what it asks flow tables, in order
     turns_more: tuple[int, ...] = ()  # of each signal: how many turns more than the handler it has at one of its memories

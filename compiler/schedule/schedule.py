@@ -27,7 +27,7 @@ from compiler.schedule.delays import Delays, copies
 from compiler.schedule.pipeline import Pipeline
 from compiler.schedule.tables import PLACE_LATENCY, SET_LATER, stages
 
-READ_LATENCY = 2  # of sl_forward_ram, and one more with copies of the address
+READ_LATENCY = 2  # of sl_forward_ram, one more with copies of the address, one more with a register for the data
 MOST_IN_LUT_RAM = 64  # places of sl_pipe_output; more are in block RAM
 APART = frozenset({"read", "lookup", "place", "ahead"})  # a clock edge is between them and their arguments
 AT_START = frozenset({"head", "available", "argument", "choice", "kind", "insert", "remove"})  # what is there in stage 0
@@ -189,8 +189,8 @@ def schedule(
     from and to memories, but where `strict`; and more than the shorter clock `goal`, if there is one. Raises ScheduleError."""
     _refuse_late_start(pipeline)
     apart = _too_far(pipeline, table, clock - table.overhead)
-    wanted = [] if strict else [pair for pair in apart if pair.is_wire]
-    apart = [pair for pair in apart if strict or not pair.is_wire]
+    wanted = [pair for pair in apart if pair.is_wish or (pair.is_wire and not strict)]
+    apart = [pair for pair in apart if not pair.is_wish and (strict or not pair.is_wire)]
     wanted += _too_far(pipeline, table, goal - table.overhead) if goal else []
     recurrences: tuple[Recurrence, ...] = ()
     read = {node.name for node in pipeline.nodes if node.op == "read"}  # others are no hardware, and have no port to wait for
@@ -227,7 +227,8 @@ def latency(pipeline: Pipeline, node: Node, argument: int = 0) -> int:
     """How many stages a node takes an argument, by its number, before its own; negative: behind."""
     match node.op:
         case "read":
-            return READ_LATENCY + (copies(pipeline.element.memories[node.name]) > 1)
+            later = (copies(pipeline.element.memories[node.name]) > 1) + (node.name in pipeline.registered | pipeline.far)
+            return READ_LATENCY + later
         case "lookup":
             return stages(pipeline.element.tables[node.name])
         case "place":
@@ -246,18 +247,20 @@ def _firing(pipeline: Pipeline) -> list[Node]:
 
 @dataclass(frozen=True)
 class _Apart:
-    """`second` is at least `distance` stages behind `first`; `is_wire`: because of wires from and to a memory."""
+    """`second` is at least `distance` stages behind `first`; `is_wire`: because of wires from and to a memory; `is_wish`: a stage
+    that is worth registers, but no cycle."""
 
     first: Node
     second: Hashable
     distance: int
     is_wire: bool = False
+    is_wish: bool = False
 
 
 def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
     """Pairs of nodes whose path, both included, takes longer than `budget` ns, and the stages between them; only the shortest such
     paths. The path to a memory that is read ends at its blocks, that to one that is written in its registers, that of whether a
-    token is written in the memory of the output."""
+    token is written in the memory of the output, that of whether a state is in all of its bits."""
     firing = set(order(_firing(pipeline)))
     reach: dict[Node, dict[Node, float]] = {}
     pairs: list[_Apart] = []
@@ -267,7 +270,7 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
         if node.op == "read" and node not in firing and copies(memory := pipeline.element.memories[node.name]) == 1:
             wires = table.address(memory)
             far = [origin for origin, delay in reach.get(node.args[0], {}).items() if delay + wires > budget]
-            pairs += [_Apart(origin, node, READ_LATENCY + 1, True) for origin in far]
+            pairs += [_Apart(origin, node, latency(pipeline, node) + 1, True) for origin in far]
         longest: dict[Node, float] = {}
         for argument in () if node.op in APART else node.args:
             for origin, delay in reach.get(argument, {}).items():
@@ -285,8 +288,13 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
     for name, put in pipeline.puts.items():
         found = reach.get(put.enable, {}).items()
         pairs += [_Apart(origin, ("port", name), 1) for origin, delay in found if delay > 0 and delay + outputs[name] > budget]
+    for name, put in pipeline.next.items():
+        wires = table.enable(put.data.width)
+        far = [origin for origin, delay in reach.get(put.enable, {}).items() if delay > 0 and delay + wires > budget]
+        pairs += [_Apart(origin, ("register", name), 1, is_wish=True) for origin in far]
     for write, slot, alone in zip(pipeline.writes, pipeline.slots, pipeline.alone, strict=True):
-        for node, wires in zip((write.enable, write.index, write.data), table.write(), strict=True) if not alone else ():
+        wires_of = table.write(write.memory in pipeline.registered)
+        for node, wires in zip((write.enable, write.index, write.data), wires_of, strict=True) if not alone else ():
             far = [origin for origin, delay in reach.get(node, {}).items() if delay > 0 and delay + wires > budget]
             pairs += [_Apart(origin, ("memory", write.memory), 1 - slot, True) for origin in far]
     return pairs
@@ -294,6 +302,8 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
 
 def _delay(pipeline: Pipeline, table: Delays, node: Node) -> float:
     """Nanoseconds through a node; a token that is not always waited for is 0 where there is none."""
+    if node.op == "read" and node.name in pipeline.registered:
+        return 0.0
     need = pipeline.needs.get(node.name) if node.op == "head" else None
     is_choice = node.op == "head" and not (need is not None and need.op == "const" and need.value == 1)
     return table.choice(node.width) if is_choice else table.of(node)

@@ -2,8 +2,9 @@
 """Operators that alone take longer than a stage become several shorter ones, between which the schedule may put registers.
 
 Sums, differences and comparisons are cut in two, with the carry between; a product is made of products of 16 bits, what a DSP
-block takes; a quotient is the restoring division, one bit a step; a shift is a choice for each bit of its amount. Each has the
-meaning of the IR's operator for all operands, division by 0 included.
+block takes, or, where that is too slow and it is a small one, of the sums of its rows; a quotient is the restoring division, one
+bit a step; a shift is a choice for each bit of its amount. Each has the meaning of the IR's operator for all operands, division
+by 0 included.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from compiler.schedule.delays import Delays
 
 DIGIT = 16  # bits of a factor: measured, as DSP blocks have 18
 LEAST = 8  # bits of a half
+MOST_ROWS = 512  # bits of all rows of a product that is made of sums: as many LUTs, where a DSP block is too slow
 
 
 PRODUCTS = frozenset({"mul", "udiv", "sdiv", "urem", "srem"})
@@ -109,6 +111,8 @@ class Parts:
     def _product(self, b: Builder, made: Node) -> Node:
         """Products of digits, those of one weight side by side, added in a tree; then what the signs take away."""
         width, factors = made.width, [_Factor(b, x) for x in made.args]
+        if not any(factor.sign for factor in factors) and factors[0].bits * factors[1].bits <= MOST_ROWS:
+            return b.resize(self._rows(b, *sorted((factor.low for factor in factors), key=lambda low: low.width)), width)
         if max(len(factor.digits) for factor in factors) == 1 and not any(factor.sign for factor in factors):
             return made
         terms = []
@@ -124,6 +128,22 @@ class Parts:
                 less = b.mux(factor.sign, b.resize(other, width), b.const(0, width))
                 total = self._binary(b, "sub", total, _at(b, less, factor.bits, width))
         return total
+
+    def _rows(self, b: Builder, x: Node, y: Node) -> Node:
+        """The product of `y` with each bit of `x`, added in a tree; a sum is no wider than it must be."""
+        zero = b.const(0, y.width)
+        rows = [(at, b.mux(b.extract(x, at, 1), y, zero)) for at in range(x.width)]  # what is worth 2 ** at
+        while len(rows) > 1:
+            pairs = [rows[n : n + 2] for n in range(0, len(rows), 2)]
+            rows = [self._joined(b, *pair) if len(pair) == 2 else pair[0] for pair in pairs]
+        return rows[0][1]
+
+    def _joined(self, b: Builder, one: tuple[int, Node], other: tuple[int, Node]) -> tuple[int, Node]:
+        (at, low), (above, high) = one, other
+        apart = above - at
+        rest = b.extract(low, apart, low.width - apart)
+        bits = max(rest.width, high.width) + 1
+        return at, b.concat(self._binary(b, "add", b.resize(rest, bits), b.resize(high, bits)), b.extract(low, 0, apart))
 
     def _total(self, b: Builder, terms: Sequence[Node]) -> Node:
         while len(terms) > 1:

@@ -218,10 +218,10 @@ def test_writes_that_take_turns_are_named_as_what_slows_an_element(tmp_path: Pat
     text = report(tmp_path, turns)
     slowed = [line.partition(" (at")[0].strip() for line in text.splitlines() if "slowed by" in line]
     assert slowed == ["slowed by rows: 4 writes of one iteration take turns at its only port"]
-    assert "signal reset takes 19 cycles, in which no other iteration begins" in text
-    assert "timer roll takes 19 of every 2,000 cycles, in which no other iteration begins" in text
+    assert "signal reset takes 18 cycles, in which no other iteration begins" in text
+    assert "timer roll takes 18 of every 2,000 cycles, in which no other iteration begins" in text
     found = json.loads(report(tmp_path, turns, "--json", "--html", str(tmp_path / "p.html")))["elements"]
-    assert [(e["ii"], len(e["turns"]), [p["cycles"] for p in e["pauses"]]) for e in found] == [(4, 1, []), (1, 0, [19, 19])]
+    assert [(e["ii"], len(e["turns"]), [p["cycles"] for p in e["pauses"]]) for e in found] == [(4, 1, []), (1, 0, [18, 18])]
     assert [place["line"] for place in found[0]["turns"][0]["writes"]] == [5, 6]
     assert (tmp_path / "p.html").read_text().count("Slowed by") == 1
 
@@ -236,6 +236,6 @@ def test_a_timer_that_takes_longer_than_its_period_is_refused(tmp_path: Path) ->
     path = tmp_path / "clear.sl"
     path.write_text(text)
     done = CliRunner().invoke(app, ["report", str(path)])
-    assert done.exit_code == 1 and "error[E0811]: timer 'clear' takes 259 cycles, but is due every 200 (200 MHz)" in done.output
+    assert done.exit_code == 1 and "error[E0811]: timer 'clear' takes 258 cycles, but is due every 200 (200 MHz)" in done.output
     assert "use a period of at least 2 microseconds" in done.output
-    assert "259 of every 400 cycles" in report(tmp_path, text.replace("every = 1", "every = 2"))
+    assert "258 of every 400 cycles" in report(tmp_path, text.replace("every = 1", "every = 2"))

@@ -2,9 +2,10 @@
 // The memory of a state array in a pipeline: block RAM whose reads see every earlier write, including writes in flight, so that a
 // read-modify-write of the same word can follow in every cycle (ClickNP 4.2.1, "delayed write", over all stages in flight).
 //
-// An iteration requests its read two stages before the data is needed (three with several Copies: a wide or deep memory is many block
-// RAMs, and one net would reach all of them); it writes in the stage of the data, or n stages later. The
-// data includes the writes of all earlier iterations except the n directly ahead, and not its own write. Addresses of Entries or
+// An iteration requests its read two stages before the data is needed, one more with several Copies (a wide or deep memory is many
+// block RAMs, and one net would reach all of them) and one more with a Register: the data comes out of it (LAST), which leaves more of the
+// cycle to a long update, or it is in front of the choice of the newest write (FAR), for a memory that is far away. It writes in the
+// stage of the data, or n stages later. The data includes the writes of all earlier iterations except the n directly ahead, and not its own write. Addresses of Entries or
 // more read 0 and write nothing. After reset the memory fills itself with `reset_data_i`, one word per cycle, and is then ready; no
 // access may come before.
 module sl_forward_ram #(
@@ -12,6 +13,7 @@ module sl_forward_ram #(
   parameter int unsigned Entries = 1024,  // words, at least 2
   parameter int unsigned IndexBits = $clog2(Entries),  // address width; may differ from what Entries needs
   parameter int unsigned Copies  = 1,     // of the registers of an address, each for a part of the word; at most Width
+  parameter int unsigned Register = 0,    // 0: no stage more; 1: LAST; 2: FAR
   localparam int unsigned AddressBits = $clog2(Entries),
   localparam int unsigned CompareBits = (IndexBits > AddressBits ? IndexBits : AddressBits) + 1
 ) (
@@ -22,11 +24,12 @@ module sl_forward_ram #(
   input  logic [Width-1:0]       reset_data_i,
   input  logic                   read_valid_i,     // stage n
   input  logic [IndexBits-1:0]   read_index_i,     // stage n
-  output logic [Width-1:0]       read_data_o,      // stage n + 2, or n + 3
+  output logic [Width-1:0]       read_data_o,      // stage n + 2, n + 3 or n + 4
   input  logic                   write_valid_i,    // the same stage
   input  logic [IndexBits-1:0]   write_index_i,
   input  logic [Width-1:0]       write_data_i
 );
+  localparam int unsigned LAST     = 1;
   localparam bit          Spread   = Copies > 1;
   localparam int unsigned PartBits = (Width + Copies - 1) / Copies;
 
@@ -55,13 +58,13 @@ module sl_forward_ram #(
     logic [Bits-1:0]        part_write_data;
 
     if (Spread) begin : gen_copies
-      sl_copy #(.Width(1 + AddressBits)) u_write (
-        .clk_i, .enable_i(1'b1), .data_i({write_q, write_address_q}), .data_o({part_write, part_write_address})
+      sl_copy #(.Width(1 + AddressBits + Bits)) u_write (
+        .clk_i, .enable_i(1'b1), .data_i({write_q, write_address_q, write_data_q[Low+:Bits]}),
+        .data_o({part_write, part_write_address, part_write_data})
       );
       sl_copy #(.Width(AddressBits)) u_read (
         .clk_i, .enable_i(1'b1), .data_i(AddressBits'(read_index_i)), .data_o(part_read_address)
       );
-      assign part_write_data = write_data_q2[Low+:Bits];
     end else begin : gen_one
       assign part_write         = write_q;
       assign part_write_address = write_address_q;
@@ -80,17 +83,43 @@ module sl_forward_ram #(
   // read's cycle (0), the one issued in the cycle before it (1), in that cycle (2), and in the next (3). The data of a write goes to one
   // register only, and is chosen from there: it is known late, as the last of what an iteration computes.
   logic [2:0]       hit_q;
-  logic             early_hit_q, third_q;
-  logic [Width-1:0] word_q, early_q;
+  logic             third_q;
+  logic [Width-1:0] word_q, early_q, data;  // one of the first two is 0
 
-  assign read_data_o = third_q ? write_data_q : early_hit_q ? early_q : word_q;
+  assign data = third_q ? write_data_q : early_q | word_q;
+
+  if (Register == 0) begin : gen_wires
+    assign read_data_o = data;
+  end else begin : gen_register
+    logic                   inside_q2, newest;
+    logic [AddressBits-1:0] read_address_q2;
+    logic [Width-1:0]       data_q;
+
+    assign newest = write && write_address == read_address_q2 && inside_q2;
+    always_ff @(posedge clk_i) begin
+      inside_q2       <= inside_q;
+      read_address_q2 <= read_address_q;
+      data_q          <= Register == LAST && newest ? write_data_i : data;
+    end
+    if (Register == LAST) begin : gen_last
+      assign read_data_o = data_q;
+    end else begin : gen_far
+      logic newest_q;
+      always_ff @(posedge clk_i) newest_q <= newest;
+      assign read_data_o = newest_q ? write_data_q : data_q;
+    end
+  end
+
+  // Memories with the same data (ways) share no register: each has its own near its blocks.
+  sl_copy #(.Width(Width)) u_write_data (
+    .clk_i, .enable_i(1'b1), .data_i(reset_done_q ? write_data_i : reset_data_i), .data_o(write_data_q)
+  );
 
   always_ff @(posedge clk_i) begin
     write_q          <= write || !reset_done_q;
     write_q2         <= write_q;
     write_address_q  <= reset_done_q ? write_address : reset_q;
     write_address_q2 <= write_address_q;
-    write_data_q     <= reset_done_q ? write_data_i : reset_data_i;
     write_data_q2    <= write_data_q;
     write_data_q3    <= write_data_q2;
     read_valid_q     <= read_valid_i;
@@ -101,10 +130,11 @@ module sl_forward_ram #(
     hit_q          <= {write && write_address == read_address, write_q && write_address_q == read_address,
                        Spread && write_q2 && write_address_q2 == read_address} & {3{is_inside(read_index)}};
     // the stage of the RAM's word
-    early_hit_q <= hit_q != '0;
-    third_q     <= write && write_address == read_address_q && inside_q;
-    early_q     <= hit_q[2] ? write_data_q : hit_q[1] || !Spread ? write_data_q2 : write_data_q3;
-    word_q      <= inside_q ? ram_q : '0;
+    third_q <= write && write_address == read_address_q && inside_q;
+    // Masks: a reset would bind flip-flops that are best near different blocks to one tile.
+    early_q <= ({Width{hit_q[2]}} & write_data_q) | ({Width{hit_q[2:1] == 2'b01}} & write_data_q2)
+      | ({Width{hit_q == 3'b001}} & write_data_q3);
+    word_q  <= {Width{inside_q && hit_q == '0}} & ram_q;
     if (!reset_done_q) begin
       reset_q      <= reset_q + 1'b1;
       reset_done_q <= reset_q == AddressBits'(Entries - 1);

@@ -23,9 +23,11 @@ def test_each_copy_of_an_address_has_its_part_of_the_word() -> None:
     expect_memory("sl_forward_ram", parameters, xcup=Memory(bram=1.0), ecp5=Memory(bram=2), most_ff=330)
 
 
+@pytest.mark.parametrize("register", [0, 1, 2])
 @pytest.mark.parametrize("copies", [1, 3])
-def test_random_traffic(copies: int) -> None:
-    simulate("sl_forward_ram", __file__, {"Width": 16, "Entries": 5, "IndexBits": 4, "Copies": copies})
+def test_random_traffic(copies: int, register: int) -> None:
+    parameters = {"Width": 16, "Entries": 5, "IndexBits": 4, "Copies": copies, "Register": register}
+    simulate("sl_forward_ram", __file__, parameters)
 
 
 @cocotb.test()
@@ -39,7 +41,8 @@ async def agrees_with_an_array_whatever_the_distance(dut):
         dut.reset_data_i.value = 3 * int(dut.reset_address_o.value)
         await RisingEdge(dut.clk_i)
     words = [3 * n for n in range(entries)]
-    stages: list[int | None] = [None] * (2 if int(dut.Copies.value) == 1 else 3)  # index of the reads one stage on and more
+    latency = 2 + (int(dut.Copies.value) > 1) + (int(dut.Register.value) > 0)
+    stages: list[int | None] = [None] * latency  # index of the reads one stage on and more
     reads = 0
     for _ in range(5000):
         index = random.randrange(2**4) if random.random() < 0.7 else None

@@ -4,7 +4,8 @@
 module fv_forward_ram #(
   parameter int unsigned Width   = 2,
   parameter int unsigned Entries = 3,
-  parameter int unsigned Copies  = 1
+  parameter int unsigned Copies  = 1,
+  parameter int unsigned Register = 0
 ) (
   input logic             clk_i,
   input logic             read_valid_i,
@@ -20,7 +21,7 @@ module fv_forward_ram #(
   logic [1:0]       reset_address;
   logic [Width-1:0] read_data;
 
-  sl_forward_ram #(.Width(Width), .Entries(Entries), .IndexBits(2), .Copies(Copies)) u_ram (
+  sl_forward_ram #(.Width(Width), .Entries(Entries), .IndexBits(2), .Copies(Copies), .Register(Register)) u_ram (
     .clk_i, .rst_i(rst_q), .ready_o(ready), .reset_address_o(reset_address), .reset_data_i(Width'(~reset_address)),
     .read_valid_i, .read_index_i, .read_data_o(read_data), .write_valid_i, .write_index_i, .write_data_i
   );
@@ -28,7 +29,8 @@ module fv_forward_ram #(
   logic [Width-1:0] word_q;                                   // expected value of the watched word
   logic             asked_q, beyond_q;                        // a read of it, or out of range, was requested
   logic             read_q, read_q2, outside_q, outside_q2;   // and is in the two stages of the RAM
-  logic             asked, beyond, copied;
+  logic             read_q3, outside_q3;                      // and in the register behind
+  logic             asked, beyond, copied, registered;
   logic [Width-1:0] memory_word;
 
   assign asked  = read_valid_i && read_index_i == watched_q;
@@ -38,9 +40,17 @@ module fv_forward_ram #(
     assign copied      = 1'b1;
   end else begin : gen_two
     assign memory_word = {u_ram.gen_part[1].u_ram.memory[watched_q], u_ram.gen_part[0].u_ram.memory[watched_q]};
-    assign copied      = {u_ram.gen_part[0].part_write, u_ram.gen_part[0].part_write_address} == {u_ram.write_q2, u_ram.write_address_q2}
+    assign copied      = {u_ram.gen_part[1].part_write_data, u_ram.gen_part[0].part_write_data} == u_ram.write_data_q2
+      && {u_ram.gen_part[0].part_write, u_ram.gen_part[0].part_write_address} == {u_ram.write_q2, u_ram.write_address_q2}
       && {u_ram.gen_part[1].part_write, u_ram.gen_part[1].part_write_address} == {u_ram.write_q2, u_ram.write_address_q2}
       && u_ram.gen_part[0].part_read_address == u_ram.read_index_q && u_ram.gen_part[1].part_read_address == u_ram.read_index_q;
+  end
+
+  if (Register != 0) begin : gen_register
+    assign registered = (!read_q2 || (u_ram.gen_register.inside_q2 && u_ram.gen_register.read_address_q2 == watched_q))
+      && (!outside_q2 || !u_ram.gen_register.inside_q2);
+  end else begin : gen_wires
+    assign registered = 1'b1;
   end
 
   always_ff @(posedge clk_i) begin
@@ -54,6 +64,8 @@ module fv_forward_ram #(
       read_q2   <= 1'b0;
       outside_q  <= 1'b0;
       outside_q2 <= 1'b0;
+      read_q3    <= 1'b0;
+      outside_q3 <= 1'b0;
     end else begin
       asked_q    <= asked;
       beyond_q   <= beyond;
@@ -61,17 +73,20 @@ module fv_forward_ram #(
       outside_q  <= Copies == 1 ? beyond : beyond_q;
       read_q2    <= read_q;
       outside_q2 <= outside_q;
+      read_q3    <= read_q2;
+      outside_q3 <= outside_q2;
       if (write_valid_i && write_index_i == watched_q) word_q <= write_data_i;
     end
     m_watches_a_word : assume (rst_q ? watched_i < 2'(Entries) : 1'b1);
     m_waits_for_ready : assume (rst_q || ready || !(read_valid_i || write_valid_i));
     if (!rst_q) begin
-      if (read_q2) a_reads_the_latest_write : assert (read_data == word_q);
-      if (outside_q2) a_reads_zero_outside : assert (read_data == '0);
-      c_reads_what_was_just_written : cover (read_q2 && word_q != Width'(~watched_q) && read_data == word_q);
+      if (Register != 0 ? read_q3 : read_q2) a_reads_the_latest_write : assert (read_data == word_q);
+      if (Register != 0 ? outside_q3 : outside_q2) a_reads_zero_outside : assert (read_data == '0);
+      c_reads_what_was_just_written : cover ((Register != 0 ? read_q3 : read_q2) && word_q != Width'(~watched_q) && read_data == word_q);
       // For the induction: the location of the latest word.
       i_watched : assert (watched_q < 2'(Entries));
-      if (!ready) i_no_reads_yet : assert (!asked_q && !beyond_q && !read_q && !read_q2 && !outside_q && !outside_q2);
+      if (!ready) i_no_reads_yet : assert (!asked_q && !beyond_q && !read_q && !read_q2 && !read_q3
+                                              && !outside_q && !outside_q2 && !outside_q3);
       if (!ready) i_sweeps : assert (u_ram.reset_q < 2'(Entries) && word_q == Width'(~watched_q));
       if (u_ram.write_q) i_writes_inside : assert (u_ram.write_address_q < 2'(Entries));
       if (ready || u_ram.reset_q > watched_q) begin
@@ -92,6 +107,9 @@ module fv_forward_ram #(
           );
         end
         if (outside_q) i_outside : assert (!u_ram.inside_q && u_ram.hit_q == '0);
+        if (read_q2) i_two_stages : assert (u_ram.data == word_q);
+        if (outside_q2) i_outside_too : assert (u_ram.data == '0);
+        i_register : assert (registered);
       end
     end
   end

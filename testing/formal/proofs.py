@@ -226,19 +226,36 @@ PROOFS = (
     Proof(
         "fv_forward_ram", "prove", 3, 12,
         (
-            Broken("sl_forward_ram", "hit_q != '0;", "hit_q[1];", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "inside_q && hit_q == '0", "inside_q && !hit_q[1]", "a_reads_the_latest_write"),
             Broken("sl_forward_ram", "write_q && write_address_q ==", "1'b0 && write_address_q ==", "a_reads_the_latest_write"),
             Broken("sl_forward_ram", "third_q ? write_data_q :", "third_q ? write_data_q2 :", "a_reads_the_latest_write"),
-            Broken("sl_forward_ram", "hit_q[2] ? write_data_q", "hit_q[2] ? write_data_q2", "a_reads_the_latest_write"),
-            Broken("sl_forward_ram", "inside_q ? ram_q : '0", "ram_q", "a_reads_zero_outside"),
+            Broken("sl_forward_ram", "hit_q[2]}} & write_data_q)", "hit_q[2]}} & write_data_q2)", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "inside_q && hit_q == '0", "hit_q == '0", "a_reads_zero_outside"),
         ),
     ),
     Proof(
         "fv_forward_ram", "prove", 3, 12,
         (
+            Broken("sl_forward_ram", "newest ? write_data_i :", "1'b0 ? write_data_i :", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "read_address_q2 && inside_q2", "read_address_q2", "a_reads_zero_outside"),
+            Broken("sl_forward_ram", "newest = write &&", "newest =", "a_reads_the_latest_write"),
+        ),
+        {"Entries": 2, "Register": 1},
+    ),
+    Proof(
+        "fv_forward_ram", "prove", 3, 12,
+        (
+            Broken("sl_forward_ram", "newest_q ? write_data_q", "newest_q ? write_data_q2", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "newest_q <= newest", "newest_q <= newest && third_q", "a_reads_the_latest_write"),
+        ),
+        {"Register": 2},
+    ),
+    Proof(
+        "fv_forward_ram", "prove", 3, 12,
+        (
             Broken("sl_forward_ram", "Spread && write_q2", "1'b0", "a_reads_the_latest_write"),
-            Broken("sl_forward_ram", ": write_data_q3", ": write_data_q2", "a_reads_the_latest_write"),
-            Broken("sl_forward_ram", "= write_data_q2[Low", "= write_data_q[Low", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "& write_data_q3", "& write_data_q2", "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", ", write_data_q[Low", ", write_data_q2[Low", "a_reads_the_latest_write"),
         ),
         {"Copies": 2},
     ),
