@@ -3,11 +3,12 @@
 // read-modify-write of the same word can follow in every cycle (ClickNP 4.2.1, "delayed write", over all stages in flight).
 //
 // An iteration requests its read two stages before the data is needed, one more with several Copies (a wide or deep memory is many
-// block RAMs, and one net would reach all of them) and one more with a Register: the data comes out of it (LAST), which leaves more of the
-// cycle to a long update, or it is in front of the choice of the newest write (FAR), for a memory that is far away. It writes in the
-// stage of the data, or n stages later. The data includes the writes of all earlier iterations except the n directly ahead, and not its own write. Addresses of Entries or
-// more read 0 and write nothing. After reset the memory fills itself with `reset_data_i`, one word per cycle, and is then ready; no
-// access may come before.
+// block RAMs, and one net would reach all of them) and one more with a Register. LAST: the data comes out of it, which leaves more
+// of the cycle to a long update. FAR: it is in front of the choice of the newest write, half-way from blocks that are far away.
+//
+// The iteration writes in the stage of the data, or n stages later. The data includes the writes of all earlier iterations except the
+// n directly ahead, and not its own write. Addresses of Entries or more read 0 and write nothing. After reset the memory fills itself
+// with `reset_data_i`, one word per cycle, and is then ready; no access may come before.
 module sl_forward_ram #(
   parameter int unsigned Width   = 32,    // bits per word
   parameter int unsigned Entries = 1024,  // words, at least 2
@@ -81,7 +82,7 @@ module sl_forward_ram #(
 
   // The writes that a read cannot find in the RAM, the newest last: with several copies the one that is written into the RAM in the
   // read's cycle (0), the one issued in the cycle before it (1), in that cycle (2), and in the next (3). The data of a write goes to one
-  // register only, and is chosen from there: it is known late, as the last of what an iteration computes.
+  // register, and with LAST to that of the data read: it is known late, as the last of what an iteration computes.
   logic [2:0]       hit_q;
   logic             third_q;
   logic [Width-1:0] word_q, early_q, data;  // one of the first two is 0
