@@ -57,6 +57,7 @@ VERILATOR_FLAGS = (
     "--assert",
     "-Wall",
     "-Wno-fatal",
+    "-Werror-IMPLICIT",
     "--x-assign",
     "unique",
     "-MAKEFLAGS",

@@ -59,8 +59,8 @@ class Copies:
 
     def text(self, node: Node, stage: int, ref: Callable[[Node, int], str]) -> Iterator[str]:
         """The copies of a register that brings a node, or what the node is a part of, into a stage. `ref`: names."""
-        name, given = ref(node, stage), self._given(node, stage, ref)
         for copy in range(1, self.count.get((node, stage), 1)):
+            name, given = ref(node, stage), self._given(node, stage, ref)
             yield f"  logic [{node.width - 1}:0] {name}_copy{copy};"
             yield f"  sl_copy #(.Width({node.width})) u_{name}_copy{copy} ("
             yield f"    .clk_i, .enable_i(1'b1), .data_i({given}), .data_o({name}_copy{copy})"

@@ -66,10 +66,12 @@ class Module:
     # References
 
     def ref(self, node: Node, stage: int) -> str:
-        """The name that the value has in `stage`, or the constant."""
+        """The name that the value has in `stage`, or the constant. Raises BackendError where it is not carried to there."""
         if node.op == "const":
             return literal(node.value, node.width)
         name = self.names[node]
+        if stage not in self.carried.there[node]:
+            raise BackendError(f"{name} is not carried to stage {stage}")
         return name if stage == self.stage[node] else f"{name}_s{stage}"
 
     @property

