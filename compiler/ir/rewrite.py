@@ -42,12 +42,11 @@ def order(nodes: Iterable[Node]) -> list[Node]:
     for root in nodes:
         stack = [root]
         while stack:
-            node, depth = stack[-1], len(stack)
-            if node not in done:
-                for arg in reversed(node.args):
-                    if arg not in done:
-                        stack.append(arg)
-            if len(stack) == depth:
+            node = stack[-1]
+            missing = [arg for arg in node.args if arg not in done] if node not in done else None
+            if missing:
+                stack += reversed(missing)
+            else:
                 done[stack.pop()] = None
     return list(done)
 

@@ -53,10 +53,12 @@ def _blocks(element: ElementIr) -> int:
 def _plan(element: ElementIr, table: Delays, clock: float, goal: float, longest: float) -> Schedule:
     """For a clock of `clock` ns, `goal` where that costs no cycle; operators that alone take more than `longest` are cut."""
     budget = longest - table.overhead
-    whole, pipeline = _without_products(element, table, budget), merge(verify(split.run(element, table, budget)))
-    found, slow = _at_once(_registered(pipeline, table, goal), table, clock, goal)
+    pipeline = merge(verify(split.run(element, table, budget)))
+    found, slow = _at_once(_with_registers(pipeline, ()), table, goal, goal)
+    if found is None:
+        found, slow = _at_once(_with_registers(pipeline, slow), table, clock, goal)
     if found is None and slow:
-        found, _ = _forwarded(whole, table, clock, slow, True, goal)
+        found, _ = _forwarded(_without_products(element, table, budget), table, clock, slow, True, goal)
     found = found or schedule(pipeline, table, clock, goal=goal)
     if found.interval == 1:
         return found
@@ -66,7 +68,7 @@ def _plan(element: ElementIr, table: Delays, clock: float, goal: float, longest:
         found = shorter
     if found.interval == 1:
         return found
-    forwarded, why = _forwarded(whole, table, clock, slow, False, goal)
+    forwarded, why = _forwarded(_without_products(element, table, budget), table, clock, slow, False, goal)
     tried = (f"selecting the next value last{large}", f"forwarding the update as a function: {why}")
     return forwarded or replace(found, tried=tried)
 
@@ -76,14 +78,9 @@ def _without_products(element: ElementIr, table: Delays, budget: float) -> Pipel
     return merge(verify(split.run(element, table, budget, split.PRODUCTS)))
 
 
-def _registered(pipeline: Pipeline, table: Delays, clock: float) -> Pipeline:
-    """With a register behind the data of memories whose updates are too long for a token a cycle."""
-    _, slow = _at_once(pipeline, table, clock, 0.0)
-    return _with_registers(pipeline, slow)
-
-
 def _with_registers(pipeline: Pipeline, slow: Iterable[str]) -> Pipeline:
-    """With a register for the data of these memories, and for that of all others where they are far away."""
+    """With a register behind the data of memories whose updates are too long for a token a cycle, and behind that of all others
+    where they are far away."""
     names = frozenset(pipeline.element.memories)
     slow = names.intersection(slow)
     return replace(pipeline, registered=slow, far=names - slow if _blocks(pipeline.element) >= MANY_BLOCKS else frozenset())

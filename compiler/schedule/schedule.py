@@ -102,14 +102,17 @@ NO_SLACK: Mapping[str, str] = MappingProxyType({})
 
 
 class _Problem:
-    """Difference constraints `x[b] - x[a] >= k` and a linear cost."""
+    """Difference constraints `x[b] - x[a] >= k` and a linear cost, as few as say the same: solving is much of a compilation."""
 
     def __init__(self) -> None:
         self.index: dict[Hashable, int] = {}
         self.upper: list[float] = []
         self.cost: list[float] = []
-        self.rows: list[tuple[int, int, int, str]] = []  # a, b, k, state whose recurrence it is
-        self.soft: list[tuple[int, int, int]] = []  # a, b, k: for every stage that is lacking, PENALTY
+        self.rows: dict[tuple[int, int, str], int] = {}  # k by a, b and the state whose recurrence it is
+        self.soft: dict[tuple[int, int], int] = {}  # k by a and b: for every stage that is lacking, PENALTY
+        self.users: dict[
+            tuple[int, int], dict[int, int]
+        ] = {}  # by value and its bits: who takes it, in which stages before their own
 
     def variable(self, key: Hashable, upper: float = np.inf) -> int:
         if key not in self.index:
@@ -120,26 +123,56 @@ class _Problem:
 
     def add(self, first: Hashable, second: Hashable, distance: int, state: str = "") -> None:
         """`second` is at least `distance` stages behind `first`."""
-        self.rows.append((self.variable(first), self.variable(second), distance, state))
+        self._apart(self.variable(first), self.variable(second), distance, state)
+
+    def _apart(self, first: int, second: int, distance: int, state: str = "") -> None:
+        key = first, second, state
+        self.rows[key] = max(distance, self.rows.get(key, distance))
 
     def want(self, first: Hashable, second: Hashable, distance: int) -> None:
         """`second` had better be at least `distance` stages behind `first`."""
-        self.soft.append((self.variable(first), self.variable(second), distance))
+        key = self.variable(first), self.variable(second)
+        self.soft[key] = max(distance, self.soft.get(key, distance))
 
-    def pay(self, first: Hashable, second: Hashable, weight: float) -> None:
-        self.cost[self.variable(second)] += weight
-        self.cost[self.variable(first)] -= weight
+    def use(self, value: Hashable, user: Hashable, latency: int, bits: int) -> None:
+        """`user` takes a value `latency` stages before its own."""
+        self.add(value, user, latency)
+        users = self.users.setdefault((self.variable(value), bits), {})
+        users[self.variable(user)] = min(latency, users.get(self.variable(user), latency))
+
+    def limit_depth(self) -> None:
+        """A stage of latency costs. Only what nothing comes behind can be in the last one."""
+        depth, before = (
+            self.variable("depth"),
+            {first for (first, _, state), distance in self.rows.items() if not state and distance >= 0},
+        )
+        for variable in range(depth):
+            if variable not in before:
+                self._apart(variable, depth, 0)
+        self.cost[depth] += LATENCY_WEIGHT
+
+    def pay_registers(self) -> None:
+        """From the stage of a value to where it is taken last, each of its bits has one."""
+        for (value, bits), users in self.users.items():
+            last = next(iter(users))
+            if len(users) > 1:
+                last = self.variable(("last", value))
+                for user, latency in users.items():
+                    self._apart(user, last, -latency)
+            self.cost[last] += bits
+            self.cost[value] -= bits
 
     def lacking(self) -> int | None:
         """By how much the interval is too small; None where no interval is enough."""
-        solution = self.solve({row[3]: "interval" for row in self.rows if row[3]})
+        solution = self.solve({state: "interval" for _, _, state in self.rows if state})
         return None if solution is None else math.ceil(solution[1].get("interval", 0.0) - 1e-6)
 
     def solve(self, slack: Mapping[str, str] = NO_SLACK) -> tuple[list[float], dict[str, float]] | None:
         """Values by index; or, where states have slacks (by name), with the least sum of them. None where there is none."""
         names = sorted(set(slack.values()))
         place = {name: len(self.upper) + n for n, name in enumerate(names)}
-        wanted = [] if slack else self.soft
+        hard = {(first, second): distance for (first, second, state), distance in self.rows.items() if not state}
+        wanted = [] if slack else [(*pair, distance) for pair, distance in self.soft.items() if distance > hard.get(pair, -1)]
         columns = len(self.upper) + len(names) + len(wanted)
         starts, columns_of, values, lower = [0], [], [], []
         for number, (first, second, distance) in enumerate(wanted):
@@ -147,7 +180,7 @@ class _Problem:
             values += [-1.0, 1.0, 1.0]
             starts.append(len(columns_of))
             lower.append(float(distance))
-        for first, second, distance, state in self.rows:
+        for (first, second, state), distance in self.rows.items():
             if first == second:
                 if distance > 0 and state not in slack:
                     return None
@@ -342,12 +375,10 @@ def _constraints(pipeline: Pipeline, apart: list[_Apart], wanted: list[_Apart], 
         _use(problem, pipeline.result, ("result",), 0)
     _states(problem, pipeline, interval)
     _flows(problem, pipeline, interval)
+    problem.limit_depth()
+    problem.pay_registers()
     if len(problem.rows) > MOST_CONSTRAINTS:
         raise TooLarge(pipeline, len(problem.rows))
-    problem.variable("depth")
-    for key in [key for key in problem.index if key != "depth" and not (isinstance(key, tuple) and key[0] == "last")]:
-        problem.add(key, "depth", 0)
-    problem.cost[problem.index["depth"]] += LATENCY_WEIGHT
     return problem
 
 
@@ -387,20 +418,12 @@ def _use(problem: _Problem, value: Node, user: Hashable, latency: int) -> None:
     problem.variable(user)
     if value.op == "const":
         return
-    problem.add(value, user, latency)
-    if value.op == "register":  # an II of 1 keeps it in the stage of its state, where reading is free
-        problem.variable(value)
-    last = ("last", value)
-    if last not in problem.index:
-        problem.variable(last)
-        problem.add(value, last, 0)
-        problem.pay(value, last, value.width)
-    problem.add(user, last, -latency)
+    problem.use(value, user, latency, value.width)
 
 
 def _explain(pipeline: Pipeline, problem: _Problem) -> tuple[Recurrence, ...]:
     """The states whose way from read to write is too long, by the least total slack."""
-    solution = problem.solve({row[3]: row[3] for row in problem.rows if row[3]})
+    solution = problem.solve({state: state for _, _, state in problem.rows if state})
     if solution is None:
         return ()
     found = []

@@ -12,6 +12,7 @@ from compiler.compile import HardwareError, compile_element
 from compiler.passes import recurrences
 from compiler.schedule import schedule as module
 from compiler.schedule.delays import delays
+from compiler.schedule.pipeline import Pipeline
 from compiler.schedule.schedule import ScheduleError, schedule
 from compiler.tests.differential import elements
 
@@ -73,18 +74,18 @@ def test_what_is_tried_for_the_interval_does_not_make_an_element_many_times_larg
 
 
 def test_a_plan_that_is_too_large_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan = compile_element(elements(LARGE)["Large"], CLOCK).plan
-    made, rows = module._constraints, list[int]()
+    made, tried = module._constraints, list[tuple[int, int]]()
 
-    def counted(*given: object) -> module._Problem:
-        problem = made(*given)  # type: ignore[arg-type]
-        rows.append(len(problem.rows))
+    def counted(pipeline: Pipeline, *given: object) -> module._Problem:
+        problem = made(pipeline, *given)  # type: ignore[arg-type]
+        tried.append((len(pipeline.nodes), len(problem.rows)))
         return problem
 
     monkeypatch.setattr(module, "_constraints", counted)
-    compile_element(elements(LARGE)["Large"], CLOCK)
-    monkeypatch.setattr(module, "MOST_CONSTRAINTS", rows[0] + 1)
-    assert max(rows) > rows[0] + 1, "the second plan has more"
+    plan = compile_element(elements(LARGE)["Large"], CLOCK).plan
+    small = max(rows for nodes, rows in tried if nodes <= len(plan.pipeline.nodes))
+    monkeypatch.setattr(module, "MOST_CONSTRAINTS", small)
+    assert max(rows for _, rows in tried) > small, "the second plan has more"
     found = compile_element(elements(LARGE)["Large"], CLOCK).plan
     assert found.interval == plan.interval and "operators with" in found.tried[0]
 
