@@ -46,10 +46,11 @@ class FlowTables:
 
         def chosen(argument: int) -> str:
             values = [module.ref(place.args[argument], self._stage(place, argument)) for place in places]
-            whens = [self._enters(place, SET) if argument == SET else enters[place] for place in places]
             text = values[-1]
-            for when, value in zip(reversed(whens[:-1]), reversed(values[:-1]), strict=True):
-                text = f"{when} ? {value} : {text}" if value != text else text
+            for place, value in zip(reversed(places[:-1]), reversed(values[:-1]), strict=True):
+                if value != text:
+                    when = self._enters(place, SET) if argument == SET else enters[place]
+                    text = f"{when} ? {value} : {text}"
             return text
 
         asks = " || ".join(f"({enters[place]})" for place in places)
