@@ -9,7 +9,7 @@ from compiler.fuzz.packets import Packets
 from compiler.fuzz.writer import UINT, Features, Kind
 
 FLIT = Kind("flit", "packet")
-BOUNDS = (16, 33, 64, 100, 256)  # entries of states that are meant as memories
+BOUNDS = (16, 33, 64, 100, 256, 1000)  # entries of states that are meant as memories
 
 
 class Elements(Packets):
@@ -22,8 +22,9 @@ class Elements(Packets):
                 kind = self.any_type()
                 if kind.kind == "array" and kind.of is not None and self.chance(40):
                     kind = self.array(kind.of, BOUNDS)
-                name = self.fresh("s")
-                suffix = f"[{kind.count}]" if kind.kind == "array" else ""
+                if kind.kind == "array" and self.chance(20):
+                    kind = self.array(kind, (2, 3, 4))
+                name, suffix = self.fresh("s"), dimensions(kind)
                 initial = f" = {self.constant(kind)}" if kind.kind == "int" and self.chance(50) else ""
                 self.line(f"{kind.text} {name}{suffix}{initial};")
                 found.append((name, kind))
@@ -41,8 +42,8 @@ class Elements(Packets):
         flat = [kind for kind in self.structs if kind.is_flat]
         key = self.choose.choice(flat) if flat and self.chance(30) else Kind(self.unsigned(5), "int", 5)
         value = self.choose.choice(flat) if flat and self.chance(50) else self.integer()
-        name, entries = self.fresh("flows"), self.choose.choice([4, 8, 16])
-        options = [f"ways = {self.choose.choice([1, 2, 4])}"]
+        name, entries = self.fresh("flows"), self.choose.choice([8, 16])
+        options = [f"ways = {self.choose.choice([1, 2, 4, 8])}"]
         options += [f"timeout = {self.choose.choice([1, 5, 100])}"] if self.chance(60) else []
         options += ["evict = true"] if self.chance(50) else []
         self.line(f"flow<{key.text}, {value.text}> {name}[{entries}] ({', '.join(options)});")
@@ -110,14 +111,19 @@ class Elements(Packets):
         if self.chance(0 if self.is_arithmetic else 50):
             self.statement()
 
-    def select(self, ports: list[tuple[str, Kind]]) -> None:
+    def select(self, ports: list[tuple[str, Kind]]) -> list[str]:
+        """Takes from any of some ports; the flit that it took, if they have packets."""
         kind = ports[0][1]
         name, index = self.fresh("t"), self.fresh("v")
         self.line(f"uint {index};")
         self.line(f"{kind.text} {name} = select({', '.join(port for port, _ in ports)}, &{index});")
-        self.know(name, kind)
         self.know(index, UINT)
+        if kind == FLIT:
+            self.packet(name)
+            return [name]
+        self.know(name, kind)
         self.fed += [name] if kind.kind == "int" else []
+        return []
 
     def writes(self, ports: list[tuple[str, Kind]], flits: list[str]) -> None:
         for port, kind in ports:
@@ -168,17 +174,19 @@ class Elements(Packets):
 
     def named(self, inputs: list[tuple[str, Kind]], outputs: list[tuple[str, Kind]]) -> None:
         """An element in the named form, with these ports or, where it merges, others."""
-        is_merge = self.features.choices and self.chance(12)
-        if is_merge:
-            kind = self.scalar()
+        merged: list[tuple[str, Kind]] = []
+        if self.features.choices and self.chance(12):
+            kind = FLIT if self.features.packets and self.chance(30) else self.scalar()
             merged = [(f"in{n}", kind) for n in range(self.choose.choice([2, 2, 3]))]
-            inputs = [*merged, *(port for port in inputs if port[1].text == "flit")]
+            inputs = [*merged, *(port for port in inputs if port[1] == FLIT)]
+            outputs = [*outputs, ("out_merged", FLIT)] if kind == FLIT else outputs
         self.indent += 1
-        self.body(inputs, outputs, is_merge)
+        self.body(inputs, outputs, merged)
         self.indent -= 1
         self.lines = [f".element {self.name} ({_ports(inputs, outputs)}) {{", *self.lines, "}"]
 
-    def body(self, inputs: list[tuple[str, Kind]], outputs: list[tuple[str, Kind]], is_merge: bool) -> None:
+    def body(self, inputs: list[tuple[str, Kind]], outputs: list[tuple[str, Kind]], merged: list[tuple[str, Kind]]) -> None:
+        """`merged`: inputs of which an iteration takes from one."""
         self.states()
         if self.features.tables and self.chance(8):
             self.rule_tables()
@@ -189,13 +197,9 @@ class Elements(Packets):
         outer = self.scope.state_only()
         self.scope.is_handler = True
         with self.inside(".handler"):
-            plain = [port for port in inputs if port[1].text != "flit"]
-            if is_merge:
-                self.select(plain)
-            else:
-                self.reads(plain)
-            flits = []
-            for port, _ in (port for port in inputs if port[1].text == "flit"):
+            flits = self.select(merged) if merged else []
+            self.reads([port for port in inputs if port not in merged and port[1] != FLIT])
+            for port in (name for name, kind in inputs if kind == FLIT and (name, kind) not in merged):
                 flits.append(self.fresh("x"))
                 self.line(f"flit {flits[-1]} = read({port});")
                 self.packet(flits[-1])
@@ -262,7 +266,7 @@ class Elements(Packets):
         if self.chance(30):
             self.struct()
         self.indent += 1
-        self.body(inputs, outputs, False)
+        self.body(inputs, outputs, [])
         self.indent -= 1
         self.lines = [f".element {self.name} ({_ports(inputs, outputs)}) {{", *self.lines, "}"]
         return "\n".join([*self.declarations(), *self.lines]) + "\n"
@@ -270,6 +274,11 @@ class Elements(Packets):
 
 def _ports(inputs: list[tuple[str, Kind]], outputs: list[tuple[str, Kind]]) -> str:
     return ", ".join(map(_port, inputs)) + " -> " + ", ".join(map(_port, outputs))
+
+
+def dimensions(kind: Kind) -> str:
+    """What is behind the name where a variable is declared."""
+    return f"[{kind.count}]{dimensions(kind.of)}" if kind.kind == "array" and kind.of is not None else ""
 
 
 def _port(port: tuple[str, Kind]) -> str:

@@ -11,6 +11,7 @@ from compiler.fuzz.writer import Features, Kind
 
 LANES = 4
 STEPS = (1, 6)
+TURNING = 1024  # flits on a way back
 SIMPLE = Features(numbered=False, waiting=False, flows=False)  # so that every iteration takes tokens, and all comes to rest
 
 
@@ -101,6 +102,15 @@ class Graph:
         self.lines += [f"{self.take()} {self.arrow()} {name}.in[{n}]" for n in range(count)]
         return self.packets.append(f"{name}.out")
 
+    def turn(self) -> None:
+        """Packets leave, or go round again; the way back has room for all of them."""
+        merge, leave = self.instance("Mux<packet, 2>"), self.instance("RoundRobin<2>")
+        self.lines += [f"{self.take()} {self.arrow()} {merge}.in[0]", f"{leave}.out[1] ->({TURNING}) {merge}.in[1]"]
+        self.packets.append(f"{merge}.out")
+        self.stage()
+        self.lines.append(f"{self.packets.pop()} {self.arrow()} {leave}.in")
+        self.packets.append(f"{leave}.out[0]")
+
     def measure(self) -> None:
         """Packets go on, and numbers leave beside them."""
         bits = self.choose.choice([1, 8, 13, 32, 64])
@@ -127,7 +137,7 @@ class Graph:
         """Types, elements, the configuration."""
         self.packets = [f"from_lane[{lane}]" for lane in range(self.choose.choice([1, 1, 2, 3]))]
         for _ in range(self.choose.randint(*STEPS)):
-            self.choose.choice([self.stage, self.stage, self.constant, self.copy, self.merge, self.measure, self.use])()
+            self.choose.choice([self.stage, self.stage, self.constant, self.copy, self.merge, self.measure, self.use, self.turn])()
         self.choose.shuffle(self.packets)
         for lane, end in enumerate(self.packets):
             self.lines.append(f"{end} -> {f'to_lane[{lane}]' if lane < LANES else 'Drop'}")

@@ -210,7 +210,7 @@ class Writer:
         values = [text for text in values if count >= MOST_REPEATS or not text.startswith(REPEATED)]
         if not values:
             return "0"
-        return f"({self.unsigned()}) {self.choose.choice(values)}"
+        return f"({self.unsigned(max(8, count.bit_length()))}) {self.choose.choice(values)}"
 
     def know(self, name: str, kind: Kind, is_target: bool = True) -> None:
         """A variable that may be used from here on."""
