@@ -7,6 +7,7 @@ Builds are cached by content in `build/rtl`. A run is repeatable from its seed, 
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import subprocess
 import tempfile
@@ -41,7 +42,8 @@ TIMELESS = 1 << 30  # in place of seed 0, by which Verilator means one of its ow
 REST_CYCLES = 300  # without an iteration, after which an element is at rest
 UNOPTIMIZED = ("--output-split", "0", "-MAKEFLAGS", "OPT_FAST=-O0 OPT_SLOW=-O0")
 QUICK = (*UNOPTIMIZED, *CLANG)  # to build, not to run
-THOROUGH = ("-CFLAGS", "-O1", "-j", "2")
+FAST = ("-CFLAGS", "-O1", "-j", "2")
+USUAL = QUICK if os.environ.get("SLUICE_SIM_QUICK") else FAST  # in `make test` most is built for one short run
 
 
 class RtlError(Exception):
@@ -111,15 +113,13 @@ def schedule_of(element: ElementIr, clock: float = CLOCK, target: str = "ecp5") 
     return plan(element, delays(target), clock)
 
 
-def build(schedules: Mapping[str, Schedule], options: Sequence[str] = THOROUGH) -> Built:
+def build(schedules: Mapping[str, Schedule], options: Sequence[str] = USUAL) -> Built:
     """The simulator of elements, each with streams of its own; their names must differ. `options`: of Verilator."""
     designs = {name: design_of(schedule) for name, schedule in schedules.items()}
     return Built(binary_of(_texts(schedules), designs, options), schedules)
 
 
-def build_program(
-    name: str, program: Program, schedules: Mapping[str, Schedule], options: Sequence[str] = THOROUGH
-) -> BuiltProgram:
+def build_program(name: str, program: Program, schedules: Mapping[str, Schedule], options: Sequence[str] = USUAL) -> BuiltProgram:
     """The simulator of the elements on the device; `schedules` by element name."""
     graph = generate_graph(name, program, dict(schedules))
     binary = binary_of({**_texts(schedules), f"{graph.module}.sv": graph.text}, {"graph": of_graph(graph)}, options)

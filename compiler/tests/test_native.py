@@ -45,7 +45,7 @@ def built(compiled: dict[str, Compiled], wrong: tuple[str, str] = ("", "")) -> r
     texts = {name: text.replace(*wrong) for one in compiled.values() for name, text in native(one).items()}
     plans = rtl_outcome.plans(compiled)
     designs = {name: rtl.design_of(plan) for name, plan in plans.items()}
-    return rtl.Built(rtl.binary_of(texts, designs, rtl.THOROUGH), plans)
+    return rtl.Built(rtl.binary_of(texts, designs, rtl.USUAL), plans)
 
 
 def differences(compiled: dict[str, Compiled], simulator: rtl.Built, seed: int) -> dict[str, str]:
