@@ -113,11 +113,12 @@ def _joined(b: Builder, transition: Transition, flows: Flows, asked: Sequence[No
 
     bits = flows.width - 2
     make([question])
-    is_there, is_new, place = (b.extract(made[question], low, width) for low, width in ((bits + 1, 1), (bits, 1), (0, bits)))
+    turn = made[question]  # which may be the first of those before, too
+    is_there, is_new, place = (b.extract(turn, low, width) for low, width in ((bits + 1, 1), (bits, 1), (0, bits)))
     for node in asked:
         make(node.args)
         new = is_new if _is(node.args[INSERTS], 1) else b.const(0, 1)
         made[node] = b.concat(b.and_(made[node.args[ENABLE]], is_there), new, place)
     make(roots(transition))
-    places = tuple(question if node is asked[0] else node for node in transition.places if node not in asked[1:])
-    return replace(replaced(transition, made.__getitem__), places=tuple(made[node] for node in places))
+    places = tuple(turn if node is asked[0] else made[node] for node in transition.places if node not in asked[1:])
+    return replace(replaced(transition, made.__getitem__), places=places)
