@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from compiler import pace
@@ -257,13 +259,19 @@ def text(found: dict[str, Any]) -> str:
     for name, limit, _ in alike(found["limits"], "state"):
         extra = f"{limit['extra_stages']} stage{'s' if limit['extra_stages'] != 1 else ''}"
         lines.append(f"  slowed by {name}: {extra} too many from read to write")
-        for step in limit["cycle"]:
-            lines.append(f"    {step['operator']}{' ' + step['name'] if step['name'] else ''} at {step['file']}:{step['line']}")
+        lines += [f"    {step}" for step in path_text(limit["cycle"])]
         lines += [f"    tried: {tried}" for tried in limit["tried"]]
         lines.append(f"    try: {limit['suggestion']}")
     for name, turns, _ in alike(found["turns"], "state"):
         lines += [f"  slowed by {name}: {turns_text(turns)}", f"    try: {turns['suggestion']}"]
     return "\n".join(lines)
+
+
+def path_text(path: list[dict[str, Any]]) -> Iterator[str]:
+    """The operators of a path, a line of the source in each text."""
+    for (file, line), steps in groupby(path, lambda step: (step["file"], step["line"])):
+        counts = Counter(f"{step['operator']} {step['name']}".rstrip() for step in steps)
+        yield f"{', '.join(f'{count} x {what}' if count > 1 else what for what, count in counts.items())} at {file}:{line}"
 
 
 def bits_text(found: dict[str, Any]) -> str:

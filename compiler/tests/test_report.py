@@ -29,6 +29,22 @@ host PktLogger :: logger
 from_tor -> slow -> [1] join -> tee [1] -> logger
 """
 STRAIGHT = PROGRAM.replace("Join :: join\nTee :: tee\n", "").replace("-> [1] join -> tee [1] ->", "=>")
+NAMES = """
+.element Names (packet in -> packet out) {
+    .state { uint hash = 5381; bool ended; }
+    .handler {
+        flit x = read(in);
+        uchar *p = (uchar *) &x.data;
+        if (x.sop) { hash = 5381; ended = false; }
+        for (uint i = 0; i < 64; i++) {
+            if (!ended && p[i] == 0) ended = true;
+            if (!ended) hash = hash * 33 + p[i];
+        }
+        if (x.eop) x.meta.mark = hash;
+        write(out, x);
+    }
+}
+"""
 LOOP = PROGRAM + "tee [2] -> [2] join\n"
 
 
@@ -106,6 +122,16 @@ def test_what_was_tried_is_said(tmp_path: Path) -> None:
     lines = [line.strip() for line in report(tmp_path, STRAIGHT).splitlines()]
     at = lines.index("tried: selecting the next value last")
     assert lines[at + 1].startswith("tried: forwarding the update as a function: ") and lines[at + 2].startswith("try: ")
+
+
+def test_a_long_path_is_told_line_by_line(tmp_path: Path) -> None:
+    """A hash of names over flits, as the review wrote it."""
+    text = report(tmp_path, NAMES)
+    slowed = r"slowed by hash: \d\d stages too many from read to write\n    register hash at \S+:\d\n    64 x mux, 64 x add hash, "
+    assert re.search(slowed, text)
+    assert len(text.splitlines()) < 20
+    _, limit = json.loads(report(tmp_path, NAMES, "--json"))["elements"][0]["limits"]
+    assert len(limit["cycle"]) > 128 and limit["suggestion"].startswith("compute in an earlier element")
 
 
 def test_a_loop_is_not_followed_for_ever(tmp_path: Path) -> None:
