@@ -16,6 +16,11 @@ from compiler.frontend import typed
 from compiler.interpreter.choices import Decide, SignalCall
 from compiler.interpreter.element import Outcome, run_element
 from compiler.ir import execute
+from compiler.ir.lower import lower_states
+from compiler.ir.memories import LowerError
+from compiler.passes import optimize
+from compiler.schedule.pipeline import merge
+from compiler.schedule.schedule import ScheduleError
 from compiler.targets import rtl, rtl_outcome
 
 CPU_FLAGS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror")  # compiling takes longer than running
@@ -84,6 +89,15 @@ def _number(element: typed.Element) -> int | None:
     return int(found[1]) if found else None
 
 
+@functools.lru_cache(maxsize=256)
+def _nodes(one: _Same) -> int:
+    """That its plan has at least; to plan thousands takes a minute."""
+    try:
+        return len(merge(optimize.run(lower_states(one.element)[0])).nodes)
+    except (LowerError, ScheduleError):
+        return 0
+
+
 def _most_nodes(element: typed.Element) -> int:
     number = _number(element)
     return LARGE_NODES if number is not None and number % LARGE == 0 else MOST_NODES
@@ -94,14 +108,14 @@ def hardware(program: typed.Program, names: Mapping[str, object]) -> tuple[dict[
     compiled, refused = {}, {}
     for element in program.elements:
         if element.name in names:
+            most = _most_nodes(element)
             try:
-                found = _compiled(_Same(element))
+                found = _compiled(_Same(element)) if _nodes(_Same(element)) <= most else None
             except HardwareError as error:
                 refused[element.name] = f"{error.code}: {error}"
                 continue
-            nodes = len(found.plan.pipeline.nodes)
-            if nodes > _most_nodes(element):
-                refused[element.name] = f"more than {_most_nodes(element)} nodes"
+            if found is None or len(found.plan.pipeline.nodes) > most:
+                refused[element.name] = f"more than {most} nodes"
             else:
                 compiled[element.name] = found
     return compiled, refused
