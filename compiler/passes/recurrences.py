@@ -22,6 +22,7 @@ MOST_VALUES = 16  # of a register whose next value is computed for each
 MOST_COPIES = 1 << 11  # nodes that computing them for each adds to an element
 MOST_LEAVES = 1 << 10  # ends of the tree of choices for one value
 FREE = SOURCES | {"concat", "extract", "zext", "sext", "not"}  # what takes no time, or next to none
+ASKED = frozenset({"place", "lookup"})  # what is asked once: a table changes by it, or would be there twice
 LATE = frozenset({"add", "sub", "and", "or", "xor", "eq", "ult", "slt", "mul", "mux"})  # worth doing twice to have the choice last
 
 
@@ -48,7 +49,7 @@ def _transition(element: ElementIr, transition: Transition, wanted: frozenset[st
     for name in [name for name in following if name in wanted]:
         new = following[name]
         state = _read(name, new)
-        if state is not None:
+        if state is not None and not any(node.op in ASKED for node in depends(state, [new])):
             following[name] = _shorter(b, element, transition, state, MOST_COPIES // max(len(wanted), 1))
     return replace(transition, next=following)
 
