@@ -81,10 +81,18 @@ def effects(plan: Schedule) -> Iterator[tuple[Node, int]]:
             yield node, plan.other[("message",)]
     if pipeline.result is not None:
         yield pipeline.result, plan.other[("result",)]
-    places = [place for kind in pipeline.places for place in kind]
-    for place in places:
-        if sum(other.name == place.name for other in places) > 1:  # then it is chosen whose set enters
-            yield place.args[ENABLE], taken(plan, place, SET)
+    for place in _choosing(plan):
+        yield place.args[ENABLE], taken(plan, place, SET)
+
+
+def _choosing(plan: Schedule) -> Iterator[Node]:
+    """The questions of flow tables by whose enable it is chosen whose set enters: none where all sets are the same."""
+    asked = [place for kind in plan.pipeline.places for place in kind]
+    for name in plan.pipeline.element.flows:
+        places = [place for place in asked if place.name == name]
+        sets = [(place.args[SET], place.args[SET].op != "const" and taken(plan, place, SET)) for place in places]
+        others = [number for number, given in enumerate(sets) if given != sets[-1]]
+        yield from places[: max(others, default=-1) + 1]
 
 
 def sliced(plan: Schedule) -> Schedule:
