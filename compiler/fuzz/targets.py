@@ -25,9 +25,9 @@ from compiler.targets import rtl, rtl_outcome
 
 CPU_FLAGS = ("-std=c++20", "-O0", "-Wall", "-Wextra", "-Werror")  # compiling takes longer than running
 CYCLES = 3_000  # of RTL: enough for all tokens; elements that iterate without any are cut there, and the interpreter replays it all
-MOST_NODES = 300  # of an element as RTL: above, it takes the time of ten others,
-LARGE_NODES, LARGE = 2_000, 8  # which one of so many may
-# Of generated elements, by their number: the clock in ns, and the device whose delays count.
+MOST_NODES = 300  # of an element as RTL: above, it takes the time of ten others
+LARGE_NODES, LARGE = 2_000, 8  # one generated element in LARGE may have so many
+# Of generated elements, by their number: the clock in ns, and the device whose delays count. The first is for all others.
 SETTINGS = ((5.0, "ecp5"), (5.0, "ecp5"), (5.0, "xcup"), (4.0, "ecp5"), (8.0, "ecp5"), (2.5, "xcup"), (20.0, "ecp5"))
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from compiler.backends.sv_element import BackendError, Module
 from compiler.backends.sv_testbench import Design
 from compiler.ir import execute
 from compiler.ir.text import parse
@@ -72,11 +73,24 @@ endmodule
 """
 
 
+DESIGN = Design(
+    "power_up", (("in", 32, True), ("out", 32, False)), has_signals=False, has_now=False, has_timers=False, is_element=True
+)
+
+
+def test_a_name_that_nothing_declares_is_an_error() -> None:
+    with pytest.raises(rtl.RtlError, match="Can't find definition of variable: 'unknown'"):
+        rtl.binary_of({"power_up.sv": POWER_UP.replace("= in_valid_i", "= in_valid_i && unknown")}, {"power_up": DESIGN}, rtl.QUICK)
+
+
+def test_a_value_that_is_not_carried_to_a_stage_is_an_error() -> None:
+    module = Module(rtl.schedule_of(next(iter(ELEMENTS.values()))))
+    with pytest.raises(BackendError, match="is not carried to stage 99"):
+        module.ref(next(node for node in module.pipeline.nodes if node.op != "const"), 99)
+
+
 def test_what_depends_on_contents_at_power_up_shows() -> None:
-    design = Design(
-        "power_up", (("in", 32, True), ("out", 32, False)), has_signals=False, has_now=False, has_timers=False, is_element=True
-    )
-    binary = rtl.binary_of({"power_up.sv": POWER_UP}, {"power_up": design}, rtl.QUICK)
+    binary = rtl.binary_of({"power_up.sv": POWER_UP}, {"power_up": DESIGN}, rtl.QUICK)
     given = {"power_up.in": [1, 2, 3]}
     first, again, other = (rtl.simulate(binary, given, seed, (0, 0), 10_000)[0]["power_up.out.out"] for seed in (1, 1, 2))
     assert first == again != other and [value - first[0] for value in first] == [0, 1, 3]
