@@ -110,7 +110,7 @@ module sl_hash_control #(
   slot_t               node_slot;
   logic                enqueue;
   assign enqueue = state_q == StEnqueue && !tail_q[NodeBits] && !(expanding_q && way_q == source_q.way);
-  sl_ram_block #(.Width(NodeBits + WayBits + IndexBits), .Depth(MaxNodes)) u_nodes (
+  sl_ram_block #(.Width(NodeBits + WayBits + IndexBits), .Depth(MaxNodes), .Latency(2)) u_nodes (
     .clk_i, .write_valid_i(enqueue), .write_address_i(tail_q[NodeBits-1:0]),
     .write_data_i({node_q[NodeBits-1:0], way_q, hash_index[way_q]}),
     .read_valid_i(1'b1), .read_address_i(node_q[NodeBits-1:0]), .read_data_o({node_parent, node_slot})
@@ -283,7 +283,7 @@ module sl_hash_control #(
           if (32'(way_q) == Ways - 1) begin
             expanding_q <= 1'b1;
             if (expanding_q) node_q <= node_q + 1'b1;
-            wait_q  <= 4'd1;  // the node is being read
+            wait_q  <= 4'd2;  // the node is being read
             state_q <= StNext;
           end
         end
@@ -310,7 +310,7 @@ module sl_hash_control #(
           word_o                         <= word_q;
           target_q                       <= source_q;
           node_q                         <= {1'b0, node_parent};
-          wait_q                         <= 4'd1;
+          wait_q                         <= 4'd2;
           state_q                        <= 32'(node_q) < Ways ? StCommit : StBack;  // the first nodes are the slots of the new key
         end
         StBack: begin

@@ -113,14 +113,14 @@ module sl_lookup_table #(
   // value that its rule had when the key entered; no other key reads in that cycle.
   logic [ValueBits-1:0] value;
   logic [1:0]           result_valid_q, result_hit_q;
-  logic                 value_write;
+  logic                 value_write_q;
   sl_ram_block #(.Width(ValueBits), .Depth(Depth), .Latency(2)) u_values (
     .clk_i,
-    .write_valid_i(value_write), .write_address_i(id_q), .write_data_i(value_q),
+    .write_valid_i(value_write_q), .write_address_i(id_q), .write_data_i(value_q),
     .read_valid_i(match_valid && match_hit), .read_address_i(match_id[IndexBits-1:0]), .read_data_o(value)
   );
-  assign value_write = state_q == StSettle && wait_q == '0 && insert_q && !done_q;
   always_ff @(posedge clk_i) begin
+    value_write_q  <= state_q == StSettle && wait_q == WaitBits'(1) && insert_q && !done_q;
     result_valid_q <= {result_valid_q[0], match_valid};
     result_hit_q   <= {result_hit_q[0], match_hit};
     if (rst_i) result_valid_q <= '0;
@@ -128,8 +128,11 @@ module sl_lookup_table #(
   assign result_valid_o = result_valid_q[1];
   assign result_o       = result_hit_q[1] ? {1'b1, value} : '0;
 
-  // The rules: the identity of each, and whether it is present. A search reads all of them; the comparison takes two steps.
-  logic                 rule_write, scanning;
+  // The rules: the identity of each, and whether it is present. A search reads all of them; the comparison takes two steps. They may be
+  // in many block RAMs, so what is written comes from registers.
+  logic                 rule_write, rule_write_q, scanning;
+  logic [IndexBits-1:0] rule_index_q;
+  logic [NameBits:0]    rule_q;
   logic [NameBits:0]    rule;
   logic [3:0]           scan_q;  // [n]: a rule was requested n + 1 cycles ago
   logic                 there_q, there_q2, same_q;
@@ -144,9 +147,7 @@ module sl_lookup_table #(
   end
   sl_ram_block #(.Width(1 + NameBits), .Depth(Depth), .Latency(2)) u_rules (
     .clk_i,
-    .write_valid_i(rule_write || state_q == StClear),
-    .write_address_i(state_q == StClear ? asked_q[IndexBits-1:0] : id_q),
-    .write_data_i(state_q == StClear ? '0 : {insert_q, name}),
+    .write_valid_i(rule_write_q), .write_address_i(rule_index_q), .write_data_i(rule_q),
     .read_valid_i(1'b1), .read_address_i(asked_q[IndexBits-1:0]), .read_data_o(rule)  // `scanning` is too late for many block RAMs
   );
   assign scanning   = state_q == StScan && asked_q != (IndexBits + 1)'(Entries);
@@ -159,6 +160,9 @@ module sl_lookup_table #(
   endfunction
 
   always_ff @(posedge clk_i) begin
+    rule_write_q <= rule_write || state_q == StClear;
+    rule_index_q <= state_q == StClear ? asked_q[IndexBits-1:0] : id_q;
+    rule_q       <= state_q == StClear ? '0 : {insert_q, name};
     scan_q   <= {scan_q[2:0], scanning};
     there_q  <= rule[NameBits];
     slices_q <= same_slices(rule[NameBits-1:0], name);
