@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from compiler.backends.sv_expressions import is_one, literal, widened
 from compiler.ir.ir import Memory, MemoryWrite, Node
+from compiler.schedule.carried import kind_taken
 from compiler.schedule.delays import copies
-from compiler.schedule.pipeline import AT_ONCE
+from compiler.schedule.pipeline import AT_ONCE, MOST_IN_CHAIN
 from compiler.schedule.schedule import latency
 
 if TYPE_CHECKING:
     from compiler.backends.sv_element import Module
-
-MOST_IN_CHAIN = 4  # writes among which multiplexers choose one behind the other
 
 
 class Memories:
@@ -41,13 +40,15 @@ class Memories:
 
     def _memory(self, instance: str, node: Node, memory: Memory) -> list[str]:
         name, index, asked = self.module.names[node], node.args[0], self.asked(node)
-        write = self.write_port(memory, index.width)
+        kinds = self._kinds(instance, memory)
+        write = self.write_port(memory, index.width, list(kinds))
         address = max(1, (memory.entries - 1).bit_length())
         parameters = f".Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})"
         parameters += f", .Copies({copies(memory)})" if copies(memory) > 1 else ""
         parameters += ", .Register(1)" if memory.name in self.module.pipeline.registered else ""
         parameters += ", .Register(2)" if memory.name in self.module.pipeline.far else ""
         return [
+            *(line for lines in kinds.values() for line in lines),
             f"\n  logic [{address - 1}:0] {instance}_reset_address;",
             f"  sl_forward_ram #({parameters}) {instance} (",
             f"    .clk_i, .rst_i, .ready_o({instance}_ready), .reset_address_o({instance}_reset_address),",
@@ -57,6 +58,20 @@ class Memories:
             f"    .write_valid_i({write[0]}), .write_index_i({write[1]}), .write_data_i({write[2]})",
             "  );",
         ]
+
+    def _kinds(self, instance: str, memory: Memory) -> dict[str, list[str]]:
+        """What chooses among the writes of a copy of a memory, where it is the kind: a bit for each of them but the first, by its
+        name, and the lines that make it. A copy has registers of its own: one would reach every bit of all memories."""
+        plan, made = self.module.schedule, dict[str, list[str]]()
+        for number, kind in enumerate(plan.pipeline.chosen_by(memory.name)):
+            given = self.module.ref(kind, kind_taken(plan, memory.name))
+            if plan.memory[memory.name] == 0:
+                made[given] = []
+                continue
+            name = f"{instance}_kind{number}"
+            copy = f"  sl_copy #(.Width(1)) {name}_copy (.clk_i, .enable_i(1'b1), .data_i({given}), .data_o({name}));"
+            made[name] = [f"  logic [0:0] {name};", copy]
+        return made
 
     def word(self, instance: str, memory: Memory, at: str) -> str:
         """A word of a memory in simulation, from the parts that it has."""
@@ -102,11 +117,12 @@ class Memories:
     def _alone_name(self, memory: Memory) -> str:
         return f"alone_{self.module.registers[memory.name].removesuffix('_q')}"
 
-    def write_port(self, memory: Memory, least: int) -> tuple[str, str, str, int]:
-        """Valid, index, data and the bits of an index; writes that exclude each other share a stage, others take turns."""
+    def write_port(self, memory: Memory, least: int, kinds: Sequence[str]) -> tuple[str, str, str, int]:
+        """Valid, index, data and the bits of an index; writes that exclude each other share a stage, others take turns. `kinds`:
+        what chooses each of them but the first, where that is their kind."""
         writes, alone = self._writes(memory, False), self._writes(memory, True)
         bits = max([least, *(write.index.width for write, _ in (*writes, *alone))])
-        valid, index, data = self._merged(writes, bits, memory.width)
+        valid, index, data = self._merged(writes, bits, memory.width, kinds)
         if alone:
             name = self._alone_name(memory)
             own = widened(f"{name}_index_q", max(write.index.width for write, _ in alone), bits)
@@ -114,8 +130,10 @@ class Memories:
             valid = f"{name}_valid_q || {valid}"
         return valid, index, data, bits
 
-    def _merged(self, writes: Sequence[tuple[MemoryWrite, int]], bits: int, width: int) -> tuple[str, str, str]:
-        """Valid, index of so many bits, and data of the one write that is enabled, if any is."""
+    def _merged(
+        self, writes: Sequence[tuple[MemoryWrite, int]], bits: int, width: int, kinds: Sequence[str] = ()
+    ) -> tuple[str, str, str]:
+        """Valid, index of so many bits, and data of the one write that is enabled, if any is; chosen by `kinds`, where there are."""
         if not writes:
             return "1'b0", f"{bits}'d0", f"{width}'d0"
         enables, indices, values = [], list[str](), list[str]()
@@ -124,7 +142,8 @@ class Memories:
             values.append(self.module.ref(write.data, stage))
             enables.append(self._enable(write, stage))
         valid = _tree([f"({enable})" for enable in enables], " || ")
-        return valid, _chosen(enables, indices, bits), _chosen(enables, values, width)
+        chosen = [enables[0], *kinds] if kinds else enables  # in a chain the first is not asked for
+        return valid, _chosen(chosen, indices, bits), _chosen(chosen, values, width)
 
     def _writes(self, memory: Memory, alone: bool | None = None) -> list[tuple[MemoryWrite, int]]:
         """With the stage of each; those of signals that are `alone`, the others, or all."""

@@ -73,6 +73,9 @@ def effects(plan: Schedule) -> Iterator[tuple[Node, int]]:
     for write, slot in zip(pipeline.writes, pipeline.slots, strict=True):
         for node in (write.enable, write.index, write.data):
             yield node, plan.memory[write.memory] + slot
+    for name in dict.fromkeys(node.name for node in pipeline.nodes if node.op == "read"):
+        for kind in pipeline.chosen_by(name):
+            yield kind, kind_taken(plan, name)
     for message in pipeline.messages:
         for node in (message.enable, *message.arguments):
             yield node, plan.other[("message",)]
@@ -83,6 +86,11 @@ def effects(plan: Schedule) -> Iterator[tuple[Node, int]]:
         yield pipeline.result, plan.other[("result",)]
     for place in _choosing(plan):
         yield place.args[ENABLE], taken(plan, place, SET)
+
+
+def kind_taken(plan: Schedule, memory: str) -> int:
+    """The stage in which the kind is taken that chooses what is written: one early, into a register for each memory."""
+    return max(0, plan.memory[memory] - 1)
 
 
 def _choosing(plan: Schedule) -> Iterator[Node]:

@@ -20,6 +20,7 @@ from compiler.passes.writes import exclusive
 
 READS = ("read", "lookup")
 KIND_SHIFT = 16  # in the turn of a `place`
+MOST_IN_CHAIN = 4  # writes among which multiplexers choose one behind the other
 AT_ONCE = 16  # writes of signals that are alone among which one cycle chooses; of more, a cycle chooses among groups of them
 
 
@@ -52,6 +53,14 @@ class Pipeline:
         """How many cycles the writes of an iteration that is not alone take, 0 where there are none."""
         found = zip(self.writes, self.slots, self.alone, strict=True)
         return max((slot + 1 for write, slot, alone in found if write.memory == memory and not alone), default=0)
+
+    def chosen_by(self, memory: str) -> tuple[Node, ...]:
+        """The kinds, known early, by which one of the writes to a memory is chosen that are not alone: of each but the first. None
+        where not every one is of another kind, in the same stage: then it is chosen by what is enabled."""
+        found = zip(self.writes, self.slots, self.alone, strict=True)
+        kinds = [(_kind_of(write.enable), slot) for write, slot, alone in found if write.memory == memory and not alone]
+        differ = len({kind for kind, _ in kinds if kind is not None}) == len(kinds) and not any(slot for _, slot in kinds)
+        return tuple(kind for kind, _ in kinds[1:] if kind is not None) if differ and len(kinds) <= MOST_IN_CHAIN else ()
 
     @property
     def pauses(self) -> dict[int, int]:
@@ -154,6 +163,12 @@ def _slots(transition: Transition) -> list[int]:
         ]
         slots.append(max(before, default=-1) + 1)
     return slots
+
+
+def _kind_of(enable: Node) -> Node | None:
+    """The kind of iteration that alone enables something, where that is how its enable is made (`merge`)."""
+    first = enable.args[0] if enable.op == "and" else enable
+    return first if first.op == "kind" else None
 
 
 def _peel(new: Node, old: set[Node] | None) -> tuple[list[Node], Node | None]:
