@@ -133,7 +133,7 @@ class Memories:
     def _merged(
         self, writes: Sequence[tuple[MemoryWrite, int]], bits: int, width: int, kinds: Sequence[str] = ()
     ) -> tuple[str, str, str]:
-        """Valid, index of so many bits, and data of the one write that is enabled, if any is; chosen by `kinds`, where there are."""
+        """Valid, index of so many bits, and data of the one write that is enabled, if any is; chosen by `kinds` if given."""
         if not writes:
             return "1'b0", f"{bits}'d0", f"{width}'d0"
         enables, indices, values = [], list[str](), list[str]()

@@ -2,6 +2,7 @@
 """Generated RTL does what the IR says, with random pauses and signals in between; II is what the schedule promises."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,14 @@ def test_takes_a_token_in_every_cycle_of_its_interval(built: rtl.Built) -> None:
         cycles = rtl.run(built, {name: given[name]}, pauses=(0, 0))[name].last_cycle
         interval = built.schedules[name].interval
         assert cycles < interval * count + 100, f"{name}: {cycles} cycles for {count} tokens at II = {interval}"
+
+
+def test_what_is_written_is_chosen_by_the_kind_where_each_writes_once(built: rtl.Built) -> None:
+    pipeline = built.schedules["count_flows"].pipeline
+    assert [kind.label for kind in pipeline.chosen_by("count")] == ["is_signal_get"]
+    twice = replace(pipeline, writes=(*pipeline.writes, pipeline.writes[1]), slots=(0, 0, 0), alone=(False,) * 3)
+    assert twice.chosen_by("count") == replace(pipeline, slots=(0, 1)).chosen_by("count") == ()
+    assert built.schedules["slow"].pipeline.chosen_by("last") == ()
 
 
 POWER_UP = """
