@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from compiler.backends.sv_expressions import is_one, literal, widened
 from compiler.ir.ir import Memory, MemoryWrite, Node
 from compiler.schedule.carried import kind_taken
-from compiler.schedule.delays import copies
 from compiler.schedule.pipeline import AT_ONCE, MOST_IN_CHAIN
 from compiler.schedule.schedule import latency
 
@@ -44,7 +43,7 @@ class Memories:
         write = self.write_port(memory, index.width, list(kinds))
         address = max(1, (memory.entries - 1).bit_length())
         parameters = f".Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})"
-        parameters += f", .Copies({copies(memory)})" if copies(memory) > 1 else ""
+        parameters += f", .Copies({count})" if (count := self.module.pipeline.copies(memory.name)) > 1 else ""
         parameters += ", .Register(1)" if memory.name in self.module.pipeline.registered else ""
         parameters += ", .Register(2)" if memory.name in self.module.pipeline.far else ""
         return [
@@ -75,7 +74,8 @@ class Memories:
 
     def word(self, instance: str, memory: Memory, at: str) -> str:
         """A word of a memory in simulation, from the parts that it has."""
-        return f"{{{', '.join(f'{instance}.gen_part[{n}].u_ram.memory[{at}]' for n in reversed(range(copies(memory))))}}}"
+        parts = reversed(range(self.module.pipeline.copies(memory.name)))
+        return f"{{{', '.join(f'{instance}.gen_part[{n}].u_ram.memory[{at}]' for n in parts)}}}"
 
     def _reset_word(self, memory: Memory, instance: str) -> str:
         text = "'0"

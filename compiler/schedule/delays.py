@@ -35,10 +35,10 @@ class Delays:
     overhead: float
     table: dict[str, dict[str, float]]
 
-    def address(self, memory: Memory) -> float:
-        """Nanoseconds from the address of a memory, or a copy of it, to the blocks that it reaches: wires, longer the more blocks
-        there are. Placed and routed on the ECP5-5G: 4.3 ns to 22 blocks (RateLimiter), 4.7 ns to 37 (LPMTree)."""
-        return ADDRESS_NS + ADDRESS_LOG_NS * math.log2(max(1, blocks(memory) / copies(memory)))
+    def address(self, memory: Memory, copies: int) -> float:
+        """Nanoseconds from the address of a memory, or one of its copies, to the blocks that it reaches: wires, longer the more
+        blocks there are. Placed and routed on the ECP5-5G: 4.3 ns to 22 blocks (RateLimiter), 4.7 ns to 37 (LPMTree)."""
+        return ADDRESS_NS + ADDRESS_LOG_NS * math.log2(max(1, blocks(memory) / copies))
 
     def write(self, registered: bool) -> tuple[float, float, float]:
         """Nanoseconds from whether a memory is written, from the index and from the data to the registers in front of it: the index
@@ -83,9 +83,10 @@ def blocks(memory: Memory) -> int:
     return -(-memory.width * memory.entries // BLOCK_BITS)
 
 
-def copies(memory: Memory) -> int:
-    """Of the registers of its addresses: as many as keep the blocks of each few, each for as many bits of the word."""
-    wanted = min(memory.width, -(-blocks(memory) // MOST_BLOCKS))
+def copies(memory: Memory, is_spread: bool) -> int:
+    """Of the registers of its addresses: as many as keep the blocks of each few, each for as many bits of the word; two at least
+    where `is_spread`."""
+    wanted = min(memory.width, max(1 + is_spread, -(-blocks(memory) // MOST_BLOCKS)))
     return -(-memory.width // -(-memory.width // wanted))
 
 

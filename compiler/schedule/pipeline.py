@@ -10,13 +10,14 @@ with more of them is alone in the pipeline: the next iteration begins so much la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from compiler.ir.build import Builder
-from compiler.ir.ir import Assertion, ElementIr, MemoryWrite, Message, Node, Put, Select, Transition
+from compiler.ir.ir import Assertion, ElementIr, Memory, MemoryWrite, Message, Node, Put, Select, Transition
 from compiler.ir.rewrite import order, rewrite_transition, roots, same
 from compiler.passes.writes import exclusive
+from compiler.schedule.delays import MOST_BLOCKS, blocks, copies
 
 READS = ("read", "lookup")
 KIND_SHIFT = 16  # in the turn of a `place`
@@ -44,10 +45,15 @@ class Pipeline:
     lags: dict[str, int] = field(default_factory=dict)  # of a state: stages from its read to its write (`forward.py`)
     forms: dict[str, str] = field(default_factory=dict)  # of such a state: as what its update is computed
     registered: frozenset[str] = frozenset()  # memories whose data comes out of a register: their updates are long
+    spread: frozenset[str] = frozenset()  # memories that are read with others by one index, which together are many blocks
     far: frozenset[str] = frozenset()  # memories with a register on the way of their data: their blocks are far away
     alone: tuple[bool, ...] = ()  # of each write: whether it is of a signal with a pause
     places: tuple[tuple[Node, ...], ...] = ()  # of each kind: what it asks flow tables, in order
     turns_more: tuple[int, ...] = ()  # of each signal: how many turns more than the handler it has at one of its memories
+
+    def copies(self, memory: str) -> int:
+        """Of the registers of a memory's addresses."""
+        return copies(self.element.memories[memory], memory in self.spread)
 
     def turns(self, memory: str) -> int:
         """How many cycles the writes of an iteration that is not alone take, 0 where there are none."""
@@ -190,7 +196,18 @@ def _once(pipeline: Pipeline) -> Pipeline:
         args = [made[argument] for argument in node.args]
         made[node] = builder.exact(node.op, args, node.width, value=node.value, low=node.low, name=node.name)
     single = replaced(pipeline, made.__getitem__)
-    return replace(single, nodes=tuple(order(effect_nodes(single))))
+    nodes = tuple(order(effect_nodes(single)))
+    return replace(single, nodes=nodes, spread=_spread(nodes, pipeline.element.memories))
+
+
+def _spread(nodes: Sequence[Node], memories: Mapping[str, Memory]) -> frozenset[str]:
+    """Memories that one register of their index would reach only over the whole device."""
+    readers: dict[Node, set[str]] = {}
+    for node in nodes:
+        if node.op == "read" and node.args[0].op != "const":
+            readers.setdefault(node.args[0], set()).add(node.name)
+    far = [names for names in readers.values() if sum(blocks(memories[name]) for name in names) > MOST_BLOCKS]
+    return frozenset().union(*far)
 
 
 def replaced(pipeline: Pipeline, new: Callable[[Node], Node]) -> Pipeline:

@@ -23,7 +23,7 @@ import numpy as np
 from compiler.ir.ir import Node
 from compiler.ir.rewrite import order
 from compiler.passes.placing import SET
-from compiler.schedule.delays import Delays, copies
+from compiler.schedule.delays import Delays
 from compiler.schedule.pipeline import Pipeline
 from compiler.schedule.tables import PLACE_LATENCY, SET_LATER, stages
 
@@ -260,7 +260,7 @@ def latency(pipeline: Pipeline, node: Node, argument: int = 0) -> int:
     """How many stages a node takes an argument, by its number, before its own; negative: behind."""
     match node.op:
         case "read":
-            later = (copies(pipeline.element.memories[node.name]) > 1) + (node.name in pipeline.registered | pipeline.far)
+            later = (pipeline.copies(node.name) > 1) + (node.name in pipeline.registered | pipeline.far)
             return READ_LATENCY + later
         case "lookup":
             return stages(pipeline.element.tables[node.name])
@@ -300,8 +300,8 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
     for node in pipeline.nodes:
         if node.op == "const":
             continue
-        if node.op == "read" and node not in firing and copies(memory := pipeline.element.memories[node.name]) == 1:
-            wires = table.address(memory)
+        if node.op == "read" and node not in firing and pipeline.copies(node.name) == 1:
+            wires = table.address(pipeline.element.memories[node.name], 1)
             far = [origin for origin, delay in reach.get(node.args[0], {}).items() if delay + wires > budget]
             pairs += [_Apart(origin, node, latency(pipeline, node) + 1, True) for origin in far]
         longest: dict[Node, float] = {}
@@ -480,8 +480,8 @@ def _slowest(pipeline: Pipeline, stage: dict[Node, int], table: Delays) -> float
     for node in pipeline.nodes:
         if node.op == "read" and node.args[0].op != "const":
             index, memory = node.args[0], pipeline.element.memories[node.name]
-            is_there = copies(memory) == 1 and stage[index] == stage[node] - READ_LATENCY
-            asked.append((ends[index] if is_there else 0.0) + table.address(memory))
+            is_there = pipeline.copies(node.name) == 1 and stage[index] == stage[node] - READ_LATENCY
+            asked.append((ends[index] if is_there else 0.0) + table.address(memory, pipeline.copies(node.name)))
         through = [ends[argument] for argument in node.args if node.op not in APART and stage[argument] == stage[node]]
         ends[node] = max(through, default=0.0) + _delay(pipeline, table, node)
     return max([*asked, *ends.values()])

@@ -7,7 +7,6 @@ from compiler.compile import compile_element
 from compiler.frontend.program import load_text
 from compiler.frontend.source import Diagnostics
 from compiler.fuzz.compare import disagreement
-from compiler.schedule.delays import copies
 from compiler.targets import rtl, rtl_outcome
 
 TEXT = """
@@ -39,8 +38,8 @@ def test_rtl_agrees_with_the_interpreter() -> None:
     (element,) = program.elements
     compiled = compile_element(element)
     assert compiled.plan.interval == 1
-    assert {name: copies(memory) for name, memory in compiled.ir.memories.items()} == {
-        "sums_total": 2, "sums_count": 1, "next": 1, "shown": 2,
+    assert {name: compiled.plan.pipeline.copies(name) for name in compiled.ir.memories} == {
+        "sums_total": 2, "sums_count": 2, "next": 1, "shown": 2,
     }  # fmt: skip
     choose = random.Random(5)
     built = rtl.build(rtl_outcome.plans({"Large": compiled}))
