@@ -38,6 +38,7 @@ module sl_signal_node #(
   logic [6:0]                      status_q;
   logic                            word_valid_q, word_ready, mine_q;  // a word of the chain; as a header, it is for this instance
   logic [32:0]                     word_q;
+  logic                            wrong_q;      // a request that ends with the next word would be none; known before it comes
   logic                            pass, refuse, answer, skid_ready, skid_valid;
   logic [32:0]                     skid_data;
 
@@ -52,8 +53,7 @@ module sl_signal_node #(
     if (rst_i) word_valid_q <= 1'b0;
   end
 
-  assign refuse      = word_valid_q && word_q[32] && ((state_q == StIdle && mine_q) ||
-    (state_q == StTake && (count_q != CountBits'(ArgumentWords - 1) || 32'(kind_o) >= Signals || status_q != '0)));
+  assign refuse      = word_valid_q && word_q[32] && ((state_q == StIdle && mine_q) || (state_q == StTake && wrong_q));
   assign answer      = result_valid_i && (state_q == StWait || (state_q == StPending && take_i));
   assign pass        = state_q == StPass || (state_q == StIdle && !mine_q);
   assign word_ready  = pass ? skid_ready : state_q == StIdle || state_q == StTake;
@@ -70,6 +70,7 @@ module sl_signal_node #(
   end
 
   always_ff @(posedge clk_i) begin
+    wrong_q <= count_q != CountBits'(ArgumentWords - 1) || 32'(kind_o) >= Signals || status_q != '0;
     unique case (state_q)
       StIdle: if (word_valid_q && mine_q) begin
         kind_o   <= word_q[7:0];
