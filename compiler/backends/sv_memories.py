@@ -4,16 +4,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from compiler.backends.sv_expressions import is_one, literal, widened
 from compiler.ir.ir import Memory, MemoryWrite, Node
-from compiler.schedule.carried import kind_taken
+from compiler.schedule.carried import has_early_index, kind_taken
 from compiler.schedule.pipeline import AT_ONCE, MOST_IN_CHAIN
 from compiler.schedule.schedule import latency
 
 if TYPE_CHECKING:
     from compiler.backends.sv_element import Module
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """What chooses one of the writes to a memory: a bit of each but the first that says its kind, for its `index` and its `data`;
+    where there are none, what is enabled. The index is taken `early` stages before."""
+
+    index: Sequence[str] = ()
+    data: Sequence[str] = ()
+    early: int = 0
+
+
+BY_ENABLE = _Chosen()
 
 
 class Memories:
@@ -39,13 +53,15 @@ class Memories:
 
     def _memory(self, instance: str, node: Node, memory: Memory) -> list[str]:
         name, index, asked = self.module.names[node], node.args[0], self.asked(node)
-        kinds = self._kinds(instance, memory)
-        write = self.write_port(memory, index.width, list(kinds))
+        kinds, is_early = self._kinds(instance, memory), has_early_index(self.module.schedule, memory.name)
+        by = [self._kind(memory, kind) for kind in self.module.pipeline.chosen_by(memory.name)] if is_early else list(kinds)
+        write = self.write_port(memory, index.width, _Chosen(by, list(kinds), int(is_early)))
         address = max(1, (memory.entries - 1).bit_length())
         parameters = f".Width({memory.width}), .Entries({max(memory.entries, 2)}), .IndexBits({write[3]})"
         parameters += f", .Copies({count})" if (count := self.module.pipeline.copies(memory.name)) > 1 else ""
         parameters += ", .Register(1)" if memory.name in self.module.pipeline.registered else ""
         parameters += ", .Register(2)" if memory.name in self.module.pipeline.far else ""
+        parameters += ", .EarlyIndex(1'b1)" if is_early else ""
         return [
             *(line for lines in kinds.values() for line in lines),
             f"\n  logic [{address - 1}:0] {instance}_reset_address;",
@@ -63,7 +79,7 @@ class Memories:
         name, and the lines that make it. A copy has registers of its own: one would reach every bit of all memories."""
         plan, made = self.module.schedule, dict[str, list[str]]()
         for number, kind in enumerate(plan.pipeline.chosen_by(memory.name)):
-            given = self.module.ref(kind, kind_taken(plan, memory.name))
+            given = self._kind(memory, kind)
             if plan.memory[memory.name] == 0:
                 made[given] = []
                 continue
@@ -71,6 +87,9 @@ class Memories:
             copy = f"  sl_copy #(.Width(1)) {name}_copy (.clk_i, .enable_i(1'b1), .data_i({given}), .data_o({name}));"
             made[name] = [f"  logic [0:0] {name};", copy]
         return made
+
+    def _kind(self, memory: Memory, kind: Node) -> str:
+        return self.module.ref(kind, kind_taken(self.module.schedule, memory.name))
 
     def word(self, instance: str, memory: Memory, at: str) -> str:
         """A word of a memory in simulation, from the parts that it has."""
@@ -117,12 +136,11 @@ class Memories:
     def _alone_name(self, memory: Memory) -> str:
         return f"alone_{self.module.registers[memory.name].removesuffix('_q')}"
 
-    def write_port(self, memory: Memory, least: int, kinds: Sequence[str]) -> tuple[str, str, str, int]:
-        """Valid, index, data and the bits of an index; writes that exclude each other share a stage, others take turns. `kinds`:
-        what chooses each of them but the first, where that is their kind."""
+    def write_port(self, memory: Memory, least: int, by: _Chosen) -> tuple[str, str, str, int]:
+        """Valid, index, data and the bits of an index; writes that exclude each other share a stage, others take turns."""
         writes, alone = self._writes(memory, False), self._writes(memory, True)
         bits = max([least, *(write.index.width for write, _ in (*writes, *alone))])
-        valid, index, data = self._merged(writes, bits, memory.width, kinds)
+        valid, index, data = self._merged(writes, bits, memory.width, by)
         if alone:
             name = self._alone_name(memory)
             own = widened(f"{name}_index_q", max(write.index.width for write, _ in alone), bits)
@@ -131,19 +149,19 @@ class Memories:
         return valid, index, data, bits
 
     def _merged(
-        self, writes: Sequence[tuple[MemoryWrite, int]], bits: int, width: int, kinds: Sequence[str] = ()
+        self, writes: Sequence[tuple[MemoryWrite, int]], bits: int, width: int, by: _Chosen = BY_ENABLE
     ) -> tuple[str, str, str]:
-        """Valid, index of so many bits, and data of the one write that is enabled, if any is; chosen by `kinds` if given."""
+        """Valid, index of so many bits, and data of the one write that is enabled, if any is."""
         if not writes:
             return "1'b0", f"{bits}'d0", f"{width}'d0"
         enables, indices, values = [], list[str](), list[str]()
         for write, stage in writes:
-            indices.append(widened(self.module.ref(write.index, stage), write.index.width, bits))
+            indices.append(widened(self.module.ref(write.index, stage - by.early), write.index.width, bits))
             values.append(self.module.ref(write.data, stage))
             enables.append(self._enable(write, stage))
         valid = _tree([f"({enable})" for enable in enables], " || ")
-        chosen = [enables[0], *kinds] if kinds else enables  # in a chain the first is not asked for
-        return valid, _chosen(chosen, indices, bits), _chosen(chosen, values, width)
+        index, data = ([enables[0], *kinds] if kinds else enables for kinds in (by.index, by.data))  # the first is not asked for
+        return valid, _chosen(index, indices, bits), _chosen(data, values, width)
 
     def _writes(self, memory: Memory, alone: bool | None = None) -> list[tuple[MemoryWrite, int]]:
         """With the stage of each; those of signals that are `alone`, the others, or all."""

@@ -70,10 +70,14 @@ def effects(plan: Schedule) -> Iterator[tuple[Node, int]]:
     for name, put in pipeline.next.items():
         yield put.enable, plan.register[name]
         yield put.data, plan.register[name]
+    read = dict.fromkeys(node.name for node in pipeline.nodes if node.op == "read")
+    early = {name for name in read if has_early_index(plan, name)}
     for write, slot in zip(pipeline.writes, pipeline.slots, strict=True):
-        for node in (write.enable, write.index, write.data):
-            yield node, plan.memory[write.memory] + slot
-    for name in dict.fromkeys(node.name for node in pipeline.nodes if node.op == "read"):
+        stage = plan.memory[write.memory] + slot
+        yield write.enable, stage
+        yield write.index, stage - (write.memory in early)
+        yield write.data, stage
+    for name in read:
         for kind in pipeline.chosen_by(name):
             yield kind, kind_taken(plan, name)
     for message in pipeline.messages:
@@ -86,6 +90,16 @@ def effects(plan: Schedule) -> Iterator[tuple[Node, int]]:
         yield pipeline.result, plan.other[("result",)]
     for place in _choosing(plan):
         yield place.args[ENABLE], taken(plan, place, SET)
+
+
+def has_early_index(plan: Schedule, memory: str) -> bool:
+    """Whether it is known a stage before a memory is written at which index: then it is compared there with those of the reads."""
+    pipeline, stage = plan.pipeline, plan.memory.get(memory, 0)
+    numbers = [number for number, write in enumerate(pipeline.writes) if write.memory == memory]
+    indices = [pipeline.writes[number].index for number in numbers]
+    is_one = len(numbers) == 1 or len(pipeline.chosen_by(memory)) == len(numbers) - 1
+    at_once = is_one and not any(pipeline.alone[number] or pipeline.slots[number] for number in numbers)
+    return at_once and stage > 0 and all(index.op == "const" or plan.stage[index] < stage for index in indices)
 
 
 def kind_taken(plan: Schedule, memory: str) -> int:

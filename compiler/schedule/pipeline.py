@@ -172,9 +172,13 @@ def _slots(transition: Transition) -> list[int]:
 
 
 def _kind_of(enable: Node) -> Node | None:
-    """The kind of iteration that alone enables something, where that is how its enable is made (`merge`)."""
-    first = enable.args[0] if enable.op == "and" else enable
-    return first if first.op == "kind" else None
+    """The kind of iteration that alone enables something, where its enable is made so (`merge`)."""
+    found = [enable]
+    for node in found:
+        if node.op == "kind":
+            return node
+        found += node.args if node.op == "and" else ()
+    return None
 
 
 def _peel(new: Node, old: set[Node] | None) -> tuple[list[Node], Node | None]:

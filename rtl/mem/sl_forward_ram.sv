@@ -7,7 +7,8 @@
 // of the cycle to a long update. FAR: it is in front of the choice of the newest write, half-way from blocks that are far away.
 //
 // The iteration writes in the stage of the data, or n stages later. The data includes the writes of all earlier iterations except the
-// n directly ahead, and not its own write. Addresses of Entries or more read 0 and write nothing. After reset the memory fills itself
+// n directly ahead, and not its own write. An address that is known a cycle before the write (EarlyIndex) is compared then with those
+// of the reads: whether something is written is late, and has one gate on its way to the choice of every bit. Addresses of Entries or more read 0 and write nothing. After reset the memory fills itself
 // with `reset_data_i`, one word per cycle, and is then ready; no access may come before.
 module sl_forward_ram #(
   parameter int unsigned Width   = 32,    // bits per word
@@ -15,6 +16,7 @@ module sl_forward_ram #(
   parameter int unsigned IndexBits = $clog2(Entries),  // address width; may differ from what Entries needs
   parameter int unsigned Copies  = 1,     // of the registers of an address, each for a part of the word; at most Width
   parameter int unsigned Register = 0,    // 0: no stage more; 1: LAST; 2: FAR
+  parameter bit          EarlyIndex = 0,  // `write_index_i` comes a cycle before the other two of a write
   localparam int unsigned AddressBits = $clog2(Entries),
   localparam int unsigned CompareBits = (IndexBits > AddressBits ? IndexBits : AddressBits) + 1
 ) (
@@ -27,7 +29,7 @@ module sl_forward_ram #(
   input  logic [IndexBits-1:0]   read_index_i,     // stage n
   output logic [Width-1:0]       read_data_o,      // stage n + 2, n + 3 or n + 4
   input  logic                   write_valid_i,    // the same stage
-  input  logic [IndexBits-1:0]   write_index_i,
+  input  logic [IndexBits-1:0]   write_index_i,    // a cycle earlier with EarlyIndex
   input  logic [Width-1:0]       write_data_i
 );
   localparam int unsigned LAST     = 1;
@@ -36,6 +38,7 @@ module sl_forward_ram #(
 
   logic                   write, write_q, write_q2, read_valid_q, inside_q, reset_done_q;
   logic [IndexBits-1:0]   read_index, read_index_q;
+  logic                   writes_inside, same_third, same_newest;
   logic [AddressBits-1:0] write_address, write_address_q, write_address_q2, read_address, read_address_q, reset_q;
   logic [Width-1:0]       write_data_q, write_data_q2, write_data_q3, ram_q;
 
@@ -47,8 +50,32 @@ module sl_forward_ram #(
   assign reset_address_o = reset_q;
   assign read_index      = Spread ? read_index_q : read_index_i;
   assign read_address    = AddressBits'(read_index);
-  assign write_address   = AddressBits'(write_index_i);
-  assign write           = write_valid_i && is_inside(write_index_i);
+  assign write           = write_valid_i && writes_inside;
+
+  // Whether what may be written has the address of the read in the stage of the RAM's word (third), and in the one behind (newest).
+  if (EarlyIndex) begin : gen_early
+    logic [AddressBits-1:0] next_address_q;
+    logic                   writes_inside_q, same_third_q, same_newest_q;
+    always_ff @(posedge clk_i) begin
+      next_address_q  <= AddressBits'(write_index_i);
+      writes_inside_q <= is_inside(write_index_i);
+      same_third_q    <= AddressBits'(write_index_i) == read_address && is_inside(read_index);
+      same_newest_q   <= AddressBits'(write_index_i) == read_address_q && inside_q;
+    end
+    assign write_address = next_address_q;
+    assign {writes_inside, same_third, same_newest} = {writes_inside_q, same_third_q, same_newest_q};
+  end else begin : gen_late
+    logic                   inside_q2;
+    logic [AddressBits-1:0] read_address_q2;
+    always_ff @(posedge clk_i) begin
+      inside_q2       <= inside_q;
+      read_address_q2 <= read_address_q;
+    end
+    assign write_address = AddressBits'(write_index_i);
+    assign writes_inside = is_inside(write_index_i);
+    assign same_third    = write_address == read_address_q && inside_q;
+    assign same_newest   = write_address == read_address_q2 && inside_q2;
+  end
 
   for (genvar part = 0; part < Copies; part++) begin : gen_part
     localparam int unsigned Low  = part * PartBits;
@@ -90,18 +117,15 @@ module sl_forward_ram #(
   assign data = third_q ? write_data_q : early_q | word_q;
 
   if (Register == 0) begin : gen_wires
+    logic unused;
     assign read_data_o = data;
+    assign unused      = &{1'b0, same_newest};
   end else begin : gen_register
-    logic                   inside_q2, newest;
-    logic [AddressBits-1:0] read_address_q2;
-    logic [Width-1:0]       data_q;
+    logic             newest;
+    logic [Width-1:0] data_q;
 
-    assign newest = write && write_address == read_address_q2 && inside_q2;
-    always_ff @(posedge clk_i) begin
-      inside_q2       <= inside_q;
-      read_address_q2 <= read_address_q;
-      data_q          <= Register == LAST && newest ? write_data_i : data;
-    end
+    assign newest = write && same_newest;
+    always_ff @(posedge clk_i) data_q <= Register == LAST && newest ? write_data_i : data;
     if (Register == LAST) begin : gen_last
       assign read_data_o = data_q;
     end else begin : gen_far
@@ -131,7 +155,7 @@ module sl_forward_ram #(
     hit_q          <= {write && write_address == read_address, write_q && write_address_q == read_address,
                        Spread && write_q2 && write_address_q2 == read_address} & {3{is_inside(read_index)}};
     // the stage of the RAM's word
-    third_q <= write && write_address == read_address_q && inside_q;
+    third_q <= write && same_third;
     // Masks: a reset would bind flip-flops that are best near different blocks to one tile.
     early_q <= ({Width{hit_q[2]}} & write_data_q) | ({Width{hit_q[2:1] == 2'b01}} & write_data_q2)
       | ({Width{hit_q == 3'b001}} & write_data_q3);

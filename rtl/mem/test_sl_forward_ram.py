@@ -23,10 +23,11 @@ def test_each_copy_of_an_address_has_its_part_of_the_word() -> None:
     expect_memory("sl_forward_ram", parameters, xcup=Memory(bram=1.0), ecp5=Memory(bram=2), most_ff=330)
 
 
+@pytest.mark.parametrize("early", [0, 1])
 @pytest.mark.parametrize("register", [0, 1, 2])
 @pytest.mark.parametrize("copies", [1, 3])
-def test_random_traffic(copies: int, register: int) -> None:
-    parameters = {"Width": 16, "Entries": 5, "IndexBits": 4, "Copies": copies, "Register": register}
+def test_random_traffic(copies: int, register: int, early: int) -> None:
+    parameters = {"Width": 16, "Entries": 5, "IndexBits": 4, "Copies": copies, "Register": register, "EarlyIndex": early}
     simulate("sl_forward_ram", __file__, parameters)
 
 
@@ -43,15 +44,15 @@ async def agrees_with_an_array_whatever_the_distance(dut):
     words = [3 * n for n in range(entries)]
     latency = 2 + (int(dut.Copies.value) > 1) + (int(dut.Register.value) > 0)
     stages: list[int | None] = [None] * latency  # index of the reads one stage on and more
-    reads = 0
+    reads, is_early, later = 0, int(dut.EarlyIndex.value), None
     for _ in range(5000):
         index = random.randrange(2**4) if random.random() < 0.7 else None
-        write = random.randrange(entries + 2) if random.random() < 0.6 else None
+        write, later = later, random.randrange(entries + 2) if random.random() < 0.6 else None
         data = random.getrandbits(width)
         dut.read_valid_i.value = int(index is not None)
         dut.read_index_i.value = index or 0
         dut.write_valid_i.value = int(write is not None)
-        dut.write_index_i.value = write or 0
+        dut.write_index_i.value = (later if is_early else write) or 0
         dut.write_data_i.value = data
         await ReadOnly()
         if (asked := stages[-1]) is not None:

@@ -5,7 +5,8 @@ module fv_forward_ram #(
   parameter int unsigned Width   = 2,
   parameter int unsigned Entries = 3,
   parameter int unsigned Copies  = 1,
-  parameter int unsigned Register = 0
+  parameter int unsigned Register = 0,
+  parameter bit          EarlyIndex = 0
 ) (
   input logic             clk_i,
   input logic             read_valid_i,
@@ -15,16 +16,23 @@ module fv_forward_ram #(
   input logic [Width-1:0] write_data_i,
   input logic [1:0]       watched_i
 );
+  localparam int unsigned AddressBits = $clog2(Entries);
+
   logic             rst_q = 1'b1;
   logic [1:0]       watched_q;
   logic             ready;
   logic [1:0]       reset_address;
   logic [Width-1:0] read_data;
 
-  sl_forward_ram #(.Width(Width), .Entries(Entries), .IndexBits(2), .Copies(Copies), .Register(Register)) u_ram (
+  sl_forward_ram #(.Width(Width), .Entries(Entries), .IndexBits(2), .Copies(Copies), .Register(Register), .EarlyIndex(EarlyIndex)) u_ram (
     .clk_i, .rst_i(rst_q), .ready_o(ready), .reset_address_o(reset_address), .reset_data_i(Width'(~reset_address)),
     .read_valid_i, .read_index_i, .read_data_o(read_data), .write_valid_i, .write_index_i, .write_data_i
   );
+
+  // The address of the write in this cycle.
+  logic [1:0] write_index, write_index_q;
+  always_ff @(posedge clk_i) write_index_q <= write_index_i;
+  assign write_index = EarlyIndex ? write_index_q : write_index_i;
 
   logic [Width-1:0] word_q;                                   // expected value of the watched word
   logic             asked_q, beyond_q;                        // a read of it, or out of range, was requested
@@ -46,11 +54,16 @@ module fv_forward_ram #(
       && u_ram.gen_part[0].part_read_address == u_ram.read_index_q && u_ram.gen_part[1].part_read_address == u_ram.read_index_q;
   end
 
-  if (Register != 0) begin : gen_register
-    assign registered = (!read_q2 || (u_ram.gen_register.inside_q2 && u_ram.gen_register.read_address_q2 == watched_q))
-      && (!outside_q2 || !u_ram.gen_register.inside_q2);
-  end else begin : gen_wires
-    assign registered = 1'b1;
+  // What is known of the reads in the two stages of the RAM and behind it, as far as it is compared with the address of a write.
+  if (EarlyIndex) begin : gen_early
+    logic same;
+    assign same       = AddressBits'(write_index_q) == AddressBits'(watched_q);
+    assign registered = u_ram.write_address == AddressBits'(write_index_q) && u_ram.writes_inside == (write_index_q < 2'(Entries))
+      && (!read_q || u_ram.same_third == same) && (!outside_q || !u_ram.same_third)
+      && (!read_q2 || u_ram.same_newest == same) && (!outside_q2 || !u_ram.same_newest);
+  end else begin : gen_late
+    assign registered = (!read_q2 || (u_ram.gen_late.inside_q2 && u_ram.gen_late.read_address_q2 == watched_q))
+      && (!outside_q2 || !u_ram.gen_late.inside_q2);
   end
 
   always_ff @(posedge clk_i) begin
@@ -75,7 +88,7 @@ module fv_forward_ram #(
       outside_q2 <= outside_q;
       read_q3    <= read_q2;
       outside_q3 <= outside_q2;
-      if (write_valid_i && write_index_i == watched_q) word_q <= write_data_i;
+      if (write_valid_i && write_index == watched_q) word_q <= write_data_i;
     end
     m_watches_a_word : assume (rst_q ? watched_i < 2'(Entries) : 1'b1);
     m_waits_for_ready : assume (rst_q || ready || !(read_valid_i || write_valid_i));

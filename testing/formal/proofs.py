@@ -237,7 +237,7 @@ PROOFS = (
         "fv_forward_ram", "prove", 3, 12,
         (
             Broken("sl_forward_ram", "newest ? write_data_i :", "1'b0 ? write_data_i :", "a_reads_the_latest_write"),
-            Broken("sl_forward_ram", "read_address_q2 && inside_q2", "read_address_q2", "a_reads_zero_outside"),
+            Broken("sl_forward_ram", "== read_address_q2 && inside_q2", "== read_address_q2", "a_reads_zero_outside"),
             Broken("sl_forward_ram", "newest = write &&", "newest =", "a_reads_the_latest_write"),
         ),
         {"Entries": 2, "Register": 1},
@@ -258,6 +258,24 @@ PROOFS = (
             Broken("sl_forward_ram", ", write_data_q[Low", ", write_data_q2[Low", "a_reads_the_latest_write"),
         ),
         {"Copies": 2},
+    ),
+    Proof(
+        "fv_forward_ram", "prove", 3, 12,
+        (
+            Broken("sl_forward_ram", "(write_index_i) == read_address_q &&", "(write_index_i) == read_address &&",
+                   "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "== read_address && is_inside(read_index);", "== read_address;", "a_reads_zero_outside"),
+        ),
+        {"Entries": 2, "Register": 1, "EarlyIndex": 1},
+    ),
+    Proof(
+        "fv_forward_ram", "prove", 3, 12,
+        (
+            Broken("sl_forward_ram", "(write_index_i) == read_address &&", "(write_index_i) == read_address_q &&",
+                   "a_reads_the_latest_write"),
+            Broken("sl_forward_ram", "write && same_third", "1'b0", "a_reads_the_latest_write"),
+        ),
+        {"Copies": 2, "EarlyIndex": 1},
     ),
     Proof(
         "fv_toeplitz", "prove", 4, 6,
