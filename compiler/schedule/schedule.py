@@ -94,7 +94,7 @@ class Schedule:
 
     def _offered(self, stage: int) -> int:
         """The cycle in which sl_pipe_output offers what that stage writes."""
-        places = -(-(stage + 3) // self.interval) + 2
+        places = -(-(stage + 4) // self.interval) + 2
         return stage + (3 if places > MOST_IN_LUT_RAM else 2)
 
 

@@ -19,25 +19,26 @@ module sl_pipe_output #(
   output logic             out_valid_o, // registered
   input  logic             out_ready_i
 );
-  // A credit is there again after Latency + 3 cycles (block RAM: + 4): begin, write, through the FIFO, back.
-  localparam int unsigned Places = (Latency + 3 + Interval - 1) / Interval + 2;
+  // A credit is there again after Latency + 4 cycles (block RAM: + 5): begin, write, through the FIFO, leave, back.
+  localparam int unsigned Places = (Latency + 4 + Interval - 1) / Interval + 2;
   localparam int unsigned Depth  = Places <= 16 ? 16 : 2 ** $clog2(Places);
   localparam int unsigned CountBits = $clog2(Depth + 1);
 
   logic [CountBits-1:0] in_flight_q;  // credits that are taken
   logic                 return_q;     // one was given back; a cycle later, because what decides it may be late
-  logic                 leave;
+  logic                 leave_q;      // a word left; a cycle later, because the next element may be far away
   logic [1:0]           back;
 
-  assign leave = out_valid_o && out_ready_i;
-  assign back  = 2'(leave) + 2'(return_q);
+  assign back = 2'(leave_q) + 2'(return_q);
 
   always_ff @(posedge clk_i) begin
     return_q    <= done_i && !write_i;
+    leave_q     <= out_valid_o && out_ready_i;
     in_flight_q <= in_flight_q + CountBits'(take_i) - CountBits'(back);
     if (take_i != (back != '0)) credit_o <= !take_i || in_flight_q != CountBits'(Depth - 1);
     if (rst_i) begin
       return_q    <= 1'b0;
+      leave_q     <= 1'b0;
       in_flight_q <= '0;
       credit_o    <= 1'b1;
     end

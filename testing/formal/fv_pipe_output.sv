@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof obligations of sl_pipe_output behind a pipeline of `Latency` stages of which any iteration may write or not, for all inputs
 // and runs of any length (induction): its FIFO never overflows however long the output waits, as many words leave as were written,
-// and a credit is there whenever fewer are taken than it has slots, those that are just given back included; the first word that is
+// and a credit is there whenever fewer are taken than it has slots, those that are given back included, a cycle later; the first word that is
 // written is offered 2 cycles later, or the output has been busy since. fv_fifo proves that the FIFO keeps the order, without a gap.
 module fv_pipe_output #(
   parameter int unsigned Latency = 2  // stages of the pipeline, at least 1
@@ -12,7 +12,7 @@ module fv_pipe_output #(
   input logic [1:0] data_i,
   input logic       out_ready_i
 );
-  localparam int unsigned Places = 16;  // slots of sl_pipe_output for latencies up to 11
+  localparam int unsigned Places = 16;  // slots of sl_pipe_output for latencies up to 10
 
   logic               rst_q = 1'b1;
   logic               credit, begins, writes, out_valid;
@@ -31,7 +31,8 @@ module fv_pipe_output #(
   logic [4:0]  owed_q = '0;   // words that were written and have not left
   logic [7:0]  waits_q = '0;  // cycles with such a word and none offered
 
-  assign taken  = 32'($countones(valid_q)) + 32'(u_output.u_fifo.count_o) + 32'(u_output.return_q);
+  assign taken  = 32'($countones(valid_q)) + 32'(u_output.u_fifo.count_o) + 32'(u_output.return_q)
+    + 32'(u_output.leave_q);
   assign stored = 32'(u_output.u_fifo.count_o) - 32'(out_valid);
   assign read   = 32'(u_output.u_fifo.read_address_q);
 
@@ -54,7 +55,7 @@ module fv_pipe_output #(
       i_addresses : assert (32'(u_output.u_fifo.write_address_q) == (read + stored) % Places);
       i_waits : assert (waits_q == '0 || out_valid);
       c_full : cover (!credit);
-      c_gives_back_and_leaves : cover (u_output.return_q && out_valid && out_ready_i && begins);
+      c_gives_back_and_leaves : cover (u_output.return_q && u_output.leave_q && begins);
     end
   end
 

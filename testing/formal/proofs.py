@@ -153,7 +153,7 @@ PROOFS = (
         "fv_pipe_output", "prove", 3, 22,
         (
             Broken("sl_pipe_output", "in_flight_q != CountBits'(Depth - 1)", "1'b1", "a_credit_until_full"),
-            Broken("sl_pipe_output", "2'(leave) + 2'(return_q)", "2'(leave || return_q)", "a_credit_until_full"),
+            Broken("sl_pipe_output", "2'(leave_q) + 2'(return_q)", "2'(leave_q || return_q)", "a_credit_until_full"),
             Broken("sl_fifo", "assign fetch = stored_any_q && out_free;", "assign fetch = 1'b0;", "a_offers_in_time"),
         ),
     ),
