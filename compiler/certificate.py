@@ -258,7 +258,7 @@ def _credits(compiled: Compiled) -> list[str]:
         output, stage = f"u_element.u_{name}_output", compiled.plan.port[name]
         fifo = f"{output}.u_fifo"
         inside = [f"u_element.valid[{n}]" for n in range(1, stage + 1)]
-        held = [f"32'({bit})" for bit in (*inside, f"{output}.return_q")]
+        held = [f"32'({bit})" for bit in (*inside, f"{output}.return_q", f"{output}.leave_q")]
         found += [
             f"      i_{name}_credits : assert (32'({output}.in_flight_q) == 32'({fifo}.count_o) + {' + '.join(held)});",
             f"      i_{name}_credit : assert ({output}.credit_o == (32'({output}.in_flight_q) != {output}.Depth));",
