@@ -65,7 +65,7 @@ module sl_fifo #(
     assign read_valid_q = 1'b0;
 
     always_ff @(posedge clk_i) begin
-      if (fetch) out_data_o <= read_data;
+      if (out_free) out_data_o <= read_data;  // without a word, anything: `fetch` would reach every bit
       if (out_free) out_valid_o <= fetch;
       if (rst_i) out_valid_o <= 1'b0;
     end
@@ -80,7 +80,7 @@ module sl_fifo #(
 
     always_ff @(posedge clk_i) begin
       if (!read_valid_q || out_free) read_valid_q <= fetch;
-      if (read_valid_q && out_free) out_data_o <= read_data;
+      if (out_free) out_data_o <= read_data;
       if (out_free) out_valid_o <= read_valid_q;
       if (rst_i) begin
         read_valid_q <= 1'b0;
