@@ -27,10 +27,20 @@ module sl_fifo #(
   logic                   stored_any_q;
   logic                   push, pop, fetch, out_free;
   logic                   read_valid_q;  // block RAM: its output register holds a word
+  logic                   valid_next, valid_copy, load;
 
   assign push     = in_valid_i && in_ready_o;
   assign pop      = out_valid_o && out_ready_i;
   assign out_free = !out_valid_o || out_ready_i;
+
+  // The output loads whenever it is free; without a word, it has anything. That reaches every bit, so it is of a copy of
+  // `out_valid_o` that may be far from the counters.
+  sl_copy #(.Width(1)) u_valid (.clk_i, .enable_i(1'b1), .data_i(valid_next), .data_o(valid_copy));
+  assign load = !valid_copy || out_ready_i;
+  always_ff @(posedge clk_i) out_valid_o <= valid_next;
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) if (!rst_i) a_copy_is_equal : assert (valid_copy == out_valid_o);
+`endif
 
   always_ff @(posedge clk_i) begin
     if (push) write_address_q <= (write_address_q == Last) ? '0 : write_address_q + 1'b1;
@@ -63,12 +73,9 @@ module sl_fifo #(
     );
     assign fetch = stored_any_q && out_free;
     assign read_valid_q = 1'b0;
+    assign valid_next = !rst_i && (out_free ? fetch : out_valid_o);
 
-    always_ff @(posedge clk_i) begin
-      if (out_free) out_data_o <= read_data;  // without a word, anything: `fetch` would reach every bit
-      if (out_free) out_valid_o <= fetch;
-      if (rst_i) out_valid_o <= 1'b0;
-    end
+    always_ff @(posedge clk_i) if (load) out_data_o <= read_data;
   end else begin : gen_block
     logic [Width-1:0] read_data;
 
@@ -77,15 +84,12 @@ module sl_fifo #(
       .read_valid_i(fetch), .read_address_i(read_address_q), .read_data_o(read_data)
     );
     assign fetch = stored_any_q && (!read_valid_q || out_free);
+    assign valid_next = !rst_i && (out_free ? read_valid_q : out_valid_o);
 
     always_ff @(posedge clk_i) begin
       if (!read_valid_q || out_free) read_valid_q <= fetch;
-      if (out_free) out_data_o <= read_data;
-      if (out_free) out_valid_o <= read_valid_q;
-      if (rst_i) begin
-        read_valid_q <= 1'b0;
-        out_valid_o  <= 1'b0;
-      end
+      if (load) out_data_o <= read_data;
+      if (rst_i) read_valid_q <= 1'b0;
     end
   end
 

@@ -28,13 +28,19 @@ module sl_pipe_output #(
   logic                 return_q;     // one was given back; a cycle later, because what decides it may be late
   logic                 leave_q;      // a word left; a cycle later, because the next element may be far away
   logic [1:0]           back;
+  logic [CountBits-1:0] rest, rest_and_one;
 
+  // Whether one begins is known late: both counts are there before, and no adder is behind it.
   assign back = 2'(leave_q) + 2'(return_q);
+  assign rest = in_flight_q - CountBits'(back);
+  always_comb begin
+    for (int unsigned i = 0; i < CountBits; i++) rest_and_one[i] = rest[i] ^ ((rest | ~((CountBits'(1) << i) - 1'b1)) == '1);
+  end
 
   always_ff @(posedge clk_i) begin
     return_q    <= done_i && !write_i;
     leave_q     <= out_valid_o && out_ready_i;
-    in_flight_q <= in_flight_q + CountBits'(take_i) - CountBits'(back);
+    in_flight_q <= take_i ? rest_and_one : rest;
     if (take_i != (back != '0)) credit_o <= !take_i || in_flight_q != CountBits'(Depth - 1);
     if (rst_i) begin
       return_q    <= 1'b0;
