@@ -30,6 +30,7 @@ from compiler.certificate import certify, parts, verdict
 from compiler.compile import Compiled
 from compiler.frontend import typed
 from compiler.native import has_native, native, with_parts
+from compiler.schedule import routed
 from toolchain import ROOT
 from toolchain.markdown import table as written
 from toolchain.simulate import TOOLCHAIN
@@ -45,6 +46,7 @@ PACKET_BYTES = 64
 SYNTHESIS_SECONDS = 3600.0
 SEEDS = (1, 2, 3)  # of place and route
 TARGETS = ("xcup", "ecp5")
+CLOSE = 0.12  # relative error of an estimate of the clock
 # What an element costs that does nothing.
 EMPTY = """.element Empty (packet in -> packet out) {
     .handler { write(out, read(in)); }
@@ -122,6 +124,7 @@ def _size(log: Log, compiled: Compiled, path: Path | None, fmax: bool) -> Row:
     name = compiled.element.source_name
     row: Row = {target: _area(log, _fitting(compiled, path, target), target) for target in TARGETS}
     row["ecp5"] |= _fmax(log, _fitting(compiled, path, "ecp5"), fmax)
+    row["ecp5"]["estimated_mhz"] = round(1000 / routed.period(_fitting(compiled, path, "ecp5").plan), 1)
     row["ecp5"]["size"] = FITTING[name][1] if name in FITTING else "full"
     row["native"] = _native(log, compiled, row["xcup"])
     row["changed"] = golden.compared(name, row["xcup"], row["ecp5"] if fmax else None)
@@ -219,7 +222,23 @@ def measure(log: Log, peers: bool = True, fmax: bool = False, bless: bool = Fals
     found = rows(log, library(), fmax=fmax, jobs=jobs)
     if bless:
         golden.write({row["element"]: _golden(row) for row in found})
-    return {"clocks_mhz": CLOCKS_MHZ, "tokens": TOKENS, "elements": found, "ledger": ledger.used}
+    return {"clocks_mhz": CLOCKS_MHZ, "tokens": TOKENS, "elements": found, "estimate": judged(found), "ledger": ledger.used}
+
+
+def judged(found: Sequence[Row]) -> Row:
+    """How far the estimates of the clock are off: the share of the elements within CLOSE, and the largest error upwards and down,
+    relative to what was placed and routed. An element of nothing but wires is not counted."""
+    placed = [row["ecp5"] for row in found if "fmax_mhz" in row.get("ecp5", {}) and row["ecp5"].get("ff", 1)]
+    errors = [row["estimated_mhz"] / row["fmax_mhz"] - 1 for row in placed]
+    if not errors:
+        return {"elements": 0}
+    close = sum(abs(error) <= CLOSE for error in errors) / len(errors)
+    return {
+        "elements": len(errors),
+        "close": round(close, 3),
+        "optimistic": round(max(errors), 3),
+        "pessimistic": round(min(errors), 3),
+    }
 
 
 def _golden(row: Row) -> Row:
@@ -231,7 +250,7 @@ def _golden(row: Row) -> Row:
 
 def show(result: dict[str, Any], console: Console) -> None:
     """The figures as a table."""
-    heads = ("xcup LUT", "FF", "RAMB36", "over native: LUT, FF", "ECP5 LUT", "DP16KD", "MHz", "size")
+    heads = ("xcup LUT", "FF", "RAMB36", "over native: LUT, FF", "ECP5 LUT", "DP16KD", "MHz", "estimated", "size")
     table = Table("element", "MHz asked", "II", "stages", "certified", "tokens a cycle", *heads, "ClickNP: MHz, delay")
     for row in result["elements"]:
         peer, ecp5 = row["clicknp"], row.get("ecp5", {})
@@ -240,9 +259,14 @@ def show(result: dict[str, Any], console: Console) -> None:
         figures += [row.get("xcup", {}).get(kind, "") for kind in ("lut", "ff", "bram")]
         ratio = (row.get("native") or {}).get("generated_over_native")
         figures.append(f"{ratio['lut']}, {ratio['ff']}" if ratio else "")
-        figures += [ecp5.get(kind, "") for kind in ("lut", "bram", "fmax_mhz", "size")]
+        figures += [ecp5.get(kind, "") for kind in ("lut", "bram", "fmax_mhz", "estimated_mhz", "size")]
         table.add_row(row["element"], *map(str, figures), f"{peer['mhz']:g}, {peer['delay_cycles']}" if peer else "")
     console.print(table)
+    if (estimate := result["estimate"])["elements"]:
+        console.print(
+            f"estimated clocks of {estimate['elements']} elements: {estimate['close']:.0%} within {CLOSE:.0%}, at most "
+            f"{estimate['optimistic']:.0%} above what was placed and routed, and {-estimate['pessimistic']:.0%} below"
+        )
     for text in (text for row in result["elements"] for text in row.get("changed", [])):
         console.print(f"[yellow]{text}[/]; if this is intended: ./sluice bench elements --bless")
 
@@ -255,7 +279,7 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
         size = f" ({ecp5['size']})" if ecp5.get("size", "full") != "full" else ""
         figures = [row.get("ii"), row.get("depth"), verdict(row["certificate"], row["ii"]) if "certificate" in row else None]
         figures += [row.get("tokens_per_cycle"), _three(xcup)]
-        clock = f"{ecp5['fmax_mhz']:.0f}{size}" if "fmax_mhz" in ecp5 else None
+        clock = f"{ecp5['fmax_mhz']:.0f}, {ecp5['estimated_mhz']:.0f}{size}" if "fmax_mhz" in ecp5 else None
         rows.append((row["element"], *figures, clock, f"{peer['delay_cycles']}, {peer['mhz']:g}" if peer else None))
         if ratio := (row.get("native") or {}).get("generated_over_native"):
             over.append(
@@ -267,7 +291,16 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
                 )
             )
     area = "UltraScale+ LUT / FF / BRAM36"
-    heads = ("element", "II", "stages", "certified", "tokens a cycle", area, "ECP5-5G MHz", "ClickNP: cycles, MHz")
+    heads = (
+        "element",
+        "II",
+        "stages",
+        "certified",
+        "tokens a cycle",
+        area,
+        "ECP5-5G MHz: routed, estimated",
+        "ClickNP: cycles, MHz",
+    )
     return {
         "elements": written(heads, rows),
         "elements-native": written(("element", f"generated: {area}", "native body", "generated over native"), over),

@@ -29,11 +29,13 @@ WIRES = frozenset(
 
 @dataclass(frozen=True)
 class Delays:
-    """The table of one target. `overhead`: clock to output plus set-up, ns, taken from every cycle."""
+    """The table of one target. `overhead`: clock to output plus set-up, ns, taken from every cycle. `routed`: figures of whole
+    elements (`routed.py`), none where nothing was placed and routed."""
 
     target: str
     overhead: float
     table: dict[str, dict[str, float]]
+    routed: dict[str, float]
 
     def address(self, memory: Memory, copies: int) -> float:
         """Nanoseconds from the address of a memory, or one of its copies, to the blocks that it reaches: wires, longer the more
@@ -101,4 +103,4 @@ def _significant(factor: Node) -> int:
 def delays(target: str) -> Delays:
     """The table `delays/TARGET.toml`."""
     data = tomllib.loads((FOLDER / f"{target}.toml").read_text())
-    return Delays(target, data["overhead"], data["operators"])
+    return Delays(target, data["overhead"], data["operators"], data.get("routed", {}))

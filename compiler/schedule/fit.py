@@ -2,7 +2,9 @@
 """Makes the delay tables of what `measure.py` found: `python -m compiler.schedule.fit` writes `delays/TARGET.toml`.
 
 A stage takes the overhead and the sum of its operators, of each base + log * log2(width) + linear * width. Operators that are built
-alike share their figures. The fit is of least squares of relative errors, no figure being negative.
+alike share their figures. The fits are of least squares of relative errors, no figure being negative.
+
+The figures of whole elements (`routed.py`) are of `delays/ecp5_routed.json`.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ import json
 import math
 import statistics
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from compiler.schedule import routed
 from compiler.schedule.delays import FOLDER
 from compiler.schedule.measure import CASES, Case
 
@@ -69,13 +72,22 @@ def _terms(case: Case) -> dict[str, float]:
 def fitted(measured: Mapping[str, float]) -> dict[str, float]:
     """The figures by GROUP.FORM, and `overhead`; ns."""
     cases = [case for case in CASES if case.name in measured]
-    terms = [_terms(case) for case in cases]
+    return _least_squares([_terms(case) for case in cases], [measured[case.name] for case in cases])
+
+
+def fitted_routed(rows: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
+    """The figures by term, of elements: `mhz` and terms of each."""
+    terms = [{name: value for name, value in row.items() if name != "mhz"} for row in rows.values()]
+    return _least_squares(terms, [1000 / row["mhz"] for row in rows.values()])
+
+
+def _least_squares(terms: Sequence[Mapping[str, float]], wanted: Sequence[float]) -> dict[str, float]:
+    """Figures, none negative, with which the sums of the terms are nearest to what is wanted, relative to it."""
     names = sorted({name for found in terms for name in found})
-    weights = np.array([1 / measured[case.name] for case in cases])
-    matrix = np.array([[found.get(name, 0.0) for name in names] for found in terms]) * weights[:, None]
+    matrix = np.array([[found.get(name, 0.0) for name in names] for found in terms]) / np.array(wanted)[:, None]
     kept = list(range(len(names)))
     while True:
-        solution = np.linalg.lstsq(matrix[:, kept], np.ones(len(cases)), rcond=None)[0]
+        solution = np.linalg.lstsq(matrix[:, kept], np.ones(len(wanted)), rcond=None)[0]
         if (solution >= 0).all():
             break
         kept.pop(int(np.argmin(solution)))
@@ -105,6 +117,9 @@ def table(target: str) -> str:
             f"{form} = {figures[f'{group[0]}.{form}']:g}" for form in forms if form == "base" or figures[f"{group[0]}.{form}"]
         )
         lines += [f"{op} = {{ {values} }}" for op in group]
+    if target == "ecp5":
+        lines += ["", "[routed]"]
+        lines += [f"{name} = {value:g}" for name, value in fitted_routed(json.loads(routed.FILE.read_text())).items()]
     return "\n".join(lines) + "\n"
 
 

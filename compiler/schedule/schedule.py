@@ -80,7 +80,6 @@ class Schedule:
     other: dict[Hashable, int]  # ("message",): all messages and assertions; ("result",)
     recurrences: tuple[Recurrence, ...]
     clock: float  # ns asked for
-    estimate: float  # ns of the slowest stage
     tried: tuple[str, ...] = ()  # where the interval is more than 1: what does not help
 
     @property
@@ -308,7 +307,7 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
         for argument in () if node.op in APART else node.args:
             for origin, delay in reach.get(argument, {}).items():
                 longest[origin] = max(longest.get(origin, 0.0), delay)
-        own = _delay(pipeline, table, node)
+        own = node_delay(pipeline, table, node)
         kept: dict[Node, float] = {}
         for origin, delay in longest.items():
             if delay + own > budget and own > 0 and node not in firing:
@@ -333,7 +332,7 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
     return pairs
 
 
-def _delay(pipeline: Pipeline, table: Delays, node: Node) -> float:
+def node_delay(pipeline: Pipeline, table: Delays, node: Node) -> float:
     """Nanoseconds through a node; a token that is not always waited for is 0 where there is none."""
     if node.op == "read" and node.name in pipeline.registered:
         return 0.0
@@ -467,21 +466,4 @@ def _result(
         elif isinstance(key, tuple) and key[0] in ("message", "result"):
             other[key] = value
     depth = 1 + max([*stage.values(), *(value for group in named.values() for value in group.values()), *other.values()], default=0)
-    estimate = table.overhead + _slowest(pipeline, stage, table)
-    return Schedule(
-        pipeline, interval, depth, stage, named["port"], named["register"], named["memory"], other, recurrences, clock, estimate
-    )
-
-
-def _slowest(pipeline: Pipeline, stage: dict[Node, int], table: Delays) -> float:
-    """The longest path inside a stage, ns, those to the blocks of a memory that is read included."""
-    ends: dict[Node, float] = {}
-    asked = [0.0]
-    for node in pipeline.nodes:
-        if node.op == "read" and node.args[0].op != "const":
-            index, memory = node.args[0], pipeline.element.memories[node.name]
-            is_there = pipeline.copies(node.name) == 1 and stage[index] == stage[node] - READ_LATENCY
-            asked.append((ends[index] if is_there else 0.0) + table.address(memory, pipeline.copies(node.name)))
-        through = [ends[argument] for argument in node.args if node.op not in APART and stage[argument] == stage[node]]
-        ends[node] = max(through, default=0.0) + _delay(pipeline, table, node)
-    return max([*asked, *ends.values()])
+    return Schedule(pipeline, interval, depth, stage, named["port"], named["register"], named["memory"], other, recurrences, clock)

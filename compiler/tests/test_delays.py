@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from compiler.ir.build import Builder
-from compiler.schedule import fit
+from compiler.schedule import fit, routed
 from compiler.schedule.delays import FOLDER, delays
 from compiler.schedule.measure import CASES
 
@@ -32,6 +34,16 @@ def test_a_fit_finds_the_figures_that_made_the_data_and_none_is_negative() -> No
     assert min(figures.values()) >= 0
     again = fit.fitted({case.name: fit.predicted(case, figures) for case in CASES})
     assert again == pytest.approx(figures, abs=0.01)
+
+
+def test_the_estimate_of_a_routed_clock_is_near_what_it_was_fitted_to_and_falls_with_size() -> None:
+    rows, figures = json.loads(routed.FILE.read_text()), delays("ecp5").routed
+    assert figures == pytest.approx(fit.fitted_routed(rows)) and min(figures.values()) >= 0
+    terms = {name: {term: row[term] for term in figures} for name, row in rows.items()}
+    errors = [abs(routed.predicted(terms[name], figures) * row["mhz"] / 1000 - 1) for name, row in rows.items()]
+    assert len(rows) >= 12 and sum(errors) / len(errors) < 0.08
+    larger = {name: {term: value + 1 for term, value in found.items()} for name, found in terms.items()}
+    assert all(routed.predicted(larger[name], figures) > routed.predicted(terms[name], figures) for name in terms)
 
 
 def test_zeros_of_a_factor_cost_nothing() -> None:

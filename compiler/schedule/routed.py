@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The clock of an element after place and route on the ECP5-5G, estimated from its schedule.
+
+The slowest stage, as the scheduler knows it, is that of a small design: nets grow with the design, and block RAMs lie all over the
+device. So the period is a sum of the stage and of sizes, by figures that `fit.py` fits to elements that were placed and routed, of
+`bench/line_rate` and `bench/flowstate` (`delays/ecp5_routed.json`, made by `python -m bench.routed`). How far it is off is judged
+on others, the library, by `./sluice bench elements`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from compiler.ir.ir import ElementIr, Node
+from compiler.schedule.carried import carried, taken
+from compiler.schedule.delays import BLOCK_BITS, FOLDER, blocks, delays
+from compiler.schedule.schedule import APART, Schedule, node_delay
+
+FILE = FOLDER / "ecp5_routed.json"
+SLOTS = 2  # of a rule table, for each of its rules
+KILO = 1000
+TABLE_MHZ = {"exact": 212.0, "lpm": 227.0, "ternary": 227.0}  # sl_hash_table and sl_lpm_table alone (`./sluice cost`)
+
+
+def period(plan: Schedule) -> float:
+    """Nanoseconds; those of its rule tables where they are slower."""
+    tables = [1000 / TABLE_MHZ[table.kind] for table in plan.pipeline.element.tables.values()]
+    return max([predicted(terms(plan), delays("ecp5").routed), *tables])
+
+
+def predicted(found: Mapping[str, float], figures: Mapping[str, float]) -> float:
+    """The sum of terms, each times its figure."""
+    return sum(figures[name] * much for name, much in found.items())
+
+
+def terms(plan: Schedule) -> dict[str, float]:
+    """What a period is the sum of."""
+    return {
+        "base": 1.0,
+        "stage": delays("ecp5").overhead + max([0.0, *_paths(plan)]),
+        "registers": math.log2(1 + _registers(plan) / KILO),
+        "blocks": math.log2(1 + _blocks(plan.pipeline.element)),
+    }
+
+
+def _paths(plan: Schedule) -> Iterator[float]:
+    """Nanoseconds of the paths inside stages, those to memories, states and outputs included."""
+    pipeline, table = plan.pipeline, delays("ecp5")
+    ends: dict[Node, float] = {}
+
+    def end(node: Node, stage: int) -> float:
+        return ends.get(node, 0.0) if plan.stage[node] == stage else 0.0
+
+    for node in pipeline.nodes:
+        through = [end(argument, plan.stage[node]) for argument in node.args if node.op not in APART]
+        ends[node] = max(through, default=0.0) + node_delay(pipeline, table, node)
+        if node.op == "read" and node.args[0].op != "const":
+            copies = pipeline.copies(node.name)
+            first = end(node.args[0], taken(plan, node)) if copies == 1 else 0.0
+            yield first + table.address(pipeline.element.memories[node.name], copies)
+    yield from ends.values()
+    for port in pipeline.element.outputs:
+        if port.name in pipeline.puts:
+            yield end(pipeline.puts[port.name].enable, plan.port[port.name]) + table.output(port)
+    for name, put in pipeline.next.items():
+        yield end(put.enable, plan.register[name]) + table.enable(put.data.width)
+    for write, slot in zip(pipeline.writes, pipeline.slots, strict=True):
+        wires = table.write(write.memory in pipeline.registered)
+        for node, more in zip((write.enable, write.index, write.data), wires, strict=True):
+            yield end(node, plan.memory[write.memory] + slot) + more
+
+
+def _registers(plan: Schedule) -> int:
+    """Bits of the registers between stages, of states, and of a token at each port."""
+    element = plan.pipeline.element
+    ports = sum(port.width for port in (*element.inputs, *element.outputs))
+    return carried(plan).register_bits + sum(register.width for register in element.registers.values()) + ports
+
+
+def _blocks(element: ElementIr) -> int:
+    """Of block RAM, in memories and tables."""
+    tables = sum(SLOTS * table.entries * (table.key + table.value) for table in element.tables.values())
+    flows = sum(flows.sets * flows.ways * flows.key for flows in element.flows.values())
+    return sum(map(blocks, element.memories.values())) + (tables + flows) // BLOCK_BITS
