@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Proof obligations of sl_pipe_output behind a pipeline of `Latency` stages of which any iteration may write or not, for all inputs
 // and runs of any length (induction): its FIFO never overflows however long the output waits, as many words leave as were written,
-// and a credit is there whenever fewer are taken than it has slots, those that are given back included, a cycle later; the first word that is
-// written is offered 2 cycles later, or the output has been busy since. fv_fifo proves that the FIFO keeps the order, without a gap.
+// and a credit is there whenever fewer are taken than it has slots, those that are given back included, a cycle later; the first
+// word that is written is offered 2 cycles later, or the output has been busy since. fv_fifo proves that the FIFO keeps the order,
+// without a gap.
 module fv_pipe_output #(
   parameter int unsigned Latency = 2  // stages of the pipeline, at least 1
 ) (
