@@ -62,7 +62,9 @@ def _paths(plan: Schedule) -> Iterator[float]:
     yield from ends.values()
     for port in pipeline.element.outputs:
         if port.name in pipeline.puts:
-            yield end(pipeline.puts[port.name].enable, plan.port[port.name]) + table.output(port)
+            put, stage = pipeline.puts[port.name], plan.port[port.name]
+            yield end(put.enable, stage) + table.output(port)
+            yield end(put.data, stage) + table.data(put.data)
     for name, put in pipeline.next.items():
         yield end(put.enable, plan.register[name]) + table.enable(put.data.width)
     for write, slot in zip(pipeline.writes, pipeline.slots, strict=True):

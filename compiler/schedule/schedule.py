@@ -291,8 +291,8 @@ class _Apart:
 
 def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
     """Pairs of nodes whose path, both included, takes longer than `budget` ns, and the stages between them; only the shortest such
-    paths. The path to a memory that is read ends at its blocks, that to one that is written in its registers, that of whether a
-    token is written in the memory of the output, that of whether a state is in all of its bits."""
+    paths. The path to a memory that is read ends at its blocks, that to one that is written in its registers, that of a token
+    and of whether it is written in the memory of the output, that of whether a state is in all of its bits."""
     firing = set(order(_firing(pipeline)))
     reach: dict[Node, dict[Node, float]] = {}
     pairs: list[_Apart] = []
@@ -318,8 +318,9 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
         reach[node] = kept
     outputs = {port.name: table.output(port) for port in pipeline.element.outputs}
     for name, put in pipeline.puts.items():
-        found = reach.get(put.enable, {}).items()
-        pairs += [_Apart(origin, ("port", name), 1) for origin, delay in found if delay > 0 and delay + outputs[name] > budget]
+        for node, wires in ((put.enable, outputs[name]), (put.data, table.data(put.data))):
+            far = [origin for origin, delay in reach.get(node, {}).items() if delay > 0 and delay + wires > budget]
+            pairs += [_Apart(origin, ("port", name), 1) for origin in far]
     for name, put in pipeline.next.items():
         wires = table.enable(put.data.width)
         far = [origin for origin, delay in reach.get(put.enable, {}).items() if delay > 0 and delay + wires > budget]

@@ -43,7 +43,19 @@ LARGE = """
     }
 }
 """
+CHOICE = """
+.element Choice (uint<BITS> in[2] -> uint<BITS> out) {
+    .handler { write(out, select(in)); }
+}
+"""
 CLOCK = 5.0  # ns
+
+
+@pytest.mark.parametrize(("bits", "later"), [(8, 0), (660, 1)])
+def test_a_wide_token_that_is_chosen_late_has_a_register_in_front_of_the_output(bits: int, later: int) -> None:
+    plan = compile_element(elements(CHOICE.replace("BITS", str(bits)))["Choice"], CLOCK).plan
+    chosen = plan.pipeline.puts["out"].data
+    assert chosen.op == "mux" and plan.port["out"] - plan.stage[chosen] == later
 
 
 def test_the_interval_is_the_least_and_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
