@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from compiler.ir.ir import ElementIr, Node
 from compiler.schedule.carried import carried, taken
 from compiler.schedule.delays import BLOCK_BITS, FOLDER, blocks, delays
-from compiler.schedule.schedule import APART, Schedule, node_delay
+from compiler.schedule.schedule import APART, Schedule, index_wires, node_delay
 
 FILE = FOLDER / "ecp5_routed.json"
 SLOTS = 2  # of a rule table, for each of its rules
@@ -48,6 +48,7 @@ def _paths(plan: Schedule) -> Iterator[float]:
     """Nanoseconds of the paths inside stages, those to memories, states and outputs included."""
     pipeline, table = plan.pipeline, delays("ecp5")
     ends: dict[Node, float] = {}
+    wires_to = index_wires(pipeline, table)
 
     def end(node: Node, stage: int) -> float:
         return ends.get(node, 0.0) if plan.stage[node] == stage else 0.0
@@ -55,10 +56,10 @@ def _paths(plan: Schedule) -> Iterator[float]:
     for node in pipeline.nodes:
         through = [end(argument, plan.stage[node]) for argument in node.args if node.op not in APART]
         ends[node] = max(through, default=0.0) + node_delay(pipeline, table, node)
-        if node.op == "read" and node.args[0].op != "const":
-            copies = pipeline.copies(node.name)
-            first = end(node.args[0], taken(plan, node)) if copies == 1 else 0.0
-            yield first + table.address(pipeline.element.memories[node.name], copies)
+        if node in wires_to:
+            yield end(node.args[0], taken(plan, node)) + wires_to[node]
+            if (copies := pipeline.copies(node.name)) > 1:
+                yield table.address(pipeline.element.memories[node.name], copies)
     yield from ends.values()
     for port in pipeline.element.outputs:
         if port.name in pipeline.puts:

@@ -12,6 +12,7 @@ The aim is the fewest register bits.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise, permutations
@@ -296,11 +297,12 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
     firing = set(order(_firing(pipeline)))
     reach: dict[Node, dict[Node, float]] = {}
     pairs: list[_Apart] = []
+    wires_to = index_wires(pipeline, table)
     for node in pipeline.nodes:
         if node.op == "const":
             continue
-        if node.op == "read" and node not in firing and pipeline.copies(node.name) == 1:
-            wires = table.address(pipeline.element.memories[node.name], 1)
+        if node in wires_to and node not in firing:
+            wires = wires_to[node]
             far = [origin for origin, delay in reach.get(node.args[0], {}).items() if delay + wires > budget]
             pairs += [_Apart(origin, node, latency(pipeline, node) + 1, True) for origin in far]
         longest: dict[Node, float] = {}
@@ -331,6 +333,21 @@ def _too_far(pipeline: Pipeline, table: Delays, budget: float) -> list[_Apart]:
             far = [origin for origin, delay in reach.get(node, {}).items() if delay > 0 and delay + wires > budget]
             pairs += [_Apart(origin, ("memory", write.memory), 1 - slot, True) for origin in far]
     return pairs
+
+
+def index_wires(pipeline: Pipeline, table: Delays) -> dict[Node, float]:
+    """Of each read at a variable index, the nanoseconds from the index to the blocks, or to the registers in front of them: those
+    of all memories that are read at that index."""
+    reads = [node for node in pipeline.nodes if node.op == "read" and node.args[0].op != "const"]
+    registers: Counter[Node] = Counter()
+    for node in reads:
+        registers[node.args[0]] += pipeline.copies(node.name)
+    return {
+        node: table.enable(registers[node.args[0]])
+        if pipeline.copies(node.name) > 1
+        else table.address(pipeline.element.memories[node.name], 1)
+        for node in reads
+    }
 
 
 def node_delay(pipeline: Pipeline, table: Delays, node: Node) -> float:
