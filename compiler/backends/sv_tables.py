@@ -40,7 +40,7 @@ class Tables:
         instances = [instance for copies in self.copies.values() for instance, _ in copies]
         return [
             *(f"  logic {instance}_ready;" for instance in instances),
-            "  logic update_pending;  // the signal that waits is an update of a table; its kind is known cycles before",
+            "  logic update_pending;  // the signal that waits is an update of a table",
             "  logic update_stop_q;   // no iteration may begin before it",
             "  logic update_go;       // the pipeline is empty",
             "  logic update_done;     // the table is changed, or has refused it",
@@ -86,9 +86,11 @@ class Tables:
         done = [" && ".join(f"{instance}_done_q" for instance, _ in copies) for copies in self.copies.values()]
         want = [f"{instance}_want" for copies in self.copies.values() for instance, _ in copies]
         depth = max(self.module.depth, 1)
+        # What a host sends has its kind cycles before it is pending; what `sl_timers` hands on has it in the same cycle.
+        at_once, registered = "assign update_pending = ", "always_ff @(posedge clk_i) update_pending <= "
         return [
             *lines,
-            f"  always_ff @(posedge clk_i) update_pending <= {' || '.join(f'({kind})' for kind in kinds)};",
+            f"  {at_once if self.module.element.timers else registered}({' || '.join(f'({kind})' for kind in kinds)});",
             f"  assign update_done    = {' || '.join(f'({text})' for text in done)};",
             f"  assign update_go = update_stop_q && !(|valid[{depth}:1]);",
             "  always_ff @(posedge clk_i) begin",
