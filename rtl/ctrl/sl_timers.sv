@@ -40,6 +40,7 @@ module sl_timers #(
   logic [$clog2(Share + 1)-1:0] wait_q;      // iterations of the handler until a timer may begin
   logic [Timers-1:0]            ready;
   logic [Timers-1:0][15:0]      count_q;     // periods that have passed
+  logic [Timers-1:0]            some_q;      // whether it is not 0, and below whether it is full: both decide what begins
   logic [31:0]                  tick_q;
   logic [1:0]                   step_q;      // of the comparison with the tick: difference, decision, change
   logic                         started_q;   // the first periods have begun
@@ -54,12 +55,13 @@ module sl_timers #(
   for (genvar n = 0; n < int'(Timers); n++) begin : g_timer
     localparam logic [31:0] Period = Every[32*n+:32];
     logic [31:0] due_q, since_q;
-    logic        ripe_q, astray_q, settled_q, far, full, count;
+    logic        ripe_q, astray_q, settled_q, far, full_q, count, begin_anew;
+
+    assign begin_anew = choose_timer && next_q == NumberBits'(n);
 
     assign far      = since_q + Period > 32'h7fff_ffff;  // below 0: the end of the period is more than a period away
-    assign full     = count_q[n] == '1;
-    assign count    = step_q == 2'd2 && ripe_q && !full;
-    assign ready[n] = count_q[n] != '0 && (settled_q || full);
+    assign count    = step_q == 2'd2 && ripe_q && !full_q;
+    assign ready[n] = some_q[n] && (settled_q || full_q);
 
     always_ff @(posedge clk_i) begin
       since_q <= tick_q - due_q;
@@ -72,9 +74,13 @@ module sl_timers #(
         if (count && count_q[n] != 16'hfffe) due_q <= due_q + Period;
         else if (ripe_q || astray_q) due_q <= tick_q + Period;  // what would be counted behind the last one is lost
       end
-      count_q[n] <= (choose_timer && next_q == NumberBits'(n) ? 16'd0 : count_q[n]) + 16'(count);
+      count_q[n] <= (begin_anew ? 16'd0 : count_q[n]) + 16'(count);
+      some_q[n]  <= count || (some_q[n] && !begin_anew);
+      full_q     <= !begin_anew && (full_q || (count && count_q[n] == 16'hfffe));
       if (rst_i) begin
         count_q[n] <= '0;
+        some_q[n]  <= 1'b0;
+        full_q     <= 1'b0;
         settled_q  <= 1'b0;
       end
     end
@@ -87,7 +93,7 @@ module sl_timers #(
 
   always_ff @(posedge clk_i) begin
     if (may_begin_i && !pending_o && wait_q != '0) wait_q <= wait_q - 1'b1;
-    if (choose_timer || count_q[next_q] == '0) next_q <= after;
+    if (choose_timer || !some_q[next_q]) next_q <= after;
     if (choose) begin
       state_q    <= StPending;
       is_timer_q <= choose_timer;
