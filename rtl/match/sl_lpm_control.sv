@@ -108,21 +108,25 @@ module sl_lpm_control #(
   // Free entries: a FIFO of freed ones after the counter of never used ones; the head is in a register.
   logic [IndexBits-1:0] free_write_q, free_read_q, freed;
   logic [IndexBits:0]   free_count_q;
-  logic                 free_fetch, free_fetch_q;
+  logic                 free_any_q, fresh_done_q;  // whether entries are in the FIFO, and whether all were used: they decide at once
+  logic                 free_fetch, free_fetch_q, is_freed, fresh_fetch;
   sl_ram_block #(.Width(IndexBits), .Depth(2 ** IndexBits)) u_free (
     .clk_i,
-    .write_valid_i(drop || (start && update_q)), .write_address_i(free_write_q), .write_data_i(old_q),
+    .write_valid_i(is_freed), .write_address_i(free_write_q), .write_data_i(old_q),
     .read_valid_i(free_fetch), .read_address_i(free_read_q), .read_data_o(freed)
   );
-  assign free_fetch = !target_valid_o && !free_fetch_q && free_count_q != '0 && fresh_q == (IndexBits + 1)'(Entries + 1);
+  assign is_freed    = drop || (start && update_q);
+  assign free_fetch  = !target_valid_o && !free_fetch_q && free_any_q && fresh_done_q;
+  assign fresh_fetch = !target_valid_o && !free_fetch_q && !fresh_done_q;
 
   always_ff @(posedge clk_i) begin
     free_fetch_q <= free_fetch;
     reload_o     <= 1'b0;
-    if (!target_valid_o && !free_fetch_q && fresh_q != (IndexBits + 1)'(Entries + 1)) begin
+    if (fresh_fetch) begin
       target_valid_o <= 1'b1;
       target_index_o <= IndexBits'(fresh_q);
       fresh_q        <= fresh_q + 1'b1;
+      fresh_done_q   <= fresh_q == (IndexBits + 1)'(Entries);
     end
     if (free_fetch) free_read_q <= free_read_q + 1'b1;
     if (free_fetch_q) begin
@@ -130,8 +134,9 @@ module sl_lpm_control #(
       target_index_o <= freed;
     end
     if (start) target_valid_o <= 1'b0;
-    if (drop || (start && update_q)) free_write_q <= free_write_q + 1'b1;
-    free_count_q <= free_count_q + (IndexBits + 1)'(drop || (start && update_q)) - (IndexBits + 1)'(free_fetch);
+    if (is_freed) free_write_q <= free_write_q + 1'b1;
+    free_any_q   <= is_freed || (free_any_q && !(free_fetch && free_count_q == (IndexBits + 1)'(1)));
+    free_count_q <= free_count_q + (IndexBits + 1)'(is_freed) - (IndexBits + 1)'(free_fetch);
     if (rst_i || initialize) begin
       target_valid_o <= 1'b0;
       reload_o       <= 1'b1;
@@ -139,7 +144,9 @@ module sl_lpm_control #(
       free_read_q    <= '0;
       free_write_q   <= '0;
       free_count_q   <= '0;
+      free_any_q     <= 1'b0;
       fresh_q        <= '0;
+      fresh_done_q   <= 1'b0;
     end
   end
 
