@@ -3,8 +3,8 @@
 
 The slowest stage, as the scheduler knows it, is that of a small design: nets grow with the design, and block RAMs lie all over the
 device. So the period is a sum of the stage and of sizes, by figures that `fit.py` fits to elements that were placed and routed, of
-`bench/line_rate` and `bench/flowstate` (`delays/ecp5_routed.json`, made by `python -m bench.routed`). How far it is off is judged
-on others, the library, by `./sluice bench elements`.
+`bench/line_rate` and `bench/flowstate` and with a rule table (`delays/ecp5_routed.json`, made by `python -m bench.routed`). How far
+it is off is judged on others, the library, by `./sluice bench elements`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from compiler.ir.ir import ElementIr, Node
+from compiler.ir.ir import ElementIr, Node, Table
 from compiler.schedule.carried import carried, taken
 from compiler.schedule.delays import BLOCK_BITS, FOLDER, blocks, delays
 from compiler.schedule.schedule import APART, Schedule, index_wires, node_delay
@@ -20,13 +20,12 @@ from compiler.schedule.schedule import APART, Schedule, index_wires, node_delay
 FILE = FOLDER / "ecp5_routed.json"
 SLOTS = 2  # of a rule table, for each of its rules
 KILO = 1000
-TABLE_MHZ = {"exact": 212.0, "lpm": 227.0, "ternary": 227.0}  # sl_hash_table and sl_lpm_table alone (`./sluice cost`)
 
 
 def period(plan: Schedule) -> float:
     """Nanoseconds; those of its rule tables where they are slower."""
-    tables = [1000 / TABLE_MHZ[table.kind] for table in plan.pipeline.element.tables.values()]
-    return max([predicted(terms(plan), delays("ecp5").routed), *tables])
+    figures = delays("ecp5").routed
+    return max(predicted(found, figures) for found in (terms(plan), *map(table_terms, plan.pipeline.element.tables.values())))
 
 
 def predicted(found: Mapping[str, float], figures: Mapping[str, float]) -> float:
@@ -34,8 +33,13 @@ def predicted(found: Mapping[str, float], figures: Mapping[str, float]) -> float
     return sum(figures[name] * much for name, much in found.items())
 
 
+def table_terms(table: Table) -> dict[str, float]:
+    """What the period of a rule table is the sum of: what its kind has, and more for its size."""
+    return {table.kind: 1.0, "rules": math.log2(1 + table.entries * table.key / KILO)}
+
+
 def terms(plan: Schedule) -> dict[str, float]:
-    """What a period is the sum of."""
+    """What a period is the sum of, but for rule tables."""
     return {
         "base": 1.0,
         "stage": delays("ecp5").overhead + max([0.0, *_paths(plan)]),

@@ -7,12 +7,24 @@ import json
 
 import pytest
 
+from compiler.compile import compile_element
 from compiler.ir.build import Builder
 from compiler.schedule import fit, routed
 from compiler.schedule.delays import FOLDER, delays
 from compiler.schedule.measure import CASES
+from compiler.tests.differential import elements
 
 FAR = 0.4  # relative error of a case
+TABLE = """
+.element Table (uint<64> in -> uint<9> out) {
+    table exact<uint<64>, uint<8>> rules[512];
+    .handler {
+        uint<8> value;
+        bool hit = rules.lookup(read(in), value);
+        write(out, (uint<9>) hit << 8 | value);
+    }
+}
+"""
 
 
 @pytest.mark.parametrize("target", ["ecp5", "xcup"])
@@ -39,11 +51,21 @@ def test_a_fit_finds_the_figures_that_made_the_data_and_none_is_negative() -> No
 def test_the_estimate_of_a_routed_clock_is_near_what_it_was_fitted_to_and_falls_with_size() -> None:
     rows, figures = json.loads(routed.FILE.read_text()), delays("ecp5").routed
     assert figures == pytest.approx(fit.fitted_routed(rows)) and min(figures.values()) >= 0
-    terms = {name: {term: row[term] for term in figures} for name, row in rows.items()}
+    terms = {name: {term: value for term, value in row.items() if term != "mhz"} for name, row in rows.items()}
     errors = [abs(routed.predicted(terms[name], figures) * row["mhz"] / 1000 - 1) for name, row in rows.items()]
     assert len(rows) >= 12 and sum(errors) / len(errors) < 0.08
     larger = {name: {term: value + 1 for term, value in found.items()} for name, found in terms.items()}
     assert all(routed.predicted(larger[name], figures) > routed.predicted(terms[name], figures) for name in terms)
+    terms_of_all = {"exact", "lpm", "ternary", "rules", *routed.terms(compile_element(elements(TABLE)["Table"], 5.0).plan)}
+    assert terms_of_all == set(figures)
+
+
+def test_a_table_that_is_slower_than_its_element_decides_about_the_routed_clock() -> None:
+    clocks = []
+    for rules in (16, 65536):
+        plan = compile_element(elements(TABLE.replace("512", str(rules)))["Table"], 5.0).plan
+        clocks.append(1000 / routed.period(plan))
+    assert 100 < clocks[1] < clocks[0]
 
 
 def test_zeros_of_a_factor_cost_nothing() -> None:
