@@ -60,7 +60,12 @@ def programs() -> Iterator[tuple[str, Compiled, dict[str, float]]]:
 def main(names: Sequence[str]) -> None:
     """Place and route, and write the file; an element that was not placed and routed is left out."""
     found = json.loads(routed.FILE.read_text()) if names else {}
-    for name, compiled, terms in programs():
+    every = list(programs())
+    if unknown := set(names) - {name for name, *_ in every}:
+        sys.exit(
+            f"bench.routed: no element is called {', '.join(sorted(unknown))}; there are {', '.join(name for name, *_ in every)}"
+        )
+    for name, compiled, terms in every:
         if names and name not in names:
             continue
         files = {f"{compiled.module}.sv": compiled.text, **parts(compiled.text)}
