@@ -73,3 +73,9 @@ def test_zeros_of_a_factor_cost_nothing() -> None:
     x = b.zext(b.exact("head", (), 16, name="x"), 32)
     small, large = (table.of(b.binary("mul", x, factor)) for factor in (b.const(0xFFFF, 32), b.const(0x10000, 32)))
     assert small == table.of(b.binary("mul", x, b.zext(b.exact("head", (), 16, name="y"), 32))) < large
+
+
+def test_a_sum_of_bits_takes_longer_than_one_of_words() -> None:
+    b, table = Builder(), delays("ecp5")
+    word, bit = (table.of(b.binary("xor", *(b.exact("head", (), width, name=name) for name in "xy"))) for width in (2, 1))
+    assert word < bit
