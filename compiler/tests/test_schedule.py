@@ -31,7 +31,7 @@ LARGE = """
     .state { uint<4> a; uint<4> b; uint<4> c; uint<4> d; }
     .handler {
         ulong x = read(in);
-        for (uint i = 0; i < 16; i++) {
+        for (uint i = 0; i < 8; i++) {
             if (((x >> i) & 1) == 1) {
                 a = b + (uint<4>) i;
                 b = c ^ a;
