@@ -12,8 +12,9 @@ import "../l4parser/l4parser.sl";
     constexpr uchar ACK = 0x10;
     .state {
         /// When the bucket of a slot is full again, in cycles of `meta.timestamp` (virtual scheduling, as in RateLimiter).
-        ulong source_ready[Entries];
-        ulong destination_ready[Entries];
+        /// The comparison is right for a slot that saw a SYN in the last 2^55 cycles: five years at 200 MHz.
+        uint<56> source_ready[Entries];
+        uint<56> destination_ready[Entries];
         struct limit_t { uint period; uint<48> burst; } source, destination;    /// cycles per SYN, 0: no limit; how far `ready` may lead
         verdict_t source_verdict = VERDICT_DROP;
         verdict_t destination_verdict = VERDICT_PASS;
@@ -26,8 +27,13 @@ import "../l4parser/l4parser.sl";
         uint<128> last_destination;
     }
 
-    bool is_over(limit_t limit, ulong ready, ulong time) { return limit.period != 0 && (time + limit.burst - ready) >> 63; }
-    ulong taken(limit_t limit, ulong ready, ulong time) { return (time - ready) >> 63 ? ready + limit.period : time + limit.period; }
+    bool is_before(uint<56> one, uint<56> other) { return (uint<56>) (one - other) >> 55; }
+    bool is_over(limit_t limit, uint<56> ready, uint<56> time) {
+        return limit.period != 0 && is_before(time + limit.burst, ready);
+    }
+    uint<56> taken(limit_t limit, uint<56> ready, uint<56> time) {
+        return is_before(time, ready) ? ready + limit.period : time + limit.period;
+    }
 
     .handler {
         flit x = read(in);
@@ -36,12 +42,12 @@ import "../l4parser/l4parser.sl";
             bool is_open = x.meta.verdict == VERDICT_PASS && h.protocol == IP_PROTOCOL_TCP;
             if (is_open && h.truncated) unseen += 1;
             if (is_open && h.has_ports && (h.tcp_flags & (SYN | ACK)) == SYN) {
-                ulong time = x.meta.timestamp;
+                uint<56> time = x.meta.timestamp;
                 uint<clog2(Entries)> from = address_hash(h.source, secret);
                 uint<clog2(Entries)> to = address_hash(h.destination, secret);
                 verdict_t verdict = VERDICT_PASS;
                 syns += 1;
-                ulong before = source_ready[from];
+                uint<56> before = source_ready[from];
                 bool is_limited = is_over(source, before, time);
                 if (is_limited) {
                     limited += 1;
@@ -49,7 +55,7 @@ import "../l4parser/l4parser.sl";
                 } else {
                     source_ready[from] = taken(source, before, time);
                 }
-                ulong ready = destination_ready[to];
+                uint<56> ready = destination_ready[to];
                 bool is_flooding = !is_limited && is_over(destination, ready, time);
                 if (is_flooding) {
                     flooding += 1;
