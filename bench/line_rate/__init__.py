@@ -96,6 +96,7 @@ def _size(log: Log, compiled: Compiled) -> Row:
     except SynthesisError as error:
         return {"missing": str(error)}
     return {
+        "missing": "",
         "lut": area.lut,
         "ff": area.ff,
         "lutram": area.lutram,
