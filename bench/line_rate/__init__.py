@@ -33,7 +33,7 @@ HERE = Path(__file__).parent
 CLOCKS_MHZ = (280.0, 260.0, 240.0, 220.0, 200.0, 190.0)  # asked of the scheduler; nets of large elements take more
 SEEDS = (1, 2, 3)
 TOKENS = 300
-TIMEOUT = 900.0  # seconds; of each step; most take one or two minutes, and GHASH is not routed in 23
+TIMEOUT = 900.0  # seconds a step; most take one or two minutes, and GHASH is not routed in 23 minutes
 
 Log = Callable[[str], None]
 Row = dict[str, Any]

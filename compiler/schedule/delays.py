@@ -20,7 +20,7 @@ ADDRESS_NS, ADDRESS_LOG_NS = 1.0, 0.72
 WRITE_ENABLE_NS, WRITE_INDEX_NS, WRITE_DATA_NS = 1.2, 2.4, 0.4
 FORWARD_NS = 0.4
 OUTPUT_NS, OUTPUT_LOG_NS, GUARD_NS = 0.4, 0.2, 1.3
-PARITY = 1.6  # of an exclusive or of two words
+PARITY = 1.6  # times an exclusive or of two words; measured on the ECP5-5G, taken for the other target too
 FOLDER = Path(__file__).parent / "delays"
 WIRES = frozenset(
     {"const", "extract", "concat", "zext", "sext", "register", "head", "available", "argument", "choice", "kind", "ahead"}

@@ -367,7 +367,7 @@ def _constraints(pipeline: Pipeline, apart: list[_Apart], wanted: list[_Apart], 
             problem.variable(node, 0.0 if node.op in AT_START else np.inf)
     for node in pipeline.nodes:
         if node.op in ("lookup", "place"):
-            problem.add(START, node, latency(pipeline, node) + _later(pipeline, node))  # even of a key that is constant
+            problem.add(START, node, latency(pipeline, node) + _later(pipeline, node))  # even with a constant key: tables change
         for number, argument in enumerate(node.args):
             _use(problem, argument, node, latency(pipeline, node, number))
             if node.op == "ahead" and argument.op != "const":

@@ -12,7 +12,7 @@ import "../l4parser/l4parser.sl";
     constexpr uchar ACK = 0x10;
     .state {
         /// When the bucket of a slot is full again, in cycles of `meta.timestamp` (virtual scheduling, as in RateLimiter).
-        /// The comparison is right for a slot that saw a SYN in the last 2^55 cycles: five years at 200 MHz.
+        /// Right while the last SYN of a slot, or time 0, is at most 2^55 cycles ago: five years at 200 MHz.
         uint<56> source_ready[Entries];
         uint<56> destination_ready[Entries];
         struct limit_t { uint period; uint<48> burst; } source, destination;    /// cycles per SYN, 0: no limit; how far `ready` may lead

@@ -85,6 +85,17 @@ def test_it_limits_what_token_buckets_limit() -> None:
     assert min(limited, flooding, syns - limited - flooding) > 15
 
 
+def test_time_goes_on_behind_its_56_bits() -> None:
+    bed = Bench("SynFlood", TEXT)
+    wrap = 1 << 56
+    times = [wrap // 2 - 1, wrap - 50, wrap - 10, wrap + 49, wrap + 60]  # the third and the fourth are within 100 of the second
+    headers = [bed.token("headers", source=1, destination=2, tcp_flags=SYN, protocol=TCP, has_ports=1)] * len(times)
+    given = {"in": bed.flits([(bytes(60), {"timestamp": time}) for time in times]), "headers": headers}
+    outcome = bed.run(given, settings(Buckets(100, 0), Buckets(100, 0), VERDICT_DROP, VERDICT_PASS))
+    expected = [VERDICT_PASS, VERDICT_PASS, VERDICT_DROP, VERDICT_DROP, VERDICT_PASS]
+    assert verdicts(bed, outcome.outputs["out"]) == expected
+
+
 def test_without_limits_everything_passes() -> None:
     bed = Bench("SynFlood", TEXT)
     times = [1000, 10, 1 << 63, 0, 5]  # backwards too
