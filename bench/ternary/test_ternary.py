@@ -39,10 +39,10 @@ def test_no_answer_is_wrong_while_rules_change() -> None:
 @pytest.mark.parametrize(
     ("name", "line", "broken"),
     [
-        pytest.param("ternary_lookup.h", "rank > before ? rank : before;", "before ? before : rank;", id="the first match wins"),
-        pytest.param("ternary_lookup.h", "left += (chunk != 0) & !is_match;", ";", id="the best rule of a bucket only"),
-        pytest.param("ternary_buckets.c", "->mark_value[at] = ", "->mark_value[at] |= ", id="marks of another rule"),
-        pytest.param("ternary_buckets.c", "memmove(to->mark_value", "if (0) memmove(to->mark_value", id="marks stay"),
+        pytest.param("ternary_lookup.h", "is_match & (one->rank > *rank)", "is_match", id="the last match wins"),
+        pytest.param("ternary_lookup.h", "left += is_better & (hits == 0)", "left += 0", id="the first chunk of a bucket only"),
+        pytest.param("ternary_buckets.c", "chunk->mark_first[at] = chunk->mark_length[at] = 0", "", id="marks of another rule"),
+        pytest.param("ternary_buckets.c", "memmove(to->mark_first", "if (0) memmove(to->mark_first", id="marks stay"),
         pytest.param("ternary_groups.c", "table->filters[entry] |= 1U << group;", ";", id="filters are not set"),
     ],
 )

@@ -35,13 +35,12 @@ static void *take(uint8_t *memory, size_t *used, size_t size) {
 }
 
 static size_t place(struct sluice_ternary *table, uint8_t *memory) {
-    size_t used = 0, vectors = table->vectors, rules = table->capacity, slots = (size_t)table->slot_mask + 1;
-    table->tags = take(memory, &used, (slots + LANES) * sizeof *table->tags);
+    size_t used = 0, vectors = table->vectors, rules = table->capacity;
+    table->lines = take(memory, &used, ((size_t)table->line_mask + 1) * sizeof *table->lines);
     table->filters = take(memory, &used, ((size_t)FILTERS << (32 - table->filter_shift)) * sizeof *table->filters);
-    table->slots = take(memory, &used, slots * sizeof *table->slots);
     table->groups = take(memory, &used, GROUPS * sizeof *table->groups);
     table->bodies = take(memory, &used, rules * vectors * sizeof *table->bodies);
-    table->chunks = take(memory, &used, (rules + 1) * sizeof *table->chunks);
+    table->chunks = take(memory, &used, (rules / 2 + 1) * sizeof *table->chunks);
     table->tallies = take(memory, &used, ((size_t)table->tally_mask + 1) * sizeof *table->tallies);
     return used;
 }
@@ -63,13 +62,19 @@ static void set_lanes(struct sluice_ternary *table) {
     }
 }
 
-// The last word with ranges, else the first that is no index word: ports, most of the time.
-static void choose_mark(struct sluice_ternary *table) {
+// The index words, and the last two words with ranges: ports, most of the time. Without ranges the first other words.
+static void choose_marks(struct sluice_ternary *table) {
     const struct sluice_ternary_layout *layout = &table->layout;
-    uint32_t own = 0;
-    while (own + 1 < layout->words && (own == layout->index[0] || own == layout->index[1]))
-        own++;
-    table->mark_word = layout->ranges ? 31 - (uint32_t)__builtin_clz(layout->ranges) : own;
+    uint32_t index = 1U << layout->index[0] | 1U << layout->index[1];
+    uint32_t ranges = layout->ranges, others = ~(ranges | index) & ((1U << layout->words) - 1);
+    table->mark_words[0] = layout->index[0];
+    table->mark_words[1] = layout->index[1];
+    for (unsigned i = 2; i < MARKS; i++) {
+        uint32_t word = ranges ? 31 - (uint32_t)__builtin_clz(ranges) : others ? (uint32_t)__builtin_ctz(others) : 0;
+        table->mark_words[i] = word;
+        ranges &= ~(1U << word);
+        others &= ~(1U << word);
+    }
 }
 
 int sluice_ternary_new(struct sluice_ternary **table, const struct sluice_ternary_layout *layout, uint32_t capacity) {
@@ -79,13 +84,13 @@ int sluice_ternary_new(struct sluice_ternary **table, const struct sluice_ternar
     struct sluice_ternary *made = aligned_alloc(ALIGNMENT, sizeof *made);
     if (!made)
         return -ENOMEM;
-    uint32_t slots = power_of_two(2ULL * capacity);
+    uint32_t slots = power_of_two(2ULL * capacity); // half full at most
     *made =
         (struct sluice_ternary){.layout = *layout,
                                 .capacity = capacity,
                                 .vectors = layout->words / LANES + 1,
-                                .slot_mask = slots - 1,
-                                .slot_shift = (uint32_t)__builtin_clz(slots) + 1,
+                                .line_mask = slots / PLACES - 1,
+                                .line_shift = (uint32_t)__builtin_clz(slots / PLACES) + 1,
                                 .filter_shift = (uint32_t)__builtin_clz(slots < MOST_FILTER ? slots : MOST_FILTER) + 1,
                                 .tally_mask = (slots < MOST_TALLIES / 2 ? slots * 2 : MOST_TALLIES) - 1};
     size_t size = (place(made, NULL) + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
@@ -97,8 +102,11 @@ int sluice_ternary_new(struct sluice_ternary **table, const struct sluice_ternar
     memset(made->memory, 0, size);
     place(made, made->memory);
     made->size = size + sizeof *made;
+    for (size_t i = 0; i <= made->line_mask; i++)
+        for (unsigned at = 0; at < PLACES; at++)
+            made->lines[i].ranks[at] = rank_of(0, 0); // lookups prefetch its rule
     set_lanes(made);
-    choose_mark(made);
+    choose_marks(made);
     if (set_secrets(made) != 0) {
         sluice_ternary_free(made);
         return -EIO;

@@ -5,14 +5,15 @@
 // The rule with the highest priority wins; of equal priorities, the one with the lowest id. The user numbers the rules.
 //
 // How it works. Rules are sorted into groups. A group has a mask that every rule of it covers, so the bits of a key
-// under that mask name one bucket of the group. One hash table holds the buckets of all groups. A bucket keeps its
-// best rule in its slot and the others in chunks of seven, in descending order, with two words of each to compare by
-// one vector. Two index words of a key narrow down the groups: for the upper half and for all of each there are bitmaps
-// of the groups that have a rule with that prefix. A lookup hashes the key under the mask of each group that is left,
-// and compares the rules of the buckets that exist. Lookups go in batches, whose memory accesses overlap.
+// under that mask name one bucket of the group. One hash table holds the buckets of all groups. A bucket has the rank
+// of its best rule beside its tag, and more rules than one in chunks of seven, in descending order, with halves of four
+// words of each to compare by two vectors. Two index words of a key narrow down the groups: for the upper half and for
+// all of each there are bitmaps of the groups that have a rule with that prefix. A lookup hashes the key under the mask
+// of each group that is left, and compares the rules of the buckets that exist. Lookups go in batches, whose memory
+// accesses overlap.
 //
 // Bounds. All memory is allocated when the table is made; `sluice_ternary_stats` gives its size. A change moves no rule
-// but its own: its time is that of a few cache misses, plus one per 7 rules of its bucket. A lookup reads a slot for
+// but its own: its time is that of a few cache misses, plus one per 7 rules of its bucket. A lookup reads a line for
 // each group, 1,024 at most, and compares at most `most_compares` rules, which the statistics give; with a `limit` on
 // it, rules that would exceed it are refused. The hash is keyed by random numbers.
 //

@@ -50,24 +50,26 @@ static inline bool key_matches(const struct sluice_ternary *table, uint32_t id, 
     return _mm256_movemask_epi8(all) == -1;
 }
 
-// Bit i: the mark of the chunk's rule i matches. Bits from its count on may be anything.
-static inline uint32_t marked(const struct sluice_ternary *table, const struct chunk *chunk, const words *key) {
-    __m256i own = _mm256_set1_epi32(((const int *)(const void *)key)[table->mark_word]);
-    __m256i value = load(chunk->mark_value), mask = load(chunk->mark_mask), good;
-    if (table->layout.ranges >> table->mark_word & 1) {
-        __m256i from = _mm256_sub_epi32(own, value);
-        good = _mm256_cmpeq_epi32(_mm256_min_epu32(from, mask), from);
-    } else {
-        good = _mm256_cmpeq_epi32(_mm256_and_si256(own, mask), value);
+// Bit i: the key's mark is in that of the chunk's rule i. Bits from its count on may be anything.
+static inline uint32_t marked(const struct chunk *chunk, uint64_t mark) {
+    const __m256i own = _mm256_set1_epi64x((long long)mark);
+    uint32_t found = 0;
+    for (unsigned i = 0; i < LANES; i += LANES / 2) {
+        __m256i first = _mm256_load_si256((const __m256i *)(const void *)(chunk->mark_first + i));
+        __m256i length = _mm256_load_si256((const __m256i *)(const void *)(chunk->mark_length + i));
+        __m256i from = _mm256_sub_epi16(own, first);
+        __m256i outside = _mm256_subs_epu16(from, length); // 0 in each half that is inside
+        __m256i good = _mm256_cmpeq_epi64(outside, _mm256_setzero_si256());
+        found |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(good)) << i;
     }
-    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(good));
+    return found;
 }
 
-// Bit i: slot at + i has this tag.
-static inline uint32_t find_tag(const struct sluice_ternary *table, uint32_t at, uint32_t tag) {
-    __m256i tags = _mm256_loadu_si256((const __m256i *)(const void *)(table->tags + at));
-    __m256i equal = _mm256_cmpeq_epi32(tags, _mm256_set1_epi32((int)tag));
-    return (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(equal));
+// Bit i: the tag of place i.
+static inline uint32_t find_tag(const struct line *line, uint32_t tag) {
+    __m128i tags = _mm_load_si128((const __m128i *)(const void *)line->tags);
+    __m128i equal = _mm_cmpeq_epi32(tags, _mm_set1_epi32((int)tag));
+    return (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(equal));
 }
 
 // The filtered groups that can have a rule of at least this priority.

@@ -9,11 +9,11 @@
 
 #include <string.h>
 
-enum { ADDRESSES, OTHER_WORDS, HALVES, EXACT, LEVELS };
+enum { ADDRESSES, WHOLE_RANGES, OTHER_WORDS, HALVES, EXACT, LEVELS };
 enum { SELECTIVE = 16 }; // bits of the index words below which they are not used
 enum { RECHOOSE = 256, LARGE_SHARE = 24 };
 
-static const uint32_t crowded[LEVELS] = {64, 128, 256, UINT32_MAX};
+static const uint32_t crowded[LEVELS] = {64, 128, 128, 256, UINT32_MAX};
 
 // Half of a word, all of it, or nothing.
 static uint32_t whole_halves(uint32_t mask) {
@@ -31,7 +31,10 @@ static bool coarse(const struct sluice_ternary *table, unsigned level, const uin
     out[index[0]] = whole_halves(mask[index[0]]);
     out[index[1]] = whole_halves(mask[index[1]]);
     bool is_selective = __builtin_popcount(out[index[0]]) + __builtin_popcount(out[index[1]]) >= SELECTIVE;
-    if (level == OTHER_WORDS && !is_selective)
+    for (unsigned i = 0; level == WHOLE_RANGES && i < table->layout.words; i++)
+        if (table->range_lanes[i])
+            out[i] = whole_halves(mask[i]);
+    if ((level == WHOLE_RANGES || level == OTHER_WORDS) && !is_selective)
         out[index[0]] = out[index[1]] = 0;
     return level != ADDRESSES || is_selective;
 }

@@ -7,7 +7,7 @@
 
 // Keys are padded to vectors of 8 words. The word behind the last one holds what a rule needs beside value and mask.
 enum { LANES = 8, VECTORS = 3, PADDED = LANES * VECTORS };
-enum { GROUPS = 1024, FILTERED = 31, CHUNK_RANKS = 7 };
+enum { GROUPS = 1024, FILTERED = 31, CHUNK_RANKS = 7, PLACES = 4, MARKS = 4, HALF = 16 };
 enum { FILTERS = 4, FILTER_LEVELS = 2, MOST_FILTER = 1 << 16 }; // 2 for each index word: of half of it, and of all
 #define OTHERS (1U << FILTERED)
 
@@ -19,21 +19,23 @@ static inline uint32_t id_of(uint64_t rank) {
     return ~(uint32_t)rank;
 }
 
-// Rules of a bucket behind its best, in descending order.
+// Rules of a bucket that has more than one, in descending order.
 struct chunk {
     uint32_t next;       // chunk, or 0
     uint32_t count : 3;  // of ranks
     uint32_t total : 29; // of ranks in this bucket's chunks; in its first chunk only
     uint64_t ranks[CHUNK_RANKS];
-    // One word of each rule, as in its body: most of those that do not match differ there, and a vector has all.
-    uint32_t mark_value[LANES], mark_mask[LANES];
+    // Of each rule, the lower halves of MARKS words as ranges, begin and length less one; a vector has four rules.
+    // Where a half is no range, it is the whole of one: a mark leaves rules out, and never proves that one matches.
+    uint64_t mark_first[LANES], mark_length[LANES];
 };
 
-// A bucket. Buckets are told apart by their tags alone, since their rules are compared anyway. Its tag is in an array
-// of its own; the tag's upper bits are the slot at which a search begins. Tag 0: the slot is free.
-struct slot {
-    uint64_t rank; // of its best rule
-    uint32_t chunk;
+// Places for PLACES buckets, in one cache line. A bucket is in the line that the upper bits of its tag say, or, where
+// lines are full, behind them. Buckets are told apart by their tags alone, since their rules are compared anyway.
+struct line {
+    _Alignas(64) uint32_t tags[PLACES]; // 0: the place is free
+    uint32_t chunks[PLACES];            // with all rules; 0: there is only one
+    uint64_t ranks[PLACES];             // of the best rule; of a free place some rule's
 };
 
 struct group {
@@ -63,16 +65,15 @@ struct sluice_ternary {
     uint32_t best[FILTERED + 1];
     uint32_t filter_factors[FILTERS];
     struct sluice_ternary_layout layout;
-    uint32_t mark_word;
+    uint32_t mark_words[MARKS];
     uint32_t capacity, rules, vectors;
-    uint32_t slot_mask, slot_shift, tally_mask;
+    uint32_t line_mask, line_shift, tally_mask;
     uint32_t filter_shift;
     uint32_t always[2]; // groups that an index word does not narrow down
     uint32_t large;     // groups that are searched first
     uint64_t most_compares;
     struct body *bodies;
-    uint32_t *tags; // the first LANES of them again at the end
-    struct slot *slots;
+    struct line *lines;
     struct chunk *chunks;
     uint32_t free_chunk, made_chunks;
     struct group *groups;
@@ -99,14 +100,23 @@ static inline uint32_t *group_word(const struct sluice_ternary *table, uint32_t 
     return &body_of(table, id)[table->layout.words / LANES].vectors->mask[table->layout.words % LANES];
 }
 
+// The lower halves of the words that chunks compare.
+static inline uint64_t mark_of(const struct sluice_ternary *table, const uint32_t *key) {
+    uint64_t mark = 0;
+    for (unsigned i = 0; i < MARKS; i++)
+        mark |= (uint64_t)(uint16_t)key[table->mark_words[i]] << i * HALF;
+    return mark;
+}
+
 static inline uint32_t tag_of(uint64_t sum) {
     sum ^= sum >> 32;
     sum = sum * 0x9e3779b97f4a7c15U >> 32;
     return (uint32_t)sum + (sum == 0);
 }
 
+// The line at which a search for a tag begins.
 static inline uint32_t home_of(const struct sluice_ternary *table, uint32_t tag) {
-    return tag >> table->slot_shift;
+    return tag >> table->line_shift;
 }
 
 // The entry of a filter for an index word. Filter 0 has the upper half of the first index word, filter 3 all of the

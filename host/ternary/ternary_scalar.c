@@ -41,24 +41,24 @@ static bool key_matches(const struct sluice_ternary *table, uint32_t id, const w
     return ternary_matches(table, id, key->word);
 }
 
-// Bit i: the mark of the chunk's rule i matches.
-static uint32_t marked(const struct sluice_ternary *table, const struct chunk *chunk, const words *key) {
-    const uint32_t own = key->word[table->mark_word];
-    const bool is_range = table->layout.ranges >> table->mark_word & 1;
+// Bit i: the key's mark is in that of the chunk's rule i.
+static uint32_t marked(const struct chunk *chunk, uint64_t mark) {
     uint32_t found = 0;
     for (unsigned rule = 0; rule < chunk->count; rule++) {
-        uint32_t value = chunk->mark_value[rule], mask = chunk->mark_mask[rule];
-        bool is_good = is_range ? own - value <= mask : (own & mask) == value;
+        bool is_good = true;
+        for (unsigned at = 0; at < MARKS * HALF; at += HALF)
+            is_good &= (uint16_t)((mark >> at) - (chunk->mark_first[rule] >> at)) <=
+                       (uint16_t)(chunk->mark_length[rule] >> at);
         found |= (uint32_t)is_good << rule;
     }
     return found;
 }
 
-// Bit i: slot at + i has this tag.
-static uint32_t find_tag(const struct sluice_ternary *table, uint32_t at, uint32_t tag) {
+// Bit i: the tag of place i.
+static uint32_t find_tag(const struct line *line, uint32_t tag) {
     uint32_t equal = 0;
-    for (unsigned i = 0; i < LANES; i++)
-        equal |= (uint32_t)(table->tags[at + i] == tag) << i;
+    for (unsigned i = 0; i < PLACES; i++)
+        equal |= (uint32_t)(line->tags[i] == tag) << i;
     return equal;
 }
 

@@ -82,6 +82,7 @@ def test_finds_what_a_linear_scan_finds(changes: list[tuple[int, bool, Rule, int
         pytest.param(3, 400, "same", id="equal keys and priorities"),
         pytest.param(5, 400, "wild", id="no bit is compared"),
         pytest.param(3, 1500, "masks", id="another mask for every rule"),
+        pytest.param(16, 256, "masks", id="lines as full as they get"),
     ],
 )
 def test_stays_within_its_memory(words: int, capacity: int, kind: str, seed: int) -> None:

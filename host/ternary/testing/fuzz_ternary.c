@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../ternary.h"
+#include "../ternary_internal.h"
 
 enum { KEYS = 150, EVERY = 64, PRIORITIES = 16 };
 
@@ -107,6 +107,19 @@ static void expect(int error, int expected, const char *what) {
     exit(1);
 }
 
+// All lines from a bucket's own to the one before it are full, so that searches find it.
+static bool is_reachable(const struct sluice_ternary *table) {
+    bool is_full = true;
+    for (uint32_t number = 0; number <= table->line_mask; number++)
+        for (unsigned at = 0; at < PLACES; at++) {
+            uint32_t tag = table->lines[number].tags[at];
+            for (uint32_t line = home_of(table, tag); tag && line != number; line = (line + 1) & table->line_mask)
+                for (unsigned i = 0; i < PLACES; i++)
+                    is_full &= table->lines[line].tags[i] != 0;
+        }
+    return is_full;
+}
+
 int main(int argc, char **argv) {
     if (argc != 6)
         return 1;
@@ -136,6 +149,8 @@ int main(int argc, char **argv) {
         struct sluice_ternary_stats stats = sluice_ternary_stats(table);
         most = stats.rules > most ? stats.rules : most;
         groups = stats.groups > groups ? stats.groups : groups;
+        expect(is_reachable(table), true, "every bucket can be found");
+        expect(table->made_chunks <= capacity / 2, true, "chunks within the memory");
         if (step % EVERY == 0)
             hits += compare(table, rules, capacity);
     }
