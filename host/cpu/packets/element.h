@@ -66,22 +66,7 @@ template <class Self> class ElementOf : public Element {
         } else {
             burst.iterations += packet->flits();
         }
-        unsigned left = 0;
-        self().each_next([&left](auto &port, auto &) { left += port.written() != nullptr; }, out, nexts);
-        if (left == 0)
-            packet->release();
-        const auto visit = [&left, packet](auto &port, auto &next) {
-            if (!port.written())
-                return;
-            if (--left == 0) {
-                port.settle(packet);
-                return next(packet);
-            }
-            auto *copy = packet->copied(*port.written());
-            port.settle(copy);
-            next(copy);
-        };
-        self().each_next(visit, out, nexts);
+        hand_on_step(packet, out, nexts);
     }
 
     // The same by a body for whole packets (packet_body.h): what it keeps goes to `next`.
@@ -102,6 +87,26 @@ template <class Self> class ElementOf : public Element {
   private:
     Self &self() {
         return static_cast<Self &>(*this);
+    }
+    // Of a step. The calls are inline: the packet is in registers then.
+    template <class AnyPacket, class Outputs, class Nexts>
+    [[gnu::always_inline]] inline void hand_on_step(AnyPacket *packet, Outputs &out, Nexts &nexts) {
+        unsigned left = 0;
+        self().each_next([&left](auto &port, auto &) { left += port.written() != nullptr; }, out, nexts);
+        if (left == 0)
+            packet->release();
+        const auto visit = [&left, packet ](auto &port, auto &next) __attribute__((always_inline)) {
+            if (!port.written())
+                return;
+            if (--left == 0) {
+                port.settle(packet);
+                return next(packet);
+            }
+            auto *copy = packet->copied(*port.written());
+            port.settle(copy);
+            next(copy);
+        };
+        self().each_next(visit, out, nexts);
     }
     // False where it waits; then it has done nothing.
     bool try_handler() {
