@@ -130,10 +130,8 @@ class Worker final : public Exit {
         if (count == 0)
             return 0;
         unsigned segments = 1;
-        for (uint16_t i = 0; i < count; i++) {
+        for (uint16_t i = 0; i < count; i++)
             segments = std::max<unsigned>(segments, found[i]->nb_segs);
-            rte_prefetch0(rte_pktmbuf_mtod(found[i], void *));
-        }
         const uint16_t left = segments == 1 ? count : in_one_segment(lanes_[lane], found, count);
         auto *frames = reinterpret_cast<Frame **>(found);
         if (!program->send(lane, frames, left, time)) {

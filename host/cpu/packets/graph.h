@@ -67,6 +67,7 @@ class Graph : public Instances<Element> {
 
     template <class Flit, bool Whole> void from_lane(unsigned lane, PacketInput<Flit, Whole> &to) {
         inlet(lane) = [lane, &to](Frame **frames, size_t count, uint64_t time) {
+            prefetch(frames, 0, count);
             for (size_t i = 0; i < count; i++)
                 to.packets.push(Packet<Flit>::arrived(frames[i], time, lane));
         };

@@ -100,6 +100,15 @@ template <class Element, class... Nexts> class Step {
     StepBurst burst_;
 };
 
+// Packets whose data are on the way while one is looked at. All of a burst at once would push each other, and the heads
+// of packets, out of the first cache.
+constexpr size_t AHEAD = 8;
+
+inline void prefetch(Frame *const *frames, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++)
+        __builtin_prefetch(frames[i]->bytes());
+}
+
 // A path from a lane. What arrives stays where it is until its turn.
 template <class Flit, class First> class FromLane final : public Stage {
   public:
@@ -129,9 +138,16 @@ template <class Flit, class First> class FromLane final : public Stage {
         const uint64_t *const times = times_.data() + begin;
         First first = first_;
         first.begin();
-        first.look_ahead([&](size_t i) { return arrived(frames[i], times[i]).first; }, count);
+        if (First::DATA_READ)
+            prefetch(frames, 0, std::min(count, AHEAD));
+        const auto look = [=, this](size_t i) {
+            if (First::DATA_READ)
+                prefetch(frames, i + AHEAD, std::min(count, i + AHEAD + 1));
+            return arrived(frames[i], times[i]);
+        };
+        first.look_ahead([&](size_t i) { return look(i).first; }, count);
         for (size_t i = 0; i < count; i++) {
-            Arrived<Flit> packet = arrived(frames[i], times[i]);
+            Arrived<Flit> packet = First::LOOKS_AHEAD ? arrived(frames[i], times[i]) : look(i);
             first(&packet);
         }
         first.end();
