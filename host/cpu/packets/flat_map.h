@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "large_pages.h"
 #include "values.h"
 
 namespace sluice {
@@ -100,6 +101,7 @@ template <size_t Count, class Value> class FlatMap {
         Value value;
         bool is_used = false;
     };
+    using Slots = std::vector<Slot, LargePages<Slot>>;
 
     // Without a call, as `==` of arrays may make one.
     static bool is_same(const Key &a, const Key &b) {
@@ -121,14 +123,14 @@ template <size_t Count, class Value> class FlatMap {
         return size_t(uint64_t(last) ^ uint64_t(last >> 64)) & (slots_.size() - 1);
     }
     void grow() {
-        std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(std::max<size_t>(16, 2 * slots_.size())));
+        Slots old = std::exchange(slots_, Slots(std::max<size_t>(16, 2 * slots_.size())));
         size_ = 0;
         for (const Slot &slot : old)
             if (slot.is_used)
                 set(slot.key, slot.value);
     }
 
-    std::vector<Slot> slots_; // a power of two
+    Slots slots_; // a power of two
     size_t size_ = 0;
     std::array<uint64_t, Count + 1> secret_;
 };

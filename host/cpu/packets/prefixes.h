@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prefixes of 32 bits by direct look-up: an entry for each value of the upper 24 bits, and groups of 256 entries below
 // those that have longer prefixes (DIR-24-8: Gupta, Lin, McKeown, Routing Lookups in Hardware at Memory Access Speeds,
-// INFOCOM 1998). Memory that no prefix covers is never touched.
+// INFOCOM 1998). Pages that no prefix covers are never touched.
 #ifndef SLUICE_CPU_PREFIXES_H
 #define SLUICE_CPU_PREFIXES_H
 
 #include <array>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "bits.h"
+#include "large_pages.h"
 
 namespace sluice {
 
@@ -37,7 +36,7 @@ class Prefixes32 {
     // `stored` for the prefix; the bits of `key` behind it are 0. An equal prefix is replaced.
     void insert(uint32_t key, unsigned length, uint32_t stored) {
         if (!top_)
-            top_.reset(fresh());
+            top_.reset(Memory().allocate(TOP));
         write(key, length, (stored + 1) << LENGTH_BITS | length, false);
     }
     // What is left for its keys is the next shorter prefix that covers it: `stored`, of `shorter` bits, or none (-1).
@@ -54,18 +53,13 @@ class Prefixes32 {
   private:
     static constexpr uint32_t GROUP = uint32_t{1} << 31; // the entry is the number of a group
     static constexpr size_t TOP = size_t{1} << 24;
+    using Memory = LargePages<uint32_t>;
     struct Free {
         void operator()(uint32_t *memory) const {
-            std::free(memory);
+            Memory().deallocate(memory, TOP);
         }
     };
 
-    static uint32_t *fresh() {
-        auto *memory = static_cast<uint32_t *>(std::calloc(TOP, sizeof(uint32_t)));
-        if (!memory)
-            throw std::bad_alloc();
-        return memory;
-    }
     // Entries of the range that belong to no longer prefix; of a removal, only those of the prefix itself.
     void write(uint32_t key, unsigned length, uint32_t value, bool removes) {
         const auto put = [length, value, removes](uint32_t &entry) {
