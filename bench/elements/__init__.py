@@ -58,6 +58,8 @@ FITTING = {
     "HashTCAM": ("Groups = 16, Entries = 1024", "Groups = 8, Entries = 1024"),
     "TCAM": ("Groups = 4, Entries = 512", "Groups = 3, Entries = 128"),  # 2 x 256 takes 212 block RAMs of 208
 }
+# Not placed and routed, which takes hours; TernaryRules takes their place.
+UNPLACED = {"HashTCAM", "TCAM"}
 # Table 2 of ClickNP (SIGCOMM 2016): MHz, peak Gbps or Mpps, delay in cycles, percent of the chip's logic and block RAM.
 CLICKNP = {
     "L4Parser": {"mhz": 221.93, "gbps": 113.6, "delay_cycles": 11, "logic_percent": 0.8, "bram_percent": 0.2},
@@ -206,6 +208,8 @@ def _ratio(generated: float, by_hand: float) -> float | None:
 def _fmax(log: Log, compiled: Compiled, wanted: bool) -> Row:
     """MHz after place and route, the median and that of every seed, where they are known or wanted."""
     files = _files(compiled)
+    if compiled.element.source_name in UNPLACED:
+        return {"fmax_missing": "not placed: TernaryRules takes its place"}
     if not (wanted or all(has_fmax(compiled.module, files, seed) for seed in SEEDS)):
         return {}
     log(f"{compiled.element.name}: place and route, {len(SEEDS)} seeds")
@@ -222,7 +226,19 @@ def measure(log: Log, peers: bool = True, fmax: bool = False, bless: bool = Fals
     found = rows(log, library(), fmax=fmax, jobs=jobs)
     if bless:
         golden.write({row["element"]: _golden(row) for row in found})
-    return {"clocks_mhz": CLOCKS_MHZ, "tokens": TOKENS, "elements": found, "estimate": judged(found), "ledger": ledger.used}
+    return {
+        "clocks_mhz": CLOCKS_MHZ,
+        "tokens": TOKENS,
+        "elements": found,
+        "slowest_mhz": slowest(found),
+        "estimate": judged(found),
+        "ledger": ledger.used,
+    }
+
+
+def slowest(found: Sequence[Row]) -> float | None:
+    """The lowest clock after place and route (ECP5), or None where none is known."""
+    return min((row["ecp5"]["fmax_mhz"] for row in found if "fmax_mhz" in row.get("ecp5", {})), default=None)
 
 
 def judged(found: Sequence[Row]) -> Row:

@@ -48,3 +48,4 @@ def test_estimates_that_are_far_off_are_found() -> None:
     found = library.judged([row(200, 210), row(200, 250), row(200, 150), row(200, 200), row(1500, 300, 0), {}])
     assert found == {"elements": 4, "close": 0.5, "optimistic": 0.25, "pessimistic": -0.25}
     assert library.judged([{"ecp5": {"missing": "x"}}]) == {"elements": 0}
+    assert library.slowest([row(200, 210), row(190, 210), {}]) == 190 and library.slowest([{}]) is None
