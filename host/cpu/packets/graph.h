@@ -11,6 +11,13 @@ namespace sluice {
 
 class Graph;
 
+// In a library, packets always leave as frames.
+#ifdef SLUICE_LIBRARY
+constexpr bool IS_LIBRARY = true;
+#else
+constexpr bool IS_LIBRARY = false;
+#endif
+
 // Where the packets of an output leave by a lane.
 class OutletBase {
   public:
@@ -150,7 +157,7 @@ inline Frame **Outlet<Flit>::hand_over(AnyPacket *packet, Frame **end) {
 }
 
 template <class Flit> Frame **Outlet<Flit>::take(Packet<Flit> *packet, Frame **end) {
-    if (graph_.exit_)
+    if (IS_LIBRARY || graph_.exit_)
         return hand_over(packet, end);
     graph_.hand_over(lane_, *packet);
     packet->release();
@@ -159,7 +166,7 @@ template <class Flit> Frame **Outlet<Flit>::take(Packet<Flit> *packet, Frame **e
 
 // Nobody else gets its address, so that it need not be in memory.
 template <class Flit> inline Frame **Outlet<Flit>::take(Arrived<Flit> *packet, Frame **end) {
-    return graph_.exit_ ? hand_over(packet, end) : take(packet->kept(), end);
+    return IS_LIBRARY || graph_.exit_ ? hand_over(packet, end) : take(packet->kept(), end);
 }
 
 template <class Flit> void Outlet<Flit>::flush() {
