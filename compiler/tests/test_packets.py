@@ -317,12 +317,17 @@ def update(choose: random.Random) -> str:
     return f"find.{kind}_{'insert' if is_insert else 'remove'}:{','.join(map(str, arguments))}"
 
 
-def test_tables_find_what_the_interpreter_finds_while_rules_change(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ternary_rules", [50, 700])
+def test_tables_find_what_the_interpreter_finds_while_rules_change(tmp_path: Path, ternary_rules: int) -> None:
     choose = random.Random(1)
+    text = TABLES.replace("rules[50]", f"rules[{ternary_rules}]")
     packets = [few(choose, 9) + bytes(choose.choice([51, 55, 80])) for _ in range(1000)]
     signals = [f"{update(choose)}@{choose.randrange(1000)}" for _ in range(1500)]
-    expected = run(TABLES, [packets], tmp_path, "interpreter", signals)
-    assert run(TABLES, [packets], tmp_path, "cpu", signals) == expected
+    for number in range(ternary_rules - 50):  # from some packet on more than are bits
+        key, mask = (int.from_bytes(few(choose, 9), "little") for _ in range(2))
+        signals.append(f"find.rules_insert:{key},{mask},{1000 + number},{number}@{100 + number}")
+    expected = run(text, [packets], tmp_path, "interpreter", signals)
+    assert run(text, [packets], tmp_path, "cpu", signals) == expected
     hits = [data[24] for data in expected.left[0]]
     assert all(50 < sum(hit >> bit & 1 for hit in hits) < 990 for bit in range(4)), "hits and misses of every kind"
     errors = {answer for answers in expected.answers.values() for answer in answers}

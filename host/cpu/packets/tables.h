@@ -16,6 +16,7 @@ extern "C" {
 #include "ternary.h"
 }
 
+#include "bit_vectors.h"
 #include "flat_map.h"
 #include "prefixes.h"
 
@@ -181,44 +182,43 @@ template <class Key, class Value> class LpmTable {
     Prefixes32 direct_;
 };
 
-// Of the rules that match, the one with the highest priority wins; each has its priority for itself. A few are compared
-// one by one; more are looked up as host/ternary does.
+// Of the rules that match, the one with the highest priority wins; each has its priority for itself. A few are bits
+// (bit_vectors.h); from the first rule beyond those on, all are looked up as host/ternary does.
 template <class Key, class Value> class TernaryTable {
   public:
     explicit TernaryTable(size_t entries) : entries_(entries) {}
 
     bool find(const Key &key, Value &value) const {
-        const KeyWords<Key> words = key_words(key);
-        const Value *found = is_indexed_ ? indexed(words) : first(words);
-        value = found ? *found : Value{};
-        return found != nullptr;
+        Soon soon{key_words(key), nullptr};
+        resolve(&soon, 1);
+        value = soon.value ? *soon.value : Value{};
+        return soon.value != nullptr;
     }
     using Soon = KeySoon<Key, Value>;
     void soon(const Key &key, Soon &soon) const {
         soon.key = key_words(key);
     }
     void resolve(Soon *soon, size_t count) const {
-        if (is_indexed_)
+        if (index_)
             return resolve_indexed(soon, count);
         for (size_t i = 0; i < count; i++)
-            soon[i].value = first(soon[i].key);
+            if constexpr (IS_WIDE)
+                soon[i].value = first(soon[i].key);
+            else
+                soon[i].value = value_of(few_.find(soon[i].key));
     }
     template <class Number> int insert(const Key &key, const Key &mask, const Number &priority, const Value &value) {
         const uint64_t number = priority.saturated();
         const auto same = rules_.find(number);
         if (same == rules_.end() && rules_.size() >= entries_)
             return ENOSPC;
-        Rule rule{key_words(key), key_words(mask), value, 0};
         if (same != rules_.end()) {
             withdraw(same->second);
             rules_.erase(same);
         }
-        if (!is_indexed_ && rules_.size() >= FEW && CAN_INDEX) {
-            is_indexed_ = true;
-            for (auto &[other, old] : rules_)
-                index(other, old);
-        }
-        index(number, rules_.emplace(number, rule).first->second);
+        if (!index_ && !IS_WIDE && rules_.size() >= Few::MOST)
+            index_all();
+        enter(number, rules_.emplace(number, Rule{key_words(key), key_words(mask), place(value)}).first->second);
         return 0;
     }
     template <class Number> int remove(const Number &priority) {
@@ -231,19 +231,14 @@ template <class Key, class Value> class TernaryTable {
     }
 
   private:
-    static constexpr size_t FEW = 16, AT_ONCE = 64, PIECES = (Key::width + 31) / 32;
-    static constexpr bool CAN_INDEX = PIECES <= SLUICE_TERNARY_WORDS;
+    static constexpr size_t AT_ONCE = 64, PIECES = (Key::width + 31) / 32;
+    // Keys that host/ternary does not take: their rules are compared one by one.
+    static constexpr bool IS_WIDE = PIECES > SLUICE_TERNARY_WORDS;
+    using Few = BitVectors<IS_WIDE ? 1 : (Key::width + 7) / 8>;
     using Pieces = std::array<uint32_t, PIECES>;
     struct Rule {
         KeyWords<Key> key, mask;
-        Value value;
-        uint32_t id; // in the index
-        bool matches(const KeyWords<Key> &words) const {
-            for (size_t i = 0; i < words.size(); i++)
-                if ((words[i] ^ key[i]) & mask[i])
-                    return false;
-            return true;
-        }
+        uint32_t id; // place of its value, and what the index calls it
     };
     struct Free {
         void operator()(sluice_ternary *table) const {
@@ -262,16 +257,18 @@ template <class Key, class Value> class TernaryTable {
         }
         return found;
     }
-    const Value *first(const KeyWords<Key> &words) const {
-        for (const auto &[priority, rule] : rules_)
-            if (rule.matches(words))
-                return &rule.value;
-        return nullptr;
+    const Value *value_of(int id) const {
+        return id < 0 ? nullptr : &values_[size_t(id)];
     }
-    const Value *indexed(const KeyWords<Key> &words) const {
-        Soon soon{words, nullptr};
-        resolve_indexed(&soon, 1);
-        return soon.value;
+    const Value *first(const KeyWords<Key> &words) const {
+        for (const auto &[priority, rule] : rules_) {
+            uint64_t differing = 0;
+            for (size_t i = 0; i < words.size(); i++)
+                differing |= (words[i] ^ rule.key[i]) & rule.mask[i];
+            if (differing == 0)
+                return value_of(int(rule.id));
+        }
+        return nullptr;
     }
     void resolve_indexed(Soon *soon, size_t count) const {
         std::array<Pieces, AT_ONCE> keys;
@@ -282,45 +279,53 @@ template <class Key, class Value> class TernaryTable {
                 keys[i] = pieces(soon[begin + i].key);
             sluice_ternary_lookup(index_.get(), keys[0].data(), uint32_t(now), ids.data());
             for (size_t i = 0; i < now; i++) {
-                soon[begin + i].value = ids[i] == SLUICE_TERNARY_MISS ? nullptr : &values_[size_t(ids[i])];
+                soon[begin + i].value = value_of(ids[i]);
                 __builtin_prefetch(soon[begin + i].value);
             }
         }
     }
-    void index(uint64_t priority, Rule &rule) {
-        if (!is_indexed_)
-            return;
-        if (!index_) {
-            sluice_ternary *made = nullptr;
-            const sluice_ternary_layout layout{PIECES, 0, {0, PIECES > 1 ? 1 : 0}, 0};
-            if (sluice_ternary_new(&made, &layout, uint32_t(entries_)) != 0)
-                throw std::bad_alloc();
-            index_.reset(made);
-        }
+    uint32_t place(const Value &value) {
         if (free_.empty()) {
             free_.push_back(uint32_t(values_.size()));
             values_.emplace_back();
         }
-        rule.id = free_.back();
+        const uint32_t id = free_.back();
         free_.pop_back();
-        values_[rule.id] = rule.value;
+        values_[id] = value;
+        return id;
+    }
+    void index_all() {
+        sluice_ternary *made = nullptr;
+        const sluice_ternary_layout layout{PIECES, 0, {0, PIECES > 1 ? 1 : 0}, 0};
+        if (sluice_ternary_new(&made, &layout, uint32_t(entries_)) != 0)
+            throw std::bad_alloc();
+        index_.reset(made);
+        for (const auto &[priority, rule] : rules_)
+            enter(priority, rule);
+    }
+    void enter(uint64_t priority, const Rule &rule) {
+        if constexpr (IS_WIDE)
+            return;
+        else if (!index_)
+            return few_.add(rule.id, rule.key, rule.mask, priority);
         const Pieces value = pieces(rule.key), mask = pieces(rule.mask);
         if (sluice_ternary_insert(index_.get(), rule.id, value.data(), mask.data(), uint32_t(priority)) != 0)
             throw std::logic_error("the index of ternary rules refuses a rule"); // it has a place for each
     }
     void withdraw(const Rule &rule) {
-        if (!is_indexed_)
-            return;
-        sluice_ternary_remove(index_.get(), rule.id);
+        if (index_)
+            sluice_ternary_remove(index_.get(), rule.id);
+        else if constexpr (!IS_WIDE)
+            few_.remove(rule.id, rule.key, rule.mask);
         free_.push_back(rule.id);
     }
 
     size_t entries_;
     std::map<uint64_t, Rule, std::greater<uint64_t>> rules_; // by their priority
-    bool is_indexed_ = false;
-    std::unique_ptr<sluice_ternary, Free> index_;
-    std::vector<Value> values_;  // by id: close together, as each packet reads one
-    std::vector<uint32_t> free_; // ids
+    Few few_;
+    std::unique_ptr<sluice_ternary, Free> index_; // none while there are few
+    std::vector<Value> values_;                   // by id: close together, as each packet reads one
+    std::vector<uint32_t> free_;                  // ids
 };
 
 } // namespace sluice
