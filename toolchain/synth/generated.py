@@ -31,6 +31,11 @@ def area_of(top: str, files: Mapping[str, str], target: str, timeout: float = 18
         return flow.Area(**ledger.figure(folder, "area", make))
 
 
+def has_area(top: str, files: Mapping[str, str], target: str) -> bool:
+    """Whether `area_of` has its answer already."""
+    return ledger.is_known(_place_of(top, files, target), "area")
+
+
 def ports_of(
     top: str, files: Mapping[str, str], parameters: Mapping[str, int] | None = None, timeout: float = 600
 ) -> dict[str, tuple[str, int]]:
