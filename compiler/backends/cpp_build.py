@@ -125,13 +125,8 @@ def program(generated: str, main: str, flags: Sequence[str] = FLAGS, engine: str
 
 def library(generated: str, flags: Sequence[str] = FLAGS) -> Path:
     """A generated program on the packet engine as a shared library, for `ports`. Raises BuildError."""
-    own = [
-        *flags,
-        "-DSLUICE_LIBRARY",
-        "-fPIC",
-        "-fvisibility=hidden",
-        "-fno-gnu-unique",
-    ]  # two of them in one process share no symbols
+    apart = ["-fPIC", "-fvisibility=hidden", "-fno-gnu-unique"]  # two of them in one process share no symbols
+    own = [*flags, "-DSLUICE_LIBRARY", *apart]
     objects = _parts(generated, own, "packets", True)
     objects.append(object_of((RUN_TIME / "library.cc").read_text(), own, "packets"))
     return _linked("library", objects, own, ["-shared"], ".so")
