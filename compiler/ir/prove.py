@@ -169,6 +169,7 @@ def _refuted(claim: Any) -> str | None:
 
 # Composed updates
 
+ASKED = frozenset({"read", "lookup", "place"})  # what a memory or a table says can be anything
 SIMPLE = frozenset({"const", "zext", "sext", "not", "and", "or", "xor", "mux", "add", "sub", "eq", "ult", "slt"})
 DEPTH = 5  # simple operators below an argument of a function that are looked into; what is below can have any value
 PATIENCE = 10.0  # s of the processor, for what Z3 does not count as effort
@@ -196,7 +197,7 @@ class _Functions:
                 todo.pop()
             elif node in self.states:
                 done[at] = x
-            elif node in self.open or (not node.args and node.op != "const") or node.op == "read":
+            elif node in self.open or node.op in ASKED or (not node.args and node.op != "const"):
                 done[at] = self.any(f"{self.numbers.setdefault(node, len(self.numbers))} {shift}", node.width)
             elif unknown := [(arg, below) for arg in node.args if (arg, below) not in done]:
                 todo += unknown

@@ -20,13 +20,13 @@ from functools import partial
 from compiler.ir.build import Builder
 from compiler.ir.ir import MemoryWrite, Node, Put
 from compiler.ir.operators import mask
-from compiler.ir.prove import is_bound, same_functions
+from compiler.ir.prove import ASKED, is_bound, same_functions
 from compiler.ir.rewrite import order, same
 from compiler.passes.conditions import literals
 from compiler.passes.multiplexers import assume
 from compiler.passes.piecewise import NotPiecewise, Piecewise, Value
 from compiler.passes.recurrences import substituted
-from compiler.schedule.pipeline import READS, Pipeline, effect_nodes, replaced
+from compiler.schedule.pipeline import Pipeline, effect_nodes, replaced
 
 ASSUMED = 3  # operators inside a condition that the enable of an update decides
 TABLE_BITS = 4  # of a state whose next values are computed for each present one
@@ -70,7 +70,7 @@ def forward(pipeline: Pipeline, name: str, lag: int, bounds: dict[str, int]) -> 
     every = [*functions, *(write.data for write in _alone(pipeline, name))]
     _no_circle(states, functions)
     used = {node for node in order(functions) if node in states}
-    asked = (node for node in order(functions) if node.op in READS and node not in states)
+    asked = (node for node in order(functions) if node.op in ASKED and node not in states)
     if any(needs.is_late(node) for node in asked):
         raise NotPiecewise("a table or another state is read at an address that depends on this state")
     if len(used) > 1:
