@@ -10,7 +10,7 @@ export CCACHE_DIR := $(CURDIR)/build/ccache
 # Tests start some thousand times Python: each module is compiled once, also where the environment says otherwise.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup dpdk run test yosys lock lint format layouts cost fuzz certify certify-env faucet-env clean
+.PHONY: help setup dpdk run test test-all tested yosys lock lint format layouts cost fuzz certify certify-env faucet-env clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -55,9 +55,15 @@ yosys: setup
 CI ?= true
 # A worker more than processors: a test that waits for a switch, a driver or another worker's build leaves its own idle.
 WORKERS = $(shell expr $$(nproc) + 1)
-test: setup ## every test; results and times also in build/tests.xml
+test: SELECTED = -m "not slow"
+test: tested ## lint, and every test but further cases of what another shows; results and times also in build/tests.xml
+
+test-all: export SLUICE_EVERY = 1
+test-all: tested ## every test, and all cases of each (twice as long)
+
+tested: setup
 	@$(MAKE) --no-print-directory --jobs 3 dpdk certify-env faucet-env lint yosys
-	@CI=$(CI) SLUICE_SIM_QUICK=1 $(PYTEST) -n $(WORKERS) --dist worksteal --durations 15 --junitxml build/tests.xml
+	@CI=$(CI) SLUICE_SIM_QUICK=1 $(PYTEST) -n $(WORKERS) --dist worksteal $(SELECTED) --durations 15 --junitxml build/tests.xml
 
 lock: ## resolve and hash the Python packages again, after a change of toolchain.toml
 	@python3 -m toolchain.setup.lock

@@ -30,6 +30,7 @@ def test_figures_of_a_small_run_and_of_a_wrong_one(monkeypatch: pytest.MonkeyPat
     assert pipeline.row("pipeline", 64, table, 40, QUICK, Stages=4, Units=1)["wrong_flits"] == 1
 
 
+@pytest.mark.slow
 def test_the_small_part_runs_with_the_parameters_of_its_cost() -> None:
     found = pipeline.row("pipeline_2", 64, pipeline.routes(), 40, QUICK)
     assert (found["units"], found["packets_per_cycle"], found["wrong_flits"]) == (2, 1, 0)

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The harnesses find the figures of small runs, and count lost updates, wrong results and wrong order; the tables of the docs, of
-figures made up here. SLUICE_EVERY=1: each scheduler with programs."""
+figures made up here. Slow: programs with the other schedulers."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from bench import every, stateful
 from bench.simulator import QUICK
 from bench.stateful import paper, program_rows, programs, schedulers, synthetic, unit
 from bench.stateful.schedulers import BLOCK, OF_PROGRAMS, SYNTHETIC, TRAFFIC, Scheduler
+from testing.slow import except_for
 
-EVERY = os.environ.get("SLUICE_EVERY") == "1"
 BY_NAME = {scheduler.name: scheduler for scheduler in SYNTHETIC}
 MIXES = {traffic.name: traffic for traffic in TRAFFIC}
 SLUICE = next(scheduler for scheduler in OF_PROGRAMS if scheduler.name == "sluice")
@@ -52,7 +51,9 @@ def test_judge_sees_lost_updates_and_order(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("name", programs.APPLICATIONS)
-@pytest.mark.parametrize("scheduler", OF_PROGRAMS if EVERY else [SLUICE], ids=lambda scheduler: scheduler.name)
+@pytest.mark.parametrize(
+    "scheduler", except_for([one for one in OF_PROGRAMS if one != SLUICE], OF_PROGRAMS), ids=lambda scheduler: scheduler.name
+)
 def test_figures_of_programs(scheduler: Scheduler, name: str) -> None:
     application = programs.application(name)
     assert application.composes and len(application.packets) == programs.PACKETS
@@ -100,6 +101,7 @@ def test_judge_of_the_unit_sees_a_wrong_lane() -> None:
     assert unit.wrong_lanes(numbers, [1, 2]) == 2
 
 
+@pytest.mark.slow
 def test_latency_of_the_unit() -> None:
     lone, loaded = unit.measure(QUICK)["rows"]
     assert lone["wrong"] == loaded["wrong"] == 0 and lone["cycles_least"] == lone["cycles_most"] <= loaded["cycles"]

@@ -40,9 +40,23 @@ def test_no_answer_is_wrong_while_rules_change() -> None:
     ("name", "line", "broken"),
     [
         pytest.param("ternary_lookup.h", "is_match & (one->rank > *rank)", "is_match", id="the last match wins"),
-        pytest.param("ternary_lookup.h", "left += is_better & (hits == 0)", "left += 0", id="the first chunk of a bucket only"),
-        pytest.param("ternary_buckets.c", "chunk->mark_first[at] = chunk->mark_length[at] = 0", "", id="marks of another rule"),
-        pytest.param("ternary_buckets.c", "memmove(to->mark_first", "if (0) memmove(to->mark_first", id="marks stay"),
+        pytest.param(
+            "ternary_lookup.h",
+            "left += is_better & (hits == 0)",
+            "left += 0",
+            id="the first chunk of a bucket only",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "ternary_buckets.c",
+            "chunk->mark_first[at] = chunk->mark_length[at] = 0",
+            "",
+            id="marks of another rule",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "ternary_buckets.c", "memmove(to->mark_first", "if (0) memmove(to->mark_first", id="marks stay", marks=pytest.mark.slow
+        ),
         pytest.param("ternary_groups.c", "table->filters[entry] |= 1U << group;", ";", id="filters are not set"),
     ],
 )

@@ -233,6 +233,7 @@ def test_finds_a_mistake_of_the_compiler(mistake: str, monkeypatch: pytest.Monke
     assert "expected" in first_failure(seed).message
 
 
+@pytest.mark.slow
 def test_makes_a_mistake_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operations, "_summed", added(operations._summed))
     large = first_failure(MISTAKES["subtractions add"][-1])

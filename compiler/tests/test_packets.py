@@ -18,6 +18,7 @@ from compiler.interpreter.choices import SignalCall
 from compiler.passes.headers_only import why_not
 from host.program.run import ProgramRun, call_of, on_cpu
 from testing.programs import run
+from testing.slow import first
 
 SANITIZED = ("-std=c++20", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")  # leaks are errors, too
 SIZES = (1, 20, 63, 64, 65, 127, 128, 129, 200, 1500)
@@ -182,7 +183,7 @@ def disagreement(job: Job, ran: GraphRan) -> str:
     return graph_driver.disagreement(job, 0, ran.outcomes[0]["J"])
 
 
-@pytest.mark.parametrize(("headers_only", "paths"), [(True, True), (True, False), (False, False)])
+@pytest.mark.parametrize(("headers_only", "paths"), first(2, [(True, True), (False, False), (True, False)]))
 def test_packets_leave_as_the_interpreter_says(headers_only: bool, paths: bool) -> None:
     job = job_of(GRAPH)
     alone = {e.name for e in job.program.elements if why_not(e) is None}

@@ -75,6 +75,7 @@ def test_the_interval_is_the_least_and_is_found_at_once(monkeypatch: pytest.Monk
     assert len(solved) == 4, "not even 1; which states; how much is lacking; the stages"
 
 
+@pytest.mark.slow
 def test_what_is_tried_for_the_interval_does_not_make_an_element_many_times_larger(monkeypatch: pytest.MonkeyPatch) -> None:
     last = "selecting the next value last"
     plan = compile_element(elements(LARGE)["Large"], CLOCK).plan
@@ -85,6 +86,7 @@ def test_what_is_tried_for_the_interval_does_not_make_an_element_many_times_larg
     assert len(whole.pipeline.nodes) == len(plan.pipeline.nodes) < 300
 
 
+@pytest.mark.slow
 def test_a_plan_that_is_too_large_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     made, tried = module._constraints, list[tuple[int, int]]()
 

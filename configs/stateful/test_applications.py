@@ -37,6 +37,7 @@ from models.flow_place import FlowPlace
 from models.pipeline import model_of
 from models.stateful_unit import Flows
 from shell.sim.build import OVERLAY
+from testing.slow import except_for
 from toolchain import ROOT
 
 HERE = Path(__file__).parent
@@ -253,7 +254,7 @@ def test_the_firewall_sees_every_change_of_a_state() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", APPLICATIONS if EVERY == 1 else ["knocking", "firewall"])
+@pytest.mark.parametrize("name", except_for([name for name in APPLICATIONS if name != "knocking"], APPLICATIONS))
 def test_does_the_same_as_rtl(name: str) -> None:
     """Of all packets, or of two applications, as each takes a minute to build. In the device packets come
     when a lane has them, and times are cycles."""

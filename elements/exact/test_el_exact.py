@@ -4,6 +4,7 @@
 import random
 
 import cocotb
+import pytest
 import sluice_layouts as layouts
 from sluice_layouts import InstructionKind, L3Kind, L4Kind, Status
 
@@ -23,6 +24,7 @@ def test_exact() -> None:
     simulate("el_exact", __file__, {"Entries4": 64, "Entries6": 48, "EditEntries": 16}, testcase=CASES)
 
 
+@pytest.mark.slow
 def test_exact_with_slots_for_131072_rules() -> None:
     case = "keeps_rules_apart_from_end_to_end_of_large_tables"
     simulate("el_exact", __file__, {"Entries4": LARGE[0], "Entries6": LARGE[1]}, testcase=case)

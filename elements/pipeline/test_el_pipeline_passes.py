@@ -9,6 +9,7 @@ from collections import deque
 from dataclasses import replace
 
 import cocotb
+import pytest
 import sluice_layouts as L
 from cocotb.triggers import RisingEdge
 
@@ -28,6 +29,7 @@ MARK = PLACES["mark"][0]
 Left = list[tuple[bytes, L.Meta]]
 
 
+@pytest.mark.slow
 def test_passes() -> None:
     simulate("el_pipeline", __file__, ALL)
 

@@ -17,6 +17,7 @@ from compiler.interpreter.packets import Packet
 from host.program import InputError, timers
 from host.program.captures import write_capture
 from host.program.run import EXECUTE, ProgramRun, call_of
+from testing.slow import first
 from tools.cli.main import app
 
 LIMIT = """
@@ -76,7 +77,7 @@ def sources(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    ("target", "text"), [*((target, PROGRAM) for target in ("interpreter", "cpu", "cpu-exact")), ("sim", ON_HOST)]
+    ("target", "text"), first(3, [("interpreter", PROGRAM), ("cpu", PROGRAM), ("sim", ON_HOST), ("cpu-exact", PROGRAM)])
 )
 def test_a_run_over_captures_follows_their_times(target: str, text: str, sources: list[Path], tmp_path: Path) -> None:
     path = tmp_path / "limit.sl"

@@ -4,7 +4,6 @@ one packet after another, beside programs whose packets wait for each other."""
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from models.stateful import VERSION_SHIFT
 from rtl.stateful.test_sl_stateful_unit import BLOCK, COUNTER, LOOP, NUMBER, PARAMETERS, Bench, counts, packet
 from testing.cocotb.channel import start
 from testing.process_programs import FAMILIES, some_phv, some_program
+from testing.slow import first
 from toolchain import ROOT
 from toolchain.simulate import SimulationError, simulate
 
@@ -26,25 +26,22 @@ SIZES = BlockSizes(**BLOCK)
 DRAW = random.Random()
 APPLICATIONS = ("flowlet", "heavy_hitter", "port_knocking", "retransmissions")
 SHIFTER = COUNTER.replace("seen += 1", "seen = 3 - seen").replace("[flow]", "[flow]\nother = { word = 2 }")
-BROKEN = [
+BROKEN = [  # a build each
     ("sl_composed_state", "&& !fresh[2];", ";"),
     ("sl_schedule_core", "empty || in_mode_i == mode_q", "1'b1"),
-]
-MORE_BROKEN = [  # a build each
     ("sl_composed_state", "valid[4] && keeps[4] && address[4] == address[2]", "1'b0"),
     ("sl_composed_word", "fill_of(one_q.kind, lanes_i)", "'0"),
     ("sl_composed_label", "part[7:4] == '0", "1'b1"),
     ("sl_process_composed", "second[w] ? inputs_second : inputs_first", "inputs_first"),
     ("sl_schedule_core", ".valid_i(valid[Done] && free)", ".valid_i(valid[Done])"),
 ]
-EVERY = MORE_BROKEN if os.environ.get("SLUICE_EVERY") == "1" else []
 
 
 def test_composed_unit() -> None:
     simulate("sl_stateful_unit", __file__, PARAMETERS)
 
 
-@pytest.mark.parametrize(("module", "text", "broken"), BROKEN + EVERY)
+@pytest.mark.parametrize(("module", "text", "broken"), first(1, BROKEN))
 def test_finds_a_broken_part(module: str, text: str, broken: str, tmp_path: Path) -> None:
     source = next((ROOT / "rtl").glob(f"*/{module}.sv")).read_text()
     assert source.count(text) == 1

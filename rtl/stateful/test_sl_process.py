@@ -17,6 +17,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from compiler.stateful.program import BlockSizes, assembled, read
 from models.stateful import VERSION_SHIFT, WORD, Outcome, Packet, Process, Sizes, action_address
 from testing.cocotb.channel import start
+from testing.slow import first
 from toolchain import ROOT
 from toolchain.simulate import SimulationError, simulate
 
@@ -43,7 +44,7 @@ def parameters(sizes: Sizes) -> dict[str, int]:
     return {name.capitalize(): value for name, value in vars(sizes).items()}
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", first(1, SIZES))
 def test_any_memories(name: str) -> None:
     simulate("sl_process", __file__, parameters(SIZES[name]))
 

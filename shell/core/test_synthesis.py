@@ -3,6 +3,7 @@
 
 import pytest
 
+from testing.slow import first
 from toolchain.synth.flow import ports
 
 FLOW_TABLE = {"FlowGroups": 2, "FlowGroupEntries": 64, "FlowTernaryEntries": 16}
@@ -10,8 +11,8 @@ FLOW_TABLE = {"FlowGroups": 2, "FlowGroupEntries": 64, "FlowTernaryEntries": 16}
 
 @pytest.mark.parametrize(
     "more",
-    [{}, {"HostLanes": 2, "LaneClocks": 1, **FLOW_TABLE}, {"Controllers": 2}],
-    ids=["ring, rule tables", "wire with lane clocks, flow table", "two controller cores"],
+    first(1, [{"HostLanes": 2, "LaneClocks": 1, "Controllers": 2, **FLOW_TABLE}, {}]),
+    ids=["wire with lane clocks, flow table, two controller cores", "ring, rule tables"],
 )
 def test_yosys_reads_the_whole_shell(more):
     small = {"Lanes": 2, "LpmEntries4": 16, "LpmEntries6": 16, "ExactEntries4": 64, "ExactEntries6": 64}

@@ -67,6 +67,7 @@ def run(tree: Path, *arguments: str, given: str = "") -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_a_part_is_simulated_in_a_folder_with_a_space(tree: Path, tmp_path: Path) -> None:
     run(tree, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", PART)
     kept = tmp_path / "home" / ".cache" / "sluice"
