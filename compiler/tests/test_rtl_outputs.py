@@ -40,7 +40,7 @@ SPLIT = """
 """
 DEEP = """
 .element Deep (uint<8> in -> uint<8> out) {
-    .handler { uint<8> x = read(in); .repeat (i, 0, 20) { x = 250 / (x | 1); } write(out, x); }
+    .handler { uint<8> x = read(in); .repeat (i, 0, 12) { x = 250 / (x | 1); } write(out, x); }
 }
 """
 

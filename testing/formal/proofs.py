@@ -25,7 +25,7 @@ HEAD = """# Proofs
 Written by `python -m testing.formal.proofs` from `testing/formal/proofs.py` and the first lines of the harnesses. Yosys and
 Bitwuzla prove each row in `make test`: by induction for runs of every length, or bounded for all runs of so many steps from
 reset. For each, every cover is reached, so that the assumptions do leave the interesting runs, and each part broken on purpose is
-refuted.
+refuted, in `make test` the first of each proof.
 
 | harness | proved by | covers | broken parts refuted | what is assumed and promised |
 | --- | --- | --- | --- | --- |"""
