@@ -53,6 +53,7 @@ class _Checker:
         _demand(len(updates(order(roots(self.transition)))) <= 1, "more than one table update")
         placed = [node for node in order(roots(self.transition)) if node.op == "place"]
         _demand(set(placed) == set(self.transition.places), "a place without a turn")
+        _demand(len(placed) == len(self.transition.places), "a place with two turns")
         for node in order(roots(self.transition)):
             self._node(node)
         self._control()

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from compiler.ir.build import Builder
 from compiler.ir.ir import ElementIr, Node, Transition
 from compiler.ir.operators import SOURCES, signed
-from compiler.ir.rewrite import each, order, replaced, roots
+from compiler.ir.rewrite import each, order, replaced, roots, same
 
 PREFIX = frozenset({"add", "sub", "mul", "and", "or", "xor", "not"})  # whose low bits depend on low bits alone
 
@@ -89,11 +89,7 @@ def _made(b: Builder, extents: Extents, node: Node, made: dict[Node, Node], bits
             return b.make("shl", args, bits)
         case op if op in PREFIX:
             return _least(b, extents, op, args, bits)
-    return b.make(node.op, args, node.width, low=node.low, name=node.name) if bits == node.width else _cut(b, node, args, bits)
-
-
-def _cut(b: Builder, node: Node, args: Sequence[Node], bits: int) -> Node:
-    return b.extract(b.make(node.op, args, node.width, low=node.low, name=node.name), 0, bits)
+    return b.extract(same(b, node, args), 0, bits)
 
 
 def _least(b: Builder, extents: Extents, op: str, args: Sequence[Node], width: int) -> Node:
