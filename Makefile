@@ -56,10 +56,10 @@ CI ?= true
 # A worker more than processors: a test that waits for a switch, a driver or another worker's build leaves its own idle.
 WORKERS = $(shell expr $$(nproc) + 1)
 test: SELECTED = -m "not slow"
-test: tested ## lint, and every test but further cases of what another shows; results and times also in build/tests.xml
+test: tested ## lint, and all tests but those marked slow; results and times also in build/tests.xml
 
 test-all: export SLUICE_EVERY = 1
-test-all: tested ## every test, and all cases of each (twice as long)
+test-all: tested ## the same with slow tests and all cases
 
 tested: setup
 	@$(MAKE) --no-print-directory --jobs 3 dpdk certify-env faucet-env lint yosys

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cases of a test `make test` runs: a few that differ most. `make test-all` runs the others too, marked
-`slow`."""
+"""Which tests and cases `make test` leaves to `make test-all`, by the mark `slow`: most are further cases of what another shows,
+some look at limits that rarely change. What only one test sees of hardware is not slow."""
 
 from __future__ import annotations
 

@@ -29,11 +29,11 @@ MARK = PLACES["mark"][0]
 Left = list[tuple[bytes, L.Meta]]
 
 
-@pytest.mark.slow
 def test_passes() -> None:
     simulate("el_pipeline", __file__, ALL)
 
 
+@pytest.mark.slow
 def test_passes_of_few_packets_at_once() -> None:
     simulate("el_pipeline", __file__, FEW, testcase="packets_leave_in_each_pass_and_see_one_program")
 
