@@ -295,6 +295,7 @@ def test_threads_share_a_device(device: Device) -> None:
         thread.start()
     for thread in threads:
         thread.join(60)
+    assert not any(thread.is_alive() for thread in threads)
     assert not problems
     assert used(device, LPM) == 4 * 12
 
