@@ -58,6 +58,15 @@ class Certificate:
         ]
         return "\n".join([f"{self.element}: {said}", *takes, *(f"  stalls while {stall}" for stall in self.stalls)])
 
+    @property
+    def kind(self) -> str:
+        """What was proved: `induction` for every run, `bounded` for runs of so many cycles, or `none`."""
+        return "none" if self.failure else "bounded" if self.cycles else "induction"
+
+    def to_row(self) -> dict[str, Any]:
+        """For the row of a benchmark: `certificate`, its kind, and `proof`, its figures."""
+        return {"certificate": self.kind, "proof": self.to_json()}
+
     def to_json(self) -> dict[str, Any]:
         """The same as figures."""
         return {

@@ -116,7 +116,7 @@ def _speed(log: Log, compiled: Compiled, tokens: int) -> Row:
         "depth": plan.depth,
         "clock_mhz": round(1000 / plan.clock, 1),
         "state_bits": sum(memory.width * memory.entries for memory in plan.pipeline.element.memories.values()),
-        "certificate": certify(compiled).to_json(),
+        **certify(compiled).to_row(),
     }
     log(f"{name}: simulation")
     row |= kept(f"{name}-rate", (compiled.text, _files(compiled), tokens, plan.clock), lambda: _rate(compiled, tokens))
@@ -127,7 +127,10 @@ def _size(log: Log, compiled: Compiled, path: Path | None, fmax: bool) -> Row:
     """Area on both targets, clock on one; `path`: of the element's file."""
     name = compiled.element.source_name
     row: Row = {target: _area(log, _fitting(compiled, path, target), target) for target in TARGETS}
-    row["ecp5"] |= _fmax(log, _fitting(compiled, path, "ecp5"), fmax)
+    clock = _fmax(log, _fitting(compiled, path, "ecp5"), fmax)
+    row["ecp5"] |= clock
+    if "fmax_mhz" in clock:
+        row["mhz"] = clock["fmax_mhz"]
     row["ecp5"]["estimated_mhz"] = round(1000 / routed.period(_fitting(compiled, path, "ecp5").plan), 1)
     row["ecp5"]["size"] = FITTING[name][1] if name in FITTING else "full"
     row["native"] = _native(log, compiled, row["xcup"])
@@ -277,7 +280,7 @@ def show(result: dict[str, Any], console: Console) -> None:
     table = Table("element", "MHz asked", "II", "stages", "certified", "tokens a cycle", *heads, "ClickNP: MHz, delay")
     for row in result["elements"]:
         peer, ecp5 = row["clicknp"], row.get("ecp5", {})
-        certified = verdict(row["certificate"], row["ii"]) if "certificate" in row else ""
+        certified = verdict(row["proof"], row["ii"]) if "proof" in row else ""
         figures = [row.get("clock_mhz", ""), row.get("ii", ""), row.get("depth", ""), certified, row.get("tokens_per_cycle", "")]
         figures += [row.get("xcup", {}).get(kind, "") for kind in ("lut", "ff", "bram")]
         ratio = (row.get("native") or {}).get("generated_over_native")
@@ -300,7 +303,7 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
     for row in result["elements"]:
         xcup, ecp5, peer = row.get("xcup", {}), row.get("ecp5", {}), row["clicknp"]
         size = f" ({ecp5['size']})" if ecp5.get("size", "full") != "full" else ""
-        figures = [row.get("ii"), row.get("depth"), verdict(row["certificate"], row["ii"]) if "certificate" in row else None]
+        figures = [row.get("ii"), row.get("depth"), verdict(row["proof"], row["ii"]) if "proof" in row else None]
         figures += [row.get("tokens_per_cycle"), _three(xcup)]
         clock = f"{ecp5['fmax_mhz']:.0f}, {ecp5['estimated_mhz']:.0f}{size}" if "fmax_mhz" in ecp5 else None
         rows.append((row["element"], *figures, clock, f"{peer['delay_cycles']}, {peer['mhz']:g}" if peer else None))

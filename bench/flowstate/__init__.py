@@ -180,7 +180,7 @@ def row(one: Case, measured: Mapping[str, Measured], counts: Mapping[str, int]) 
         "clock_mhz": found["clock_mhz"],
         "depth": found["depth"],
         "questions": questions,
-        "certificate": certify(one.compiled).to_json(),
+        **certify(one.compiled).to_row(),
         "cycles_per_packet": cycles,
         "bound": bound,
         "ratio_to_bound": round(max(cycles.values()) / bound, 4),
@@ -233,7 +233,7 @@ def _cells(result: dict[str, Any], name: str) -> tuple[str, ...]:
     found = [one for one in result["rows"] if one["program"] == name]
     plain, timed = ([one for one in found if one["timer"] is timer] for timer in (False, True))
     cycles = [f"{max((max(one['cycles_per_packet'].values()) for one in part), default=0):.2f}" for part in (plain, timed)]
-    said = sorted({verdict(one["certificate"], one["ii"]) for one in found}, key=lambda text: text == "yes")
+    said = sorted({verdict(one["proof"], one["ii"]) for one in found}, key=lambda text: text == "yes")
     return (
         name,
         str(max(one["questions"] for one in found)),

@@ -57,7 +57,7 @@ def test_a_row_has_the_bound_of_its_keys() -> None:
     one, figures = next(found for found in measured() if found[0].name == "learning")
     row = flowstate.row(one, figures, COUNTS)
     assert row["ii"] == row["bound"] == row["questions"] == 2 and row["ratio_to_bound"] == 1.0 and "hosts: " in row["reason"]
-    assert row["certificate"]["certified"] and row["records"] == 600
+    assert row["proof"]["certified"] and row["certificate"] == "bounded" and row["records"] == 600
 
 
 def test_the_cpu_agrees_in_a_longer_run() -> None:
@@ -146,7 +146,7 @@ def test_knocks_open_as_in_their_model(variant: flowstate.Variant) -> None:
 
 def test_table_of_the_docs() -> None:
     row = {"timer": False, "questions": 1, "ii": 1, "clock_mhz": 200.0, "lost_updates": 0, "records": 600, "reason": ""}
-    row |= {"certificate": {"failure": "", "token_cycles": {"in": 1}}, "cycles_per_packet": {"1 flow": 1.0}}
+    row |= {"proof": {"failure": "", "token_cycles": {"in": 1}}, "cycles_per_packet": {"1 flow": 1.0}}
     rows = [{**row, "program": name, "ways": ways, "timer": timer} for name in flowstate.PROGRAMS for ways, timer in TIMED]
     cpu = [{"program": name, "records": 1000, "lost_updates": 0} for name in flowstate.PROGRAMS]
     written = flowstate.tables({"rows": rows, "cpu": cpu})

@@ -79,7 +79,7 @@ def _speed(log: Log, program: str, compiled: Compiled) -> Row:
         "ii": plan.interval,
         "depth": plan.depth,
         "clock_mhz": round(1000 / plan.clock, 1),
-        "certificate": certify(compiled).to_json(),
+        **certify(compiled).to_row(),
         "tokens_per_cycle": round(1 / rate.cycles, 4),
         "disagreement": rate.disagreement,
     }
@@ -131,7 +131,7 @@ def _cells(row: Row) -> tuple[str, ...]:
         row["element"],
         str(row["ii"]),
         str(row["depth"]),
-        verdict(row["certificate"], row["ii"]),
+        verdict(row["proof"], row["ii"]),
         f"{row['tokens_per_cycle']:.2f}",
         *area,
         f"{row['mhz']:.0f}" if "mhz" in row else "-",

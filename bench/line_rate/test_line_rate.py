@@ -261,7 +261,7 @@ def test_aes() -> None:
 
 
 def test_table_of_the_docs() -> None:
-    row = {"program": "lru", "element": "Cell_0", "ii": 1, "depth": 2, "certificate": {"failure": "", "token_cycles": {"in": 1}}}
+    row = {"program": "lru", "element": "Cell_0", "ii": 1, "depth": 2, "proof": {"failure": "", "token_cycles": {"in": 1}}}
     row |= {"tokens_per_cycle": 1.0, "lut": 100, "ff": 1200, "bram": 0, "mhz": 251.3}
     written = line_rate.tables({"elements": [row]})
     assert set(written) == every.places("line_rate")
@@ -271,4 +271,4 @@ def test_table_of_the_docs() -> None:
 @pytest.mark.parametrize("name", ["round_robin", "histogram"])
 def test_a_row_of_an_element(name: str) -> None:
     (row,) = line_rate.rows(lambda _: None, [line_rate.HERE / f"{name}.sl"], size=False)
-    assert row["ii"] == 1 and row["tokens_per_cycle"] == 1 and not row["disagreement"] and row["certificate"]["certified"]
+    assert row["ii"] == 1 and row["tokens_per_cycle"] == 1 and not row["disagreement"] and row["certificate"] == "induction"

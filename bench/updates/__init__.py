@@ -68,7 +68,7 @@ def _row(name: str, one: Compiled, measured: dict[int, Rate], log: Log) -> dict[
         "clock_mhz": round(1000 / one.plan.clock, 1),
         "ii": one.plan.interval,
         "depth": one.plan.depth,
-        "certificate": certificate.to_json(),
+        **certificate.to_row(),
         "cycles_per_packet": {str(count): rate.cycles for count, rate in measured.items()},
         "disagreements": [rate.disagreement for rate in measured.values() if rate.disagreement],
     }
@@ -86,7 +86,7 @@ def show(result: dict[str, Any], console: Console) -> None:
     heads = [f"cycles a packet, {count} flow{'s' if count != '1' else ''}" for count in counts]
     table = Table("update", "clock MHz", "II", "stages", "certified", *heads, "as the interpreter")
     for row in result["updates"]:
-        certified = verdict(row["certificate"], row["ii"])
+        certified = verdict(row["proof"], row["ii"])
         cycles = [f"{row['cycles_per_packet'][count]:.2f}" for count in counts]
         same = "no" if row["disagreements"] else "yes"
         table.add_row(row["update"], f"{row['clock_mhz']:g}", str(row["ii"]), str(row["depth"]), certified, *cycles, same)
@@ -98,7 +98,7 @@ def tables(result: dict[str, Any]) -> dict[str, str]:
     counts = list(result["updates"][0]["cycles_per_packet"])
     rows = [
         (
-            *(row["update"], f"{row['clock_mhz']:g}", row["ii"], row["depth"], verdict(row["certificate"], row["ii"])),
+            *(row["update"], f"{row['clock_mhz']:g}", row["ii"], row["depth"], verdict(row["proof"], row["ii"])),
             *(f"{row['cycles_per_packet'][count]:.2f}" for count in counts),
             "no" if row["disagreements"] else "yes",
         )

@@ -51,6 +51,6 @@ def test_the_machine_of_16_states_takes_a_packet_a_cycle_at_its_clock() -> None:
 
 
 def test_table_of_the_docs() -> None:
-    update = {"update": "count", "clock_mhz": 200.0, "ii": 1, "depth": 3, "certificate": CERTIFIED, "disagreements": []}
+    update = {"update": "count", "clock_mhz": 200.0, "ii": 1, "depth": 3, "proof": CERTIFIED, "disagreements": []}
     written = updates.tables({"updates": [{**update, "cycles_per_packet": {"1": 1.0, "1000": 1.0}}]})
     assert set(written) == every.places("updates") and "| count | 200 | 1 | 3 | yes | 1.00 | 1.00 | yes |" in written["updates"]
