@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -79,8 +80,11 @@ template <unsigned N, bool Signed> class Integer<N, Signed, true> {
     void store(uint64_t *words, size_t low) const {
         put_word(words, low, N, word_);
     }
-    void load(const uint64_t *words, size_t low) {
-        word_ = Word(get_word(words, low, N));
+    [[gnu::always_inline]] void load(const uint64_t *words, size_t low) {
+        if (is_whole(low))
+            word_ = *reinterpret_cast<const Anywhere *>(reinterpret_cast<const uint8_t *>(words) + low / 8);
+        else
+            word_ = Word(get_word(words, low, N));
     }
 
     friend constexpr Integer operator+(Integer a, Integer b) {
@@ -137,6 +141,14 @@ template <unsigned N, bool Signed> class Integer<N, Signed, true> {
     }
 
   private:
+    using Anywhere [[gnu::may_alias, gnu::aligned(1)]] = Word;
+    // Whether it is a number of 1, 2, 4 or 8 bytes at a place that the compiler knows, as fields of headers are: one
+    // load or store.
+    [[gnu::always_inline]] static bool is_whole(size_t low) {
+        return N == 8 * sizeof(Word) && std::endian::native == std::endian::little &&
+               __builtin_constant_p(low % 8 == 0) && low % 8 == 0;
+    }
+
     Word word_ = 0;
 };
 

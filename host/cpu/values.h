@@ -63,7 +63,12 @@ template <class To, class From> To same_bits(const From &from) {
 // The bytes in the other order: a header, or a field of one, seen in packet bytes.
 template <unsigned N, bool Signed> Integer<N, Signed, true> swapped(const Integer<N, Signed, true> &value) {
     static_assert(N % 8 == 0);
-    return Integer<N, Signed, true>(__builtin_bswap64(value.saturated()) >> (64 - N));
+    if constexpr (N == 16) // of these the compiler knows how to compare them with constants
+        return Integer<N, Signed, true>(__builtin_bswap16(uint16_t(value.saturated())));
+    else if constexpr (N == 32)
+        return Integer<N, Signed, true>(__builtin_bswap32(uint32_t(value.saturated())));
+    else
+        return Integer<N, Signed, true>(__builtin_bswap64(value.saturated()) >> (64 - N));
 }
 
 template <class T> T swapped(const T &value) {

@@ -129,10 +129,10 @@ class Worker final : public Exit {
         const uint16_t count = rte_eth_rx_burst(ports_[lane], queue_, found, PORT_BURST);
         if (count == 0)
             return 0;
-        unsigned segments = 1;
+        unsigned segments = 0;
         for (uint16_t i = 0; i < count; i++)
-            segments = std::max<unsigned>(segments, found[i]->nb_segs);
-        const uint16_t left = segments == 1 ? count : in_one_segment(lanes_[lane], found, count);
+            segments += found[i]->nb_segs;
+        const uint16_t left = segments == count ? count : in_one_segment(lanes_[lane], found, count);
         auto *frames = reinterpret_cast<Frame **>(found);
         if (!program->send(lane, frames, left, time)) {
             give_back(frames, left);

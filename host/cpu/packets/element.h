@@ -57,6 +57,7 @@ template <class Self> class ElementOf : public Element {
             self().turn_ = burst.turn++;
         typename Self::template StepInputs<AnyPacket> in{StepInput(packet)};
         auto out = self().step_outputs();
+        const auto empty = packet->first.empty;
         self().step(in, out);
         commit_tokens();
         if constexpr (LOGGED || Self::ASKS_TIME) {
@@ -66,7 +67,7 @@ template <class Self> class ElementOf : public Element {
         } else {
             burst.iterations += packet->flits();
         }
-        hand_on_step(packet, out, nexts);
+        hand_on_step(packet, empty, out, nexts);
     }
 
     // The same by a body for whole packets (packet_body.h): what it keeps goes to `next`.
@@ -88,18 +89,19 @@ template <class Self> class ElementOf : public Element {
     Self &self() {
         return static_cast<Self &>(*this);
     }
-    // Of a step. The calls are inline: the packet is in registers then.
-    template <class AnyPacket, class Outputs, class Nexts>
-    [[gnu::always_inline]] inline void hand_on_step(AnyPacket *packet, Outputs &out, Nexts &nexts) {
+    // Of a step, before which the packet's flit had `empty`. The calls are inline: the packet is in registers then.
+    template <class AnyPacket, class Empty, class Outputs, class Nexts>
+    [[gnu::always_inline]] inline void hand_on_step(AnyPacket *packet, Empty empty, Outputs &out, Nexts &nexts) {
         unsigned left = 0;
         self().each_next([&left](auto &port, auto &) { left += port.written() != nullptr; }, out, nexts);
         if (left == 0)
             packet->release();
-        const auto visit = [&left, packet ](auto &port, auto &next) __attribute__((always_inline)) {
+        const auto visit = [&left, packet, empty ](auto &port, auto &next) __attribute__((always_inline)) {
             if (!port.written())
                 return;
             if (--left == 0) {
                 port.settle(packet);
+                packet->note_empty(empty);
                 return next(packet);
             }
             auto *copy = packet->copied(*port.written());

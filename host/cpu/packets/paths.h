@@ -127,10 +127,11 @@ template <class Flit, class First> class FromLane final : public Stage {
     }
 
   private:
-    // Twice where a path looks ahead: that costs less than memory for a burst of them.
-    [[gnu::always_inline]] inline Arrived<Flit> arrived(Frame *frame, uint64_t time) const {
+    // Twice where a path looks ahead: that costs less than memory for a burst of them. `DataRead`: bytes that are
+    // looked at, as far as they are not 0 behind the packet yet.
+    template <size_t DataRead> [[gnu::always_inline]] inline Arrived<Flit> arrived(Frame *frame, uint64_t time) const {
         Arrived<Flit> packet;
-        packet.template arrive<First::DATA_READ>(frame, time, lane_);
+        packet.template arrive<DataRead>(frame, time, lane_);
         return packet;
     }
     void pass(size_t begin, size_t count) {
@@ -141,13 +142,13 @@ template <class Flit, class First> class FromLane final : public Stage {
         if (First::DATA_READ)
             prefetch(frames, 0, std::min(count, AHEAD));
         const auto look = [=, this](size_t i) {
-            if (First::DATA_READ)
-                prefetch(frames, i + AHEAD, std::min(count, i + AHEAD + 1));
-            return arrived(frames[i], times[i]);
+            if (First::DATA_READ && i + AHEAD < count)
+                prefetch(frames, i + AHEAD, i + AHEAD + 1);
+            return arrived<First::DATA_READ>(frames[i], times[i]);
         };
         first.look_ahead([&](size_t i) { return look(i).first; }, count);
         for (size_t i = 0; i < count; i++) {
-            Arrived<Flit> packet = First::LOOKS_AHEAD ? arrived(frames[i], times[i]) : look(i);
+            Arrived<Flit> packet = First::LOOKS_AHEAD ? arrived<0>(frames[i], times[i]) : look(i);
             first(&packet);
         }
         first.end();

@@ -56,7 +56,7 @@ template <class Flit> class Arrived {
         first.meta.ingress_port = decltype(first.meta.ingress_port)(lane);
         first.meta.timestamp = decltype(first.meta.timestamp)(time);
         first.meta.length = decltype(first.meta.length)(size);
-        is_bad_ = false;
+        is_bad_ = is_resized_ = false;
         hold(from);
     }
     // Puts all its bytes into a frame that no other packet is in; false where there is no memory, which counts.
@@ -136,6 +136,10 @@ template <class Flit> class Arrived {
     size_t flits() const {
         return flits_;
     }
+    // `empty` of its first flit before an iteration, which may have changed it.
+    void note_empty(const decltype(View::empty) &before) {
+        is_resized_ |= first.empty != before;
+    }
     // Flit `index`, not the first.
     Flit flit(size_t index) const {
         const size_t start = (index - 1) * SIZE;
@@ -160,9 +164,9 @@ template <class Flit> class Arrived {
     unsigned lane() const {
         return unsigned(first.meta.ingress_port.saturated());
     }
-    // An element may have changed `empty` of its only flit.
+    // Where elements have changed `empty` of its only flit. Of others, g++ sees that this is nothing.
     void set_length() {
-        if (rest_size_ == 0)
+        if (is_resized_ && rest_size_ == 0)
             frame_->resize(SIZE - first.empty.saturated());
     }
     // What is behind the first flit.
@@ -170,19 +174,23 @@ template <class Flit> class Arrived {
         frame_ = frame;
         rest_ = frame->bytes() + SIZE;
         rest_size_ = uint32_t(frame->size > SIZE ? frame->size - SIZE : 0);
-        flits_ = uint32_t(1 + (rest_size_ + SIZE - 1) / SIZE);
+        flits_ = rest_size_ ? uint32_t(1 + (rest_size_ + SIZE - 1) / SIZE) : 1;
     }
     // Another frame with its bytes, for this lane; none where there is no memory.
     Frame *copied_frame(unsigned lane) const {
-        const size_t size = SIZE - first.empty.saturated();
-        Frame *copy = Done::owner->allocate(lane, size + rest_size_);
-        if (!copy)
+        return frame_with(first.data.words(), SIZE - first.empty.saturated(), rest_, rest_size_, lane);
+    }
+    // By values: a packet that is in registers need not be in memory for it.
+    [[gnu::noinline, gnu::cold]] static Frame *frame_with(const void *begin, size_t size, const uint8_t *rest,
+                                                          size_t rest_size, unsigned lane) {
+        Frame *frame = Done::owner->allocate(lane, size + rest_size);
+        if (!frame)
             return nullptr;
-        std::memcpy(copy->bytes(), first.data.words(), size);
-        if (rest_size_)
-            std::memcpy(copy->bytes() + size, rest_, rest_size_);
-        copy->resize(size + rest_size_);
-        return copy;
+        std::memcpy(frame->bytes(), begin, size);
+        if (rest_size)
+            std::memcpy(frame->bytes() + size, rest, rest_size);
+        frame->resize(size + rest_size);
+        return frame;
     }
     // What a view is beside the bytes that it points to: no metadata, and the framing of the first of `size` bytes.
     static void set_framing(View &view, size_t size) {
@@ -220,12 +228,14 @@ template <class Flit> class Arrived {
         to.flits_ = flits_;
         to.frame_ = frame;
         to.is_bad_ = is_bad_;
+        to.is_resized_ = true;
     }
 
     const uint8_t *rest_ = nullptr; // bytes behind the first flit as they arrived
     uint32_t rest_size_ = 0, flits_ = 1;
-    Frame *frame_ = nullptr; // that they are in, and the first flit, but of copies
-    bool is_bad_ = false;    // its last flit is, where that is in the frame
+    Frame *frame_ = nullptr;  // that they are in, and the first flit, but of copies
+    bool is_bad_ = false;     // its last flit is, where that is in the frame
+    bool is_resized_ = false; // `empty` may be another than in the frame; of packets of the pool it always may
 };
 
 // A packet of the pool, where it is again when it is released. Elements may have made it.
@@ -240,6 +250,7 @@ template <class Flit> class Packet : public Arrived<Flit> {
     static Packet *arrived(Frame *from, uint64_t time, unsigned lane) {
         Packet *packet = taken();
         packet->arrive(from, time, lane);
+        packet->is_resized_ = true;
         return packet;
     }
     // One that begins with this flit.
@@ -251,6 +262,7 @@ template <class Flit> class Packet : public Arrived<Flit> {
         packet->rest_size_ = 0;
         packet->frame_ = nullptr;
         packet->is_bad_ = false;
+        packet->is_resized_ = true;
         return packet;
     }
     void add(const Flit &flit) {
@@ -314,6 +326,7 @@ template <class Flit> class Packet : public Arrived<Flit> {
     using Base::flits_;
     using Base::frame_;
     using Base::is_bad_;
+    using Base::is_resized_;
     using Base::rest_;
     using Base::rest_size_;
 
