@@ -143,7 +143,7 @@ template <unsigned N, bool Signed> class Integer<N, Signed, true> {
   private:
     using Anywhere [[gnu::may_alias, gnu::aligned(1)]] = Word;
     // Whether it is a number of 1, 2, 4 or 8 bytes at a place that the compiler knows, as fields of headers are: one
-    // load or store.
+    // load. Stores stay in their word: narrow ones were slower (docs/design/cpu.md).
     [[gnu::always_inline]] static bool is_whole(size_t low) {
         return N == 8 * sizeof(Word) && std::endian::native == std::endian::little &&
                __builtin_constant_p(low % 8 == 0) && low % 8 == 0;
