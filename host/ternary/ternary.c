@@ -50,8 +50,6 @@ static int set_secrets(struct sluice_ternary *table) {
         getrandom(table->filter_factors, sizeof table->filter_factors, 0) != sizeof table->filter_factors ||
         getrandom(&table->random_state, sizeof table->random_state, 0) != sizeof table->random_state)
         return -EIO;
-    for (unsigned i = 0; i < FILTERS; i++)
-        table->filter_factors[i] |= 1;
     return 0;
 }
 
@@ -75,6 +73,21 @@ static void choose_marks(struct sluice_ternary *table) {
         ranges &= ~(1U << word);
         others &= ~(1U << word);
     }
+}
+
+static void set_filters(struct sluice_ternary *table) {
+    for (unsigned i = 0; i < FILTERS; i++) {
+        table->filter_words[i] = table->layout.index[i / FILTER_LEVELS];
+        table->filter_masks[i] = i % FILTER_LEVELS ? UINT32_MAX : UINT32_MAX << HALF;
+        table->filter_factors[i] |= 1;
+        table->filter_begins[i] = i << (32 - table->filter_shift);
+    }
+}
+
+static enum sluice_ternary_vectors best_kind(const struct sluice_ternary *table) {
+    if (!ternary_has_avx2())
+        return SLUICE_TERNARY_SCALAR;
+    return table->vectors == 1 && ternary_has_avx512() ? SLUICE_TERNARY_AVX512 : SLUICE_TERNARY_AVX2;
 }
 
 int sluice_ternary_new(struct sluice_ternary **table, const struct sluice_ternary_layout *layout, uint32_t capacity) {
@@ -111,7 +124,8 @@ int sluice_ternary_new(struct sluice_ternary **table, const struct sluice_ternar
         sluice_ternary_free(made);
         return -EIO;
     }
-    made->is_vectorised = made->can_vectorise = ternary_has_avx2();
+    set_filters(made);
+    made->kind = made->best_kind = best_kind(made);
     *table = made;
     return 0;
 }
@@ -193,9 +207,11 @@ int sluice_ternary_remove(struct sluice_ternary *table, uint32_t id) {
 }
 
 void sluice_ternary_lookup(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids) {
-    if (table->is_vectorised && table->vectors == 1)
+    if (table->kind == SLUICE_TERNARY_AVX512)
+        ternary_lookup_avx512(table, keys, count, ids);
+    else if (table->kind == SLUICE_TERNARY_AVX2 && table->vectors == 1)
         ternary_lookup_avx2(table, keys, count, ids);
-    else if (table->is_vectorised)
+    else if (table->kind == SLUICE_TERNARY_AVX2)
         ternary_lookup_avx2_long(table, keys, count, ids);
     else
         ternary_lookup_scalar(table, keys, count, ids);
@@ -207,10 +223,10 @@ struct sluice_ternary_stats sluice_ternary_stats(const struct sluice_ternary *ta
                                          .rules = table->rules,
                                          .groups = table->group_count,
                                          .most_compares = (uint32_t)most,
-                                         .is_vectorised = table->is_vectorised};
+                                         .kind = table->kind};
 }
 
-bool sluice_ternary_vectorise(struct sluice_ternary *table, bool is_wanted) {
-    table->is_vectorised = is_wanted && table->can_vectorise;
-    return table->is_vectorised;
+enum sluice_ternary_vectors sluice_ternary_vectorise(struct sluice_ternary *table, enum sluice_ternary_vectors most) {
+    table->kind = most < table->best_kind ? most : table->best_kind;
+    return table->kind;
 }

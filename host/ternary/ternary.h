@@ -28,6 +28,9 @@
 
 enum { SLUICE_TERNARY_WORDS = 23, SLUICE_TERNARY_MISS = -1 };
 
+// Instructions that lookups use: of a processor with AVX-512 BW, VL and VBMI2, and keys of up to 7 words, the last.
+enum sluice_ternary_vectors { SLUICE_TERNARY_SCALAR, SLUICE_TERNARY_AVX2, SLUICE_TERNARY_AVX512 };
+
 struct sluice_ternary;
 
 struct sluice_ternary_layout {
@@ -41,7 +44,7 @@ struct sluice_ternary_stats {
     uint64_t size;          // bytes, fixed
     uint32_t rules, groups; // in use
     uint32_t most_compares; // rules that a lookup compares at most
-    bool is_vectorised;     // AVX2
+    enum sluice_ternary_vectors kind;
 };
 
 // For up to `capacity` rules, at most 2^28, with ids below that. 0, -EINVAL, -ENOMEM, or -EIO: no random numbers.
@@ -62,7 +65,8 @@ void sluice_ternary_lookup(const struct sluice_ternary *table, const uint32_t *k
 
 struct sluice_ternary_stats sluice_ternary_stats(const struct sluice_ternary *table);
 
-// Lookups on or without vector instructions; they are used by default where the processor has them. Returns whether.
-bool sluice_ternary_vectorise(struct sluice_ternary *table, bool is_wanted);
+// Lookups use these instructions from now on, or fewer where the processor or the layout has no use for them; by
+// default, the most. Returns which.
+enum sluice_ternary_vectors sluice_ternary_vectorise(struct sluice_ternary *table, enum sluice_ternary_vectors most);
 
 #endif

@@ -7,7 +7,7 @@
 #pragma GCC target("avx2,bmi,bmi2")
 
 #define KEY_VECTORS(table) ((table)->vectors)
-#include "ternary_avx2.h"
+#include "ternary_vectors.h"
 
 void ternary_lookup_avx2_long(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids) {
     lookup_all(table, keys, count, ids);

@@ -8,6 +8,7 @@
 // Keys are padded to vectors of 8 words. The word behind the last one holds what a rule needs beside value and mask.
 enum { LANES = 8, VECTORS = 3, PADDED = LANES * VECTORS };
 enum { GROUPS = 1024, FILTERED = 31, CHUNK_RANKS = 7, PLACES = 4, MARKS = 4, HALF = 16 };
+enum { SLACK = 32 };                                            // entries that a step may write behind a list
 enum { FILTERS = 4, FILTER_LEVELS = 2, MOST_FILTER = 1 << 16 }; // 2 for each index word: of half of it, and of all
 #define OTHERS (1U << FILTERED)
 
@@ -63,9 +64,11 @@ struct sluice_ternary {
     uint32_t secret[PADDED]; // of the hash
     // Of each filtered group, a priority that none of its rules exceeds.
     uint32_t best[FILTERED + 1];
-    uint32_t filter_factors[FILTERS];
+    // Of each filter: the number of its word in a key, the bits that it has of it, what it multiplies, its first entry.
+    uint32_t filter_words[FILTERS];
+    uint32_t mark_words[MARKS]; // behind filter_words: one load takes both
+    uint32_t filter_masks[FILTERS], filter_factors[FILTERS], filter_begins[FILTERS];
     struct sluice_ternary_layout layout;
-    uint32_t mark_words[MARKS];
     uint32_t capacity, rules, vectors;
     uint32_t line_mask, line_shift, tally_mask;
     uint32_t filter_shift;
@@ -84,7 +87,7 @@ struct sluice_ternary {
     struct tally *tallies;
     uint64_t size;
     void *memory;
-    bool is_vectorised, can_vectorise;
+    enum sluice_ternary_vectors kind, best_kind;
     uint64_t random_state;
 };
 
@@ -108,9 +111,11 @@ static inline uint64_t mark_of(const struct sluice_ternary *table, const uint32_
     return mark;
 }
 
+#define TAG_FACTOR 0x9e3779b97f4a7c15U
+
 static inline uint32_t tag_of(uint64_t sum) {
     sum ^= sum >> 32;
-    sum = sum * 0x9e3779b97f4a7c15U >> 32;
+    sum = sum * TAG_FACTOR >> 32;
     return (uint32_t)sum + (sum == 0);
 }
 
@@ -122,8 +127,12 @@ static inline uint32_t home_of(const struct sluice_ternary *table, uint32_t tag)
 // The entry of a filter for an index word. Filter 0 has the upper half of the first index word, filter 3 all of the
 // second.
 static inline uint32_t filter_entry(const struct sluice_ternary *table, unsigned filter, uint32_t word) {
-    uint32_t prefix = word & UINT32_MAX << (16 - filter % FILTER_LEVELS * 16);
-    return (filter << (32 - table->filter_shift)) + (prefix * table->filter_factors[filter] >> table->filter_shift);
+    uint32_t prefix = word & table->filter_masks[filter];
+    return table->filter_begins[filter] + (prefix * table->filter_factors[filter] >> table->filter_shift);
+}
+static inline void find_filters(const struct sluice_ternary *table, const uint32_t *key, uint32_t *entries) {
+    for (unsigned filter = 0; filter < FILTERS; filter++)
+        entries[filter] = filter_entry(table, filter, key[table->filter_words[filter]]);
 }
 
 // The tag of a padded key in a group: products of pairs of words (NH of UMAC), whose collisions do not depend on the
@@ -145,6 +154,9 @@ void ternary_lookup_scalar(const struct sluice_ternary *table, const uint32_t *k
 // Of keys of one vector, and of any.
 void ternary_lookup_avx2(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids);
 void ternary_lookup_avx2_long(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids);
+// Of keys of one vector.
+void ternary_lookup_avx512(const struct sluice_ternary *table, const uint32_t *keys, uint32_t count, int32_t *ids);
 bool ternary_has_avx2(void);
+bool ternary_has_avx512(void);
 
 #endif

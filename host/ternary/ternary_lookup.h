@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A lookup of a batch of keys, for one kind of instructions. The source that includes it defines before: the type
-// `words` of a padded key, load_key(table, key), key_tag(table, group, &key), key_matches(table, id, &key),
-// find_tag(line, tag), better_groups(table, priority), marked(chunk, mark).
+// `words` of a padded key, prepare_key(table, key, &words, &mark, entries), find_tags_4(table, keys, key_numbers,
+// groups, tags), key_matches(table, id, &key), find_tag(line, tag), better_groups(table, priority), marked(chunk,
+// mark), add_probes(groups, keys, bitmap, key).
 //
 // The steps are loops over the batch, so that the processor waits for many memory accesses at once: filters; tags of
 // buckets; their lines; chunk by chunk the marks of their rules; rules. What a step leaves to the next one is put into
@@ -9,19 +10,18 @@
 // groups, and then for those of the other groups that can have a better rule than the one found.
 #include "ternary_internal.h"
 
-enum { BATCH = 64, MOST_PROBES = 1024, AT_ONCE = 3 };
+enum { BATCH = 64, MOST_PROBES = 1024, TAGS_AT_ONCE = 4 };
 
-struct probe {
-    union {
-        uint32_t group, tag, chunk; // as the steps go on
-    };
-    uint32_t key;
+// A list that is searched from a chunk on.
+struct search {
+    uint32_t chunk, key;
 };
 
 // A rule that may have a key. With a chunk, further rules of it that may are `hits`.
 struct candidate {
     uint64_t rank;
-    uint32_t key, chunk, hits;
+    uint32_t chunk;
+    uint16_t key, hits;
 };
 
 struct batch {
@@ -32,8 +32,11 @@ struct batch {
     uint32_t entries[BATCH][FILTERS];
     uint32_t groups[BATCH];
     uint32_t probe_count, candidate_count;
-    struct probe probes[MOST_PROBES + 8];
-    struct candidate candidates[MOST_PROBES + 8];
+    // What is searched: a group for a key; tags of the buckets.
+    uint16_t probe_groups[MOST_PROBES + SLACK], probe_keys[MOST_PROBES + SLACK];
+    uint32_t tags[MOST_PROBES + SLACK];
+    struct search searches[MOST_PROBES + 1];
+    struct candidate candidates[MOST_PROBES + 1];
 };
 
 // The best rule of a chunk's `hits` and of the chunks behind it that has the key, if it is better than `rank`.
@@ -82,15 +85,16 @@ static uint32_t find_buckets(struct batch *batch) {
     for (uint32_t i = 0; i < batch->probe_count; i++) {
         unsigned at;
         bool is_there;
-        const struct line *line = find_line(table, batch->probes[i].tag, &at, &is_there);
-        uint32_t key = batch->probes[i].key, chunk = line->chunks[at];
+        const struct line *line = find_line(table, batch->tags[i], &at, &is_there);
+        uint32_t chunk = line->chunks[at];
+        uint16_t key = batch->probe_keys[i];
         uint64_t rank = line->ranks[at];
         bool is_better = is_there & (rank > batch->ranks[key]);
         __builtin_prefetch(body_of(table, id_of(rank)));
         prefetch_chunk(table, chunk);
-        batch->candidates[candidates] = (struct candidate){rank, key, 0, 0};
+        batch->candidates[candidates] = (struct candidate){rank, 0, key, 0};
         candidates += is_better & (chunk == 0);
-        batch->probes[chunks] = (struct probe){.chunk = chunk, .key = key};
+        batch->searches[chunks] = (struct search){chunk, key};
         chunks += is_better & (chunk != 0);
     }
     batch->candidate_count = candidates;
@@ -98,20 +102,21 @@ static uint32_t find_buckets(struct batch *batch) {
 }
 
 // Looks at a chunk of each list: the first rule that its mark does not leave out is a candidate, or else the list's
-// next chunk stays in the probes. Returns how many do.
+// next chunk stays to be searched. Returns how many do.
 static uint32_t search_marks(struct batch *batch, uint32_t count) {
     const struct sluice_ternary *table = batch->table;
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t key = batch->probes[i].key, at = batch->probes[i].chunk;
+        uint32_t key = batch->searches[i].key, at = batch->searches[i].chunk;
         const struct chunk *chunk = &table->chunks[at];
         uint32_t hits = marked(chunk, batch->marks[key]) & ((1U << chunk->count) - 1);
         uint64_t rank = chunk->ranks[hits ? (uint32_t)__builtin_ctz(hits) : chunk->count - 1U];
         bool is_better = rank > batch->ranks[key];
         __builtin_prefetch(body_of(table, id_of(rank)));
-        batch->candidates[batch->candidate_count] = (struct candidate){rank, key, at, hits & (hits - 1)};
+        batch->candidates[batch->candidate_count] =
+            (struct candidate){rank, at, (uint16_t)key, (uint16_t)(hits & (hits - 1))};
         batch->candidate_count += is_better & (hits != 0);
-        batch->probes[left] = (struct probe){.chunk = chunk->next, .key = key};
+        batch->searches[left] = (struct search){chunk->next, key};
         prefetch_chunk(table, chunk->next);
         left += is_better & (hits == 0) & (chunk->next != 0);
     }
@@ -132,14 +137,21 @@ static void compare_candidates(struct batch *batch) {
     batch->candidate_count = 0;
 }
 
-// Searches the buckets of all probes, whose tags are groups yet, and forgets the probes.
-static void search(struct batch *batch) {
+static void find_tags(struct batch *batch) {
     const struct sluice_ternary *table = batch->table;
-    for (uint32_t i = 0; i < batch->probe_count; i++) {
-        struct probe *one = &batch->probes[i];
-        one->tag = key_tag(table, &table->groups[one->group], &batch->keys[one->key]);
-        __builtin_prefetch(&table->lines[home_of(table, one->tag)]);
+    uint16_t *groups = batch->probe_groups, *keys = batch->probe_keys;
+    for (uint32_t i = batch->probe_count; i % TAGS_AT_ONCE; i++)
+        groups[i] = keys[i] = 0;
+    for (uint32_t i = 0; i < batch->probe_count; i += TAGS_AT_ONCE) {
+        find_tags_4(table, batch->keys, keys + i, groups + i, batch->tags + i);
+        for (unsigned k = 0; k < TAGS_AT_ONCE; k++)
+            __builtin_prefetch(&table->lines[home_of(table, batch->tags[i + k])]);
     }
+}
+
+// Searches the buckets of all probes, and forgets the probes.
+static void search(struct batch *batch) {
+    find_tags(batch);
     uint32_t chunks = find_buckets(batch);
     while (chunks) {
         chunks = search_marks(batch, chunks);
@@ -149,24 +161,12 @@ static void search(struct batch *batch) {
     batch->probe_count = 0;
 }
 
-static inline void probe(struct batch *batch, uint32_t key, uint32_t group) {
-    batch->probes[batch->probe_count++] = (struct probe){.group = group, .key = key};
-}
-
-// Most keys have up to AT_ONCE groups.
+// A probe for each group of a bitmap.
 static inline void probe_groups(struct batch *batch, uint32_t key, uint32_t groups) {
     if (__builtin_expect(batch->probe_count > MOST_PROBES - FILTERED, 0))
         search(batch);
-    uint32_t count = (uint32_t)__builtin_popcount(groups), behind = batch->probe_count + count;
-    for (unsigned i = 0; i < AT_ONCE; i++, groups &= groups - 1)
-        batch->probes[batch->probe_count + i] =
-            (struct probe){.group = (uint32_t)__builtin_ctz(groups | 1U << 31), .key = key};
-    if (__builtin_expect(count > AT_ONCE, 0)) {
-        batch->probe_count += AT_ONCE;
-        for (; groups; groups &= groups - 1)
-            probe(batch, key, (uint32_t)__builtin_ctz(groups));
-    }
-    batch->probe_count = behind;
+    add_probes(batch->probe_groups + batch->probe_count, batch->probe_keys + batch->probe_count, groups, key);
+    batch->probe_count += (uint32_t)__builtin_popcount(groups);
 }
 
 // Groups beyond those of the filters.
@@ -176,19 +176,12 @@ static void probe_others(struct batch *batch, uint32_t key) {
             continue;
         if (batch->probe_count == MOST_PROBES)
             search(batch);
-        probe(batch, key, group);
+        batch->probe_groups[batch->probe_count] = (uint16_t)group;
+        batch->probe_keys[batch->probe_count++] = (uint16_t)key;
     }
 }
 
-// Where a key is in the filters.
-static inline void find_filters(const struct sluice_ternary *table, const uint32_t *key, uint32_t *entries) {
-    for (unsigned filter = 0; filter < FILTERS; filter++) {
-        entries[filter] = filter_entry(table, filter, key[table->layout.index[filter / FILTER_LEVELS]]);
-        __builtin_prefetch(&table->filters[entries[filter]]);
-    }
-}
-
-// The groups that may have rules for it.
+// The groups that may have rules for a key.
 static inline uint32_t filtered(const struct sluice_ternary *table, const uint32_t *entries) {
     uint32_t groups[2] = {table->always[0], table->always[1]};
     for (unsigned filter = 0; filter < FILTERS; filter++)
@@ -199,10 +192,10 @@ static inline uint32_t filtered(const struct sluice_ternary *table, const uint32
 static void lookup_batch(struct batch *batch, const uint32_t *keys, uint32_t count, int32_t *ids) {
     const struct sluice_ternary *table = batch->table;
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t *key = keys + (size_t)i * table->layout.words;
-        load_key(table, key, &batch->keys[i]);
-        batch->marks[i] = mark_of(table, key);
-        find_filters(table, key, batch->entries[i]);
+        prepare_key(table, keys + (size_t)i * table->layout.words, &batch->keys[i], &batch->marks[i],
+                    batch->entries[i]);
+        for (unsigned filter = 0; filter < FILTERS; filter++)
+            __builtin_prefetch(&table->filters[batch->entries[i][filter]]);
         batch->ranks[i] = 0;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -28,13 +28,20 @@ typedef struct {
     uint32_t word[PADDED];
 } words;
 
-static void load_key(const struct sluice_ternary *table, const uint32_t *key, words *loaded) {
-    *loaded = (words){0};
-    memcpy(loaded->word, key, table->layout.words * sizeof *key);
+// The padded key, its mark, and where it is in the filters.
+static void prepare_key(const struct sluice_ternary *table, const uint32_t *key, words *padded, uint64_t *mark,
+                        uint32_t *entries) {
+    *padded = (words){0};
+    memcpy(padded->word, key, table->layout.words * sizeof *key);
+    *mark = mark_of(table, key);
+    find_filters(table, key, entries);
 }
 
-static uint32_t key_tag(const struct sluice_ternary *table, const struct group *group, const words *key) {
-    return ternary_tag(table, group, key->word);
+// The tags of four keys in four groups.
+static void find_tags_4(const struct sluice_ternary *table, const words *keys, const uint16_t *numbers,
+                        const uint16_t *groups, uint32_t *tags) {
+    for (unsigned i = 0; i < 4; i++)
+        tags[i] = ternary_tag(table, &table->groups[groups[i]], keys[numbers[i]].word);
 }
 
 static bool key_matches(const struct sluice_ternary *table, uint32_t id, const words *key) {
@@ -68,6 +75,14 @@ static uint32_t better_groups(const struct sluice_ternary *table, uint32_t prior
     for (unsigned i = 0; i < FILTERED; i++)
         better |= (uint32_t)(table->best[i] >= priority) << i;
     return better;
+}
+
+// A probe for each group of a bitmap.
+static void add_probes(uint16_t *probe_groups, uint16_t *probe_keys, uint32_t groups, uint32_t key) {
+    for (; groups; groups &= groups - 1) {
+        *probe_groups++ = (uint16_t)__builtin_ctz(groups);
+        *probe_keys++ = (uint16_t)key;
+    }
 }
 
 #include "ternary_lookup.h"

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import errno
 import json
+import re
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from host.ternary.testing.binding import Layout, Ternary, fuzzer
+from host.ternary.testing.binding import KINDS, Layout, Ternary, fuzzer
 
 FULL = 0xFFFF_FFFF
 FIVE_TUPLE = Layout(5, 0b01100, (0, 1), 0)
@@ -62,8 +64,8 @@ def test_finds_what_a_linear_scan_finds(changes: list[tuple[int, bool, Rule, int
                 table.remove(number)
                 del rules[number]
         expected = [scanned(rules, key) for key in keys]
-        for is_wanted in (False, True):
-            table.vectorise(is_wanted)
+        for most in KINDS:
+            table.vectorise(most)
             assert table.lookup(keys) == expected
         assert table.stats.rules == len(rules)
     finally:
@@ -151,6 +153,16 @@ def test_limit_bounds_what_an_attacker_makes_lookups_compare(tables: list[Ternar
     assert taken == table.stats.most_compares == 40
     table.remove(0)
     assert table.lookup([[0] * 5]) == [39], "a table is unchanged by what it refuses"
+
+
+def test_lookups_use_the_most_that_the_processor_has(tables: list[Ternary]) -> None:
+    flags = set(re.findall(r"^flags.*", Path("/proc/cpuinfo").read_text(), re.MULTILINE)[0].split())
+    has_wide = {"avx512f", "avx512bw", "avx512vl", "avx512_vbmi2"} <= flags
+    most = (2 if has_wide else 1) if {"avx2", "bmi2"} <= flags else 0
+    for words, expected in ((7, most), (8, min(most, 1))):
+        tables.append(table := Ternary(Layout(words, 0, (0, 1), 0), 10))
+        assert table.stats.kind == expected
+        assert [table.vectorise(kind) for kind in KINDS] == [min(kind, expected) for kind in KINDS]
 
 
 def test_memory_is_fixed(tables: list[Ternary]) -> None:

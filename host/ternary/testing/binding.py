@@ -14,6 +14,9 @@ from host.build import HOST, c_files, compile_c
 SANITIZE = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
 
+KINDS = range(3)  # `enum sluice_ternary_vectors`
+
+
 class Layout(ctypes.Structure):
     """`struct sluice_ternary_layout`."""
 
@@ -33,7 +36,7 @@ class Stats(ctypes.Structure):
         ("rules", ctypes.c_uint32),
         ("groups", ctypes.c_uint32),
         ("most_compares", ctypes.c_uint32),
-        ("is_vectorised", ctypes.c_bool),
+        ("kind", ctypes.c_int),
     )
 
 
@@ -48,7 +51,6 @@ def library() -> ctypes.CDLL:
     """The table as a shared library."""
     loaded = ctypes.CDLL(str(compile_c("ternary-{}.so", ["-O2", "-fPIC", "-shared"], c_files(["ternary"]))))
     loaded.sluice_ternary_stats.restype = Stats
-    loaded.sluice_ternary_vectorise.restype = ctypes.c_bool
     return loaded
 
 
@@ -82,9 +84,9 @@ class Ternary:
         library().sluice_ternary_lookup(self.handle, self._words([word for key in keys for word in key]), len(keys), ids)
         return list(ids)[: len(keys)]
 
-    def vectorise(self, is_wanted: bool) -> bool:
-        """Whether lookups are vectorised from now on."""
-        return bool(library().sluice_ternary_vectorise(self.handle, ctypes.c_bool(is_wanted)))
+    def vectorise(self, most: int) -> int:
+        """Which of `KINDS` lookups use from now on: this one, or the most that processor and layout have."""
+        return int(library().sluice_ternary_vectorise(self.handle, most))
 
     @property
     def stats(self) -> Stats:

@@ -83,14 +83,14 @@ static uint32_t compare(struct sluice_ternary *table, const struct rule *rules, 
         for (unsigned k = 0; k < words; k++)
             keys[i * words + k] = random_below(2 * layout.words) ? near->value[k] : random_word();
     }
-    for (int vectorised = 0; vectorised < 2; vectorised++) {
-        sluice_ternary_vectorise(table, vectorised);
+    for (enum sluice_ternary_vectors kind = SLUICE_TERNARY_SCALAR; kind <= SLUICE_TERNARY_AVX512; kind++) {
+        sluice_ternary_vectorise(table, kind);
         sluice_ternary_lookup(table, keys, KEYS, ids);
         for (unsigned i = 0; i < KEYS; i++) {
             int32_t expected = scan(rules, capacity, keys + i * words);
             hits += expected >= 0;
             if (ids[i] != expected) {
-                fprintf(stderr, "fuzz_ternary: rule %d instead of %d, vectorised %d\n", ids[i], expected, vectorised);
+                fprintf(stderr, "fuzz_ternary: rule %d instead of %d, kind %d\n", ids[i], expected, (int)kind);
                 exit(1);
             }
         }
