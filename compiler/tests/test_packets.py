@@ -318,7 +318,7 @@ def update(choose: random.Random) -> str:
     return f"find.{kind}_{'insert' if is_insert else 'remove'}:{','.join(map(str, arguments))}"
 
 
-@pytest.mark.parametrize("ternary_rules", [50, 700])
+@pytest.mark.parametrize("ternary_rules", [50, 1500])
 def test_tables_find_what_the_interpreter_finds_while_rules_change(tmp_path: Path, ternary_rules: int) -> None:
     choose = random.Random(1)
     text = TABLES.replace("rules[50]", f"rules[{ternary_rules}]")
@@ -326,7 +326,8 @@ def test_tables_find_what_the_interpreter_finds_while_rules_change(tmp_path: Pat
     signals = [f"{update(choose)}@{choose.randrange(1000)}" for _ in range(1500)]
     for number in range(ternary_rules - 50):  # from some packet on more than are bits
         key, mask = (int.from_bytes(few(choose, 9), "little") for _ in range(2))
-        signals.append(f"find.rules_insert:{key},{mask},{1000 + number},{number}@{100 + number}")
+        at = 100 + 900 * number // ternary_rules
+        signals.append(f"find.rules_insert:{key},{mask},{1000 + number},{number}@{at}")
     expected = run(text, [packets], tmp_path, "interpreter", signals)
     assert run(text, [packets], tmp_path, "cpu", signals) == expected
     hits = [data[24] for data in expected.left[0]]

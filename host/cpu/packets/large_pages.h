@@ -42,9 +42,9 @@ template <class T> class LargePages {
 
   private:
     static constexpr size_t PAGE = size_t{1} << 21, SMALL_PAGE = size_t{1} << 12;
-    // Large pages from half of one on.
+    // Large pages from an eighth of one on: more than the first TLB has room for.
     static size_t rounded(size_t count) {
-        const size_t size = count * sizeof(T), page = size >= PAGE / 2 ? PAGE : SMALL_PAGE;
+        const size_t size = count * sizeof(T), page = size >= PAGE / 8 ? PAGE : SMALL_PAGE;
         return (size + page - 1) / page * page;
     }
 };
