@@ -5,6 +5,7 @@ the program by hand. Its rates are for it to say."""
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from host.program.captures import read_capture, write_capture
 
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
-    made = [functools.partial(jobs.router, 30), functools.partial(jobs.firewall, 40), functools.partial(jobs.balancer, 1024)]
+    router = replace(jobs.router(30), openflow=())  # one start of Open vSwitch is enough
+    made = [lambda: router, functools.partial(jobs.firewall, 40), functools.partial(jobs.balancer, 1024)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(forward, "WINDOWS", 1)
         return cpu.measure(lambda _: None, jobs=made, runs=1, seconds=0.1, compared=1000, many=3000)
@@ -33,7 +35,7 @@ def test_small_runs_agree(result: dict[str, Any]) -> None:
         assert "two_threads" not in row or row["two_threads"] > 0
         assert row["share_inside"] and all(row["stages_ns"].values()) and row["cycles_per_packet"] > row["ns_per_packet"] / 2
     assert router["passed"] == balancer["passed"] == 1.0 and 0.5 < firewall["passed"] < 0.95, "a rule in four drops"
-    assert min(router["ratio_to_ovs"], firewall["ratio_to_ovs"]) > 0 and "ratio_to_ovs" not in balancer
+    assert firewall["ratio_to_ovs"] > 0 and "ratio_to_ovs" not in balancer
     assert set(cpu.tables(result)) == every.places("cpu")
 
 
