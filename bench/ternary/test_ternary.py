@@ -42,9 +42,16 @@ def test_no_answer_is_wrong_while_rules_change() -> None:
         pytest.param("ternary_lookup.h", "is_match & (one->rank > *rank)", "is_match", id="the last match wins"),
         pytest.param(
             "ternary_lookup.h",
-            "left += is_better & (hits == 0)",
+            "left += (hits == 0)",
             "left += 0",
             id="the first chunk of a bucket only",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "ternary_buckets.c",
+            "chunk->next_best =",
+            "chunk->next_best = !",
+            id="no chunk behind the first",
             marks=pytest.mark.slow,
         ),
         pytest.param(

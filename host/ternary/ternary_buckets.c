@@ -117,6 +117,24 @@ static void join_next(struct sluice_ternary *table, struct chunk *chunk) {
     free_chunk(table, joined);
 }
 
+static void note_next(const struct sluice_ternary *table, struct chunk *chunk) {
+    chunk->next_best = chunk->next ? table->chunks[chunk->next].ranks[0] : 0;
+}
+
+// After a change in a chunk, and in the next one where it was split.
+static void tidy(struct sluice_ternary *table, struct chunk *before, struct chunk *chunk) {
+    if (chunk->next) {
+        struct chunk *next = &table->chunks[chunk->next];
+        join_next(table, next);
+        note_next(table, next);
+    }
+    note_next(table, chunk);
+    if (before) {
+        join_next(table, before);
+        note_next(table, before);
+    }
+}
+
 static void chunks_add(struct sluice_ternary *table, uint32_t first, uint64_t rank) {
     struct chunk *before, *chunk = chunk_for(table, first, rank, &before), *place = chunk;
     if (chunk->count == CHUNK_RANKS) {
@@ -131,10 +149,7 @@ static void chunks_add(struct sluice_ternary *table, uint32_t first, uint64_t ra
     put(table, place, at, rank);
     place->count = (place->count + 1U) & 7U;
     table->chunks[first].total++;
-    if (chunk->next)
-        join_next(table, &table->chunks[chunk->next]);
-    if (before)
-        join_next(table, before);
+    tidy(table, before, chunk);
 }
 
 static void chunks_remove(struct sluice_ternary *table, uint32_t first, uint64_t rank) {
@@ -146,8 +161,7 @@ static void chunks_remove(struct sluice_ternary *table, uint32_t first, uint64_t
     move(chunk, at, chunk, at + 1, chunk->count - at);
     table->chunks[first].total--;
     join_next(table, chunk);
-    if (before)
-        join_next(table, before);
+    tidy(table, before, chunk);
 }
 
 // A bucket of a line that could be in line `gap` as well, or PLACES.

@@ -20,15 +20,18 @@ static inline uint32_t id_of(uint64_t rank) {
     return ~(uint32_t)rank;
 }
 
-// Rules of a bucket that has more than one, in descending order.
+// Rules of a bucket that has more than one, in descending order. A vector has the marks of all of them, and a look-up
+// that finds none in them reads no further: what it needs of the list stands beside them.
 struct chunk {
+    // Of each rule, the lower halves of MARKS words as ranges, begin and length less one. Where a half is no range, it
+    // is the whole of one: a mark leaves rules out, and never proves that one matches.
+    _Alignas(64) uint64_t mark_first[CHUNK_RANKS];
     uint32_t next;       // chunk, or 0
     uint32_t count : 3;  // of ranks
     uint32_t total : 29; // of ranks in this bucket's chunks; in its first chunk only
+    uint64_t mark_length[CHUNK_RANKS];
+    uint64_t next_best; // the first rank of the next chunk, or 0
     uint64_t ranks[CHUNK_RANKS];
-    // Of each rule, the lower halves of MARKS words as ranges, begin and length less one; a vector has four rules.
-    // Where a half is no range, it is the whole of one: a mark leaves rules out, and never proves that one matches.
-    uint64_t mark_first[LANES], mark_length[LANES];
 };
 
 // Places for PLACES buckets, in one cache line. A bucket is in the line that the upper bits of its tag say, or, where

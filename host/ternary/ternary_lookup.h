@@ -17,7 +17,8 @@ struct search {
     uint32_t chunk, key;
 };
 
-// A rule that may have a key. With a chunk, further rules of it that may are `hits`.
+// A rule that may have a key. With a chunk, `hits` are rules of it that may: all of them, and once the first one's rank
+// is known, those behind it.
 struct candidate {
     uint64_t rank;
     uint32_t chunk;
@@ -51,7 +52,7 @@ static uint64_t search_chunks(const struct batch *batch, uint32_t key, const str
             if (key_matches(table, id_of(found), &batch->keys[key]))
                 return found;
         }
-        if (!chunk->next || chunk->ranks[chunk->count - 1] < rank)
+        if (chunk->next_best <= rank)
             return rank;
         chunk = &table->chunks[chunk->next];
         hits = marked(chunk, batch->marks[key]) & ((1U << chunk->count) - 1);
@@ -72,9 +73,9 @@ static inline const struct line *find_line(const struct sluice_ternary *table, u
     }
 }
 
-static inline void prefetch_chunk(const struct sluice_ternary *table, uint32_t chunk) {
-    for (unsigned line = 0; line < sizeof(struct chunk); line += 64)
-        __builtin_prefetch((const char *)&table->chunks[chunk] + line);
+static inline void prefetch_marks(const struct sluice_ternary *table, uint32_t chunk) {
+    __builtin_prefetch(table->chunks[chunk].mark_first);
+    __builtin_prefetch(table->chunks[chunk].mark_length);
 }
 
 // The buckets that may have a better rule than the one found: a bucket's only rule is a candidate; chunks, whose number
@@ -91,7 +92,7 @@ static uint32_t find_buckets(struct batch *batch) {
         uint64_t rank = line->ranks[at];
         bool is_better = is_there & (rank > batch->ranks[key]);
         __builtin_prefetch(body_of(table, id_of(rank)));
-        prefetch_chunk(table, chunk);
+        prefetch_marks(table, chunk);
         batch->candidates[candidates] = (struct candidate){rank, 0, key, 0};
         candidates += is_better & (chunk == 0);
         batch->searches[chunks] = (struct search){chunk, key};
@@ -101,26 +102,40 @@ static uint32_t find_buckets(struct batch *batch) {
     return chunks;
 }
 
-// Looks at a chunk of each list: the first rule that its mark does not leave out is a candidate, or else the list's
-// next chunk stays to be searched. Returns how many do.
+// Looks at a chunk of each list: rules that its marks do not leave out are a candidate, or else the list's next chunk
+// stays to be searched. Returns how many do.
 static uint32_t search_marks(struct batch *batch, uint32_t count) {
     const struct sluice_ternary *table = batch->table;
-    uint32_t left = 0;
+    uint32_t left = 0, candidates = batch->candidate_count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t key = batch->searches[i].key, at = batch->searches[i].chunk;
         const struct chunk *chunk = &table->chunks[at];
         uint32_t hits = marked(chunk, batch->marks[key]) & ((1U << chunk->count) - 1);
-        uint64_t rank = chunk->ranks[hits ? (uint32_t)__builtin_ctz(hits) : chunk->count - 1U];
-        bool is_better = rank > batch->ranks[key];
-        __builtin_prefetch(body_of(table, id_of(rank)));
-        batch->candidates[batch->candidate_count] =
-            (struct candidate){rank, at, (uint16_t)key, (uint16_t)(hits & (hits - 1))};
-        batch->candidate_count += is_better & (hits != 0);
+        __builtin_prefetch(hits ? (const void *)chunk->ranks : chunk);
+        batch->candidates[candidates] = (struct candidate){0, at, (uint16_t)key, (uint16_t)hits};
+        candidates += hits != 0;
         batch->searches[left] = (struct search){chunk->next, key};
-        prefetch_chunk(table, chunk->next);
-        left += is_better & (hits == 0) & (chunk->next != 0);
+        prefetch_marks(table, chunk->next);
+        left += (hits == 0) & (chunk->next_best > batch->ranks[key]);
     }
+    batch->candidate_count = candidates;
     return left;
+}
+
+// Takes the first rule of each candidate's `hits`, from candidate `first` on, and forgets those that are no better than
+// the rule found.
+static void rank_candidates(struct batch *batch, uint32_t first) {
+    const struct sluice_ternary *table = batch->table;
+    uint32_t candidates = first;
+    for (uint32_t i = first; i < batch->candidate_count; i++) {
+        struct candidate one = batch->candidates[i];
+        one.rank = table->chunks[one.chunk].ranks[__builtin_ctz(one.hits)];
+        one.hits &= (uint16_t)(one.hits - 1);
+        __builtin_prefetch(body_of(table, id_of(one.rank)));
+        batch->candidates[candidates] = one;
+        candidates += one.rank > batch->ranks[one.key];
+    }
+    batch->candidate_count = candidates;
 }
 
 static void compare_candidates(struct batch *batch) {
@@ -154,7 +169,9 @@ static void search(struct batch *batch) {
     find_tags(batch);
     uint32_t chunks = find_buckets(batch);
     while (chunks) {
+        uint32_t first = batch->candidate_count; // behind rules that are alone in their bucket
         chunks = search_marks(batch, chunks);
+        rank_candidates(batch, first);
         compare_candidates(batch);
     }
     compare_candidates(batch);
