@@ -6,6 +6,12 @@
 
 #include <immintrin.h>
 
+_Static_assert(offsetof(struct sluice_ternary, mark_words) ==
+                       offsetof(struct sluice_ternary, filter_words) + FILTERS * sizeof(uint32_t) &&
+                   FILTERS + MARKS == LANES,
+               "one vector has the words of filters and of marks");
+_Static_assert(offsetof(struct chunk, mark_length) == LANES * sizeof(uint64_t), "marks are aligned vectors");
+
 typedef struct {
     __m256i vectors[VECTORS];
 } words;
